@@ -20,6 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-graph
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-nightly bench-judge bench-lexicon bench-triples bench-paths
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-failures bench-judge bench-lexicon bench-triples bench-paths
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-latent
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -82,6 +83,9 @@ bench-grounding: install-dev ## Which sentences no source supports; DATA="FILE �
 
 bench-lexicon: install ## Terms found in documents, searches with a published lexicon; DATA="FILE|DIR …", LIMIT=300
 	$(BIN)/python -m bench.lexicon --limit $(or $(LIMIT),300) $(DATA)
+
+bench-latent: install ## Searches without and with domain vectors; DATA="DIR …", LIMIT=300
+	$(BIN)/python -m bench.latent --limit $(or $(LIMIT),300) $(DATA)
 
 bench-diagnosis: install-dev ## Failures planted one stage at a time, and whether the diagnosis names them; DATA="DIR …"
 	$(BIN)/python -m bench.diagnosis $(DATA)

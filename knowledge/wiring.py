@@ -7,11 +7,12 @@ from knowledge import model_registry
 from knowledge.backends import backend_of
 from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, ScopedNameIndex
 from knowledge.indexes.entity_graph import ScopedEntityGraph
+from knowledge.indexes.latent import LatentEmbedder
 from knowledge.indexes.visibility import Visible
 from knowledge.types import RetrievalMode
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.options import RetrievalOptions
-from ragcore.ports import Ports, Together, one_after_the_other
+from ragcore.ports import Embedder, Ports, Together, one_after_the_other
 from ragcore.retrieval.pipeline import PipelineRetriever, build
 from ragcore.retrieval.stage_plan import stage_plan
 from ragcore.text.lexicon import LexiconTokenizer, TermLexicon
@@ -53,6 +54,9 @@ def retrieval_pipeline(
     """The stages of a mode, bound to the asker's rights; `within`: and to a second person's, as `visible` is."""
     embedder = model_registry.embedder()
     backend = backend_of(scope=scope, visible=visible, model=embedder.model)
+    asked: Embedder = CachingEmbedder(embedder)
+    if backend.latent:
+        asked = LatentEmbedder(asked, model_registry.tokenizer(), scope.tenant_id, backend.latent)
     ports = Ports(
         lexical=backend.lexical,
         vectors=backend.vectors,
@@ -60,7 +64,7 @@ def retrieval_pipeline(
         fuzzy=ScopedFuzzyIndex(scope, visible),
         names=ScopedNameIndex(scope, visible),
         facts=ScopedFactsIndex(scope, visible, within),
-        embedder=CachingEmbedder(embedder),
+        embedder=asked,
         tokenizer=model_registry.tokenizer(),
         lexicon=lexicon or None,
         graph=graph,

@@ -12,9 +12,11 @@ from struct import pack
 import numpy as np
 from django.db import connection
 
+from knowledge.indexes.latent import entry_vectors, latent_side, latents_for_new
 from knowledge.indexes.lexical import TERM_SPACE
 from knowledge.indexes.rotations import coarse_vectors, rotation_for_new
 from knowledge.indexes.statements import fetch
+from ragcore.embedding.latent import LatentTerms
 from ragcore.ports import FloatArray
 
 HEADER = b"PGCOPY\n\xff\r\n\0" + pack(">ii", 0, 0)
@@ -56,6 +58,36 @@ def entries_copy(rows: Sequence[EntryRow]) -> None:
     _copy(f"knowledge_indexentry ({ENTRY_COLUMNS})", entries)
     vectors = (_whole_vector(number, row) for number, row in zip(ids, rows, strict=True))
     _copy(f"knowledge_wholevector ({VECTOR_COLUMNS})", vectors)
+    for tenant, model in {(row.tenant_id, row.embedding_model) for row in rows}:
+        mine = [(number, row) for number, row in zip(ids, rows, strict=True) if row.tenant_id == tenant]
+        mine = [(number, row) for number, row in mine if row.embedding_model == model]
+        for latent in latents_for_new(tenant_id=tenant, model=model):
+            latent_vectors_copy(mine, latent=latent)
+
+
+def latent_vectors_copy(rows: Sequence[tuple[int, EntryRow]], *, latent: int, terms: LatentTerms | None = None) -> None:
+    """Insert the joined vectors of entries with these ids; `terms` of the fit, where they are many."""
+    if not rows:
+        return
+    vectors = entry_vectors(
+        np.stack([row.vector for _, row in rows]), [row.weights for _, row in rows], latent=latent, terms=terms
+    )
+    name, number = latent_side(latent).name.encode(), pack(">q", latent)
+    fields = (
+        (*_place(entry, row), name, _halfvec(vector), number)
+        for (entry, row), vector in zip(rows, vectors, strict=True)
+    )
+    _copy(f"knowledge_latentvector ({VECTOR_COLUMNS}, latent_id)", fields)
+
+
+def latent_terms_copy(latent: int, terms: LatentTerms) -> None:
+    """Insert the numbers of the terms of a new fit."""
+    number = pack(">q", latent)
+    fields = (
+        (number, pack(">q", int(term)), pack(">d", float(rarity)), _halfvec(row))
+        for term, rarity, row in zip(terms.ids, terms.rarity, terms.rows, strict=True)
+    )
+    _copy("knowledge_latentterm (latent_id, term_id, rarity, vector)", fields)
 
 
 def vectors_copy(table: str, column: str, *, ids: Sequence[int], vectors: FloatArray) -> None:

@@ -7,22 +7,25 @@ from dataclasses import dataclass
 
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import epoch_of
+from knowledge.indexes.latent import latent_side, sql_of
 from knowledge.indexes.lexical import sparse_text
 from knowledge.indexes.rotations import rotated_params, rotated_sql, rotation_state, vector_text
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
+from ragcore.embedding.latent import CosineScale
+from ragcore.embedding.vectors import DIMENSIONS, whole
 from ragcore.ports import FloatArray
 
 EVIDENCE = """
 SELECT e.chunk_id, e.representation, e.embedding_model = %(model)s,
     CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.coarse <=> %(vector)s::halfvec) END,
-    CASE WHEN e.embedding_model = %(model)s THEN 1 - (v.vector <=> %(fine)s::halfvec) END,
+    CASE WHEN v.embedding_model = %(whole_model)s THEN 1 - (v.vector <=> %(fine)s::halfvec) END,
     ARRAY(
         SELECT -(e.bm25 <#> asked.one::sparsevec)
         FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS asked (one, place) ORDER BY asked.place
     )
 FROM knowledge_indexentry e
-JOIN knowledge_wholevector v ON v.entry_id = e.id
+LEFT JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(whole_model)s
 JOIN knowledge_document d ON d.live_version_id = e.version_id
 WHERE e.chunk_id = ANY(%(chunks)s) AND d.id IN ({visible})
 ORDER BY e.chunk_id, e.id
@@ -50,23 +53,34 @@ def entry_scores_load(
     vector: FloatArray | None,
     model: str,
 ) -> list[EntryScores]:
-    """Every entry of these passages that the asker may see; `terms` are ids, `vector` is float32[768]."""
+    """Every entry of these passages that the asker may see; `terms` are ids.
+
+    `vector`: float32[768], or more where the search had joined vectors (`knowledge.indexes.latent`).
+    """
     if not chunks:
         return []
     state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch_of(scope=scope, visible=visible))
+    latent = state.latent if vector is not None and len(vector) > DIMENSIONS else 0
     params = {
         **visible.params,
         "model": model,
+        "whole_model": latent_side(latent).name if latent else model,
         **({"vector": None} if vector is None else rotated_params(vector, state)),
-        "fine": None if vector is None else vector_text(vector),
+        "fine": None if vector is None else vector_text(whole(vector)),
         "terms": [sparse_text({term: 1.0}) for term in terms],
         "chunks": list(chunks),
     }
-    sql = EVIDENCE if vector is None else rotated_sql(EVIDENCE, state)
+    sql = sql_of(EVIDENCE if vector is None else rotated_sql(EVIDENCE, state), latent)
+    scale = latent_side(latent).scale if latent else CosineScale()
     rows = fetch(visible.applied(sql), params)
     return [
         EntryScores(
-            chunk=chunk, representation=name, is_of_model=same, coarse=coarse, fine=fine, weights=tuple(weights)
+            chunk=chunk,
+            representation=name,
+            is_of_model=same,
+            coarse=coarse,
+            fine=None if fine is None else scale(fine),
+            weights=tuple(weights),
         )
         for chunk, name, same, coarse, fine, weights in rows
     ]

@@ -17,7 +17,9 @@ from knowledge.indexes.rotations import RotationState, coarse_vectors, state_of
 from knowledge.indexes.statements import execute, fetch
 from ragcore.ports import FloatArray
 
-ALL_STATES = "SELECT tenant_id, model, rotation, former, costs FROM knowledge_tenantvectors ORDER BY tenant_id, model"
+ALL_STATES = """
+SELECT tenant_id, model, rotation, former, costs, latent FROM knowledge_tenantvectors ORDER BY tenant_id, model
+"""
 FITTED = """
 SELECT id, passages FROM knowledge_vectorrotation
 WHERE tenant_id = %(tenant)s AND model = %(model)s ORDER BY id DESC LIMIT 1

@@ -16,12 +16,13 @@ from knowledge.indexes.corpus_epoch import EpochCache
 from knowledge.indexes.search_space import VectorCosts
 from knowledge.indexes.statements import execute, fetch
 from ragcore.embedding.rotation import packaged_number, packaged_projection, project, projection_unpack
+from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray
 
 MATRICES = 32  # projections that a process keeps, 1.2 MB each
 
 STATE = """
-SELECT rotation, former, costs FROM knowledge_tenantvectors WHERE tenant_id = %(tenant)s AND model = %(model)s
+SELECT rotation, former, costs, latent FROM knowledge_tenantvectors WHERE tenant_id = %(tenant)s AND model = %(model)s
 """
 ADD_STATE = """
 INSERT INTO knowledge_tenantvectors (tenant_id, model, rotation, former, costs)
@@ -40,6 +41,7 @@ class RotationState:
     rotation: int
     former: tuple[int, ...] = ()
     costs: VectorCosts | None = None  # None: not measured here yet
+    latent: int = 0  # the fit whose joined vectors are compared (`knowledge.indexes.latent`); 0: whole vectors
 
     @property
     def in_use(self) -> tuple[int, ...]:
@@ -72,13 +74,17 @@ def coarse_vectors(vectors: FloatArray, *, rotation: int, model: str) -> FloatAr
 
 def _state(tenant_id: int, model: str) -> RotationState:
     found = fetch(STATE, {"tenant": tenant_id, "model": model})
-    return state_of(tenant_id, model, *(found[0] if found else (packaged_number(model), (), ())))
+    return state_of(tenant_id, model, *(found[0] if found else (packaged_number(model), (), (), 0)))
 
 
-def state_of(tenant_id: int, model: str, rotation: int, former: Sequence[int], costs: Sequence[float]) -> RotationState:
+def state_of(
+    tenant_id: int, model: str, rotation: int, former: Sequence[int], costs: Sequence[float], latent: int
+) -> RotationState:
     """A row of the table."""
     measured = VectorCosts(scanned=costs[0], near_start=costs[1], near=costs[2]) if costs else None
-    return RotationState(tenant_id=tenant_id, model=model, rotation=rotation, former=tuple(former), costs=measured)
+    return RotationState(
+        tenant_id=tenant_id, model=model, rotation=rotation, former=tuple(former), costs=measured, latent=latent
+    )
 
 
 @lru_cache(MATRICES)
@@ -113,9 +119,9 @@ def rotated_sql(sql: str, state: RotationState) -> str:
 
 
 def rotated_params(vector: FloatArray, state: RotationState) -> Mapping[str, str]:
-    """The parameters of `rotated_sql` for a question, float32[768]."""
+    """The parameters of `rotated_sql` for a question, float32[768] or more, of which the first 768 count."""
     names = ["vector", *(f"vector{place}" for place in range(1, len(state.in_use)))]
     return {
-        name: vector_text(coarse_vectors(vector[None, :], rotation=number, model=state.model)[0])
+        name: vector_text(coarse_vectors(plain(vector)[None, :], rotation=number, model=state.model)[0])
         for name, number in zip(names, state.in_use, strict=True)
     }

@@ -19,6 +19,7 @@ from django.db import transaction
 
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import epoch_of
+from knowledge.indexes.latent import latent_side, scaled, sql_of
 from knowledge.indexes.rotations import RotationState, rotated_params, rotated_sql, rotation_state, vector_text
 from knowledge.indexes.search_space import (
     AccessPlan,
@@ -31,6 +32,7 @@ from knowledge.indexes.search_space import (
 )
 from knowledge.indexes.statements import fetch, fetch_many, ids_text
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
+from ragcore.embedding.vectors import whole
 from ragcore.ports import FloatArray
 from ragcore.types import Hit
 
@@ -108,19 +110,20 @@ class VectorSearch:
     space: SearchSpace
     state: RotationState
     is_clean: bool  # hardly any entry belongs to a version that is not live
+    latent: int = 0  # the fit whose joined vectors stand in the place of whole ones
 
     def plan(self) -> AccessPlan:
         """The cheapest way, both stages together."""
         return vector_plan(self.space, is_clean=self.is_clean, measured=self.state.costs)
 
     def exact(self, vectors: FloatArray, *, limit: int) -> list[PlannedHits]:
-        """The nearest `limit` chunks to each row of float32[q, 768] by whole vectors."""
+        """The nearest `limit` chunks to each row of float32[q, 768] by whole vectors, or by the joined ones."""
         entries = limit * max(1, -(-self.space.visible // max(self.space.passages, 1)))
         plan = exact_plan(self.space, limit=entries, is_clean=self.is_clean, measured=self.state.costs)
         plan = replace(plan, costs={**self.plan().costs, **plan.costs})  # the trace tells all of them
-        params = [self._params({"vector": vector_text(vector)}, limit=entries) for vector in vectors]
+        params = [self._params(self._whole(vector), limit=entries) for vector in vectors]
         return [
-            PlannedHits(self._chunks(plan, vector, one, rows, limit), plan)
+            PlannedHits(scaled(self._chunks(plan, vector, one, rows, limit), self.latent), plan)
             for vector, one, rows in zip(vectors, params, self._rows(plan, params), strict=True)
         ]
 
@@ -148,7 +151,12 @@ class VectorSearch:
         return Hit.of_rows(fetch(sql, {**params, "chunks": ids_text(chunks)}))
 
     def _params(self, vector: Mapping[str, str], *, limit: int) -> dict[str, Any]:
-        return {**self.visible.params, **vector, "tenant": self.tenant, "model": self.model, "limit": limit}
+        return {"tenant": self.tenant, "model": self.model, **self.visible.params, **vector, "limit": limit}
+
+    def _whole(self, vector: FloatArray) -> Mapping[str, str]:
+        """The parameters of a question that is compared with whole vectors."""
+        name = latent_side(self.latent).name if self.latent else self.model
+        return {"vector": vector_text(whole(vector)), "model": name}
 
     def _chunks(
         self, plan: AccessPlan, vector: FloatArray, params: Mapping[str, Any], rows: Rows, limit: int
@@ -175,18 +183,21 @@ class VectorSearch:
         if len(rows) >= params["limit"]:
             return rows, further
         documents = replace(plan, path="documents")
-        return self._rows(documents, [{**params, "vector": vector_text(vector)}])[0], documents
+        return self._rows(documents, [{**params, **self._whole(vector)}])[0], documents
 
     def _rows(self, plan: AccessPlan, params: Sequence[Mapping[str, Any]]) -> list[Rows]:
         is_index = plan.path == "index"
         limits: AbstractContextManager[None] = hnsw_scan_settings(plan.fetched) if is_index else nullcontext()
         with limits:
-            sql = self.visible.applied(PATHS[plan.path])
+            sql = self.visible.applied(sql_of(PATHS[plan.path], self.latent))
             return fetch_many(sql, [{**one, "fetched": plan.fetched} for one in params])
 
 
-def vector_search(*, scope: Scope, visible: Visible, model: str) -> VectorSearch:
-    """What there is to search for this asker; reads what the process does not remember of this corpus epoch."""
+def vector_search(*, scope: Scope, visible: Visible, model: str, latent: int = 0) -> VectorSearch:
+    """What there is to search for this asker; reads what the process does not remember of this corpus epoch.
+
+    `latent`: the fit of which the questions have joined vectors; 0: they have none.
+    """
     state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch_of(scope=scope, visible=visible))
     space = search_space_of(scope=scope, visible=visible)
     return VectorSearch(
@@ -197,6 +208,7 @@ def vector_search(*, scope: Scope, visible: Visible, model: str) -> VectorSearch
         space=replace(space, is_indexed=space.is_indexed and not state.former),
         state=state,
         is_clean=time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS,
+        latent=latent,
     )
 
 
@@ -217,15 +229,22 @@ def beam_width(fetched: int) -> int:
 
 
 def fine_search(
-    *, scope: Scope, visible: Visible, vector: FloatArray, model: str, chunks: Sequence[int], limit: int
+    *,
+    scope: Scope,
+    visible: Visible,
+    vector: FloatArray,
+    model: str,
+    chunks: Sequence[int],
+    limit: int,
+    latent: int = 0,
 ) -> list[Hit]:
-    """The nearest of these chunks by exact 768-d cosine, best first."""
+    """The nearest of these chunks by exact 768-d cosine, best first; `latent`: of joined vectors."""
     del scope  # bound in `visible`; asked for so that no caller can forget it
     params = {
         **visible.params,
-        "model": model,
-        "vector": vector_text(vector),
+        "model": latent_side(latent).name if latent else model,
+        "vector": vector_text(whole(vector)),
         "chunks": ids_text(chunks),
         "limit": limit,
     }
-    return Hit.of_rows(fetch(visible.applied(FINE), params))
+    return scaled(Hit.of_rows(fetch(visible.applied(sql_of(FINE, latent)), params)), latent)

@@ -33,6 +33,7 @@ from knowledge.models.index import (
     WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
+from knowledge.models.latent import LatentModel, LatentTerm, LatentVector
 from knowledge.models.lexicon import LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
@@ -65,6 +66,9 @@ __all__ = [
     "IngestItem",
     "IngestJob",
     "KnowledgeSet",
+    "LatentModel",
+    "LatentTerm",
+    "LatentVector",
     "LexicalStatistics",
     "LexiconChange",
     "LexiconMining",

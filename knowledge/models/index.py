@@ -86,13 +86,16 @@ class WholeVector(models.Model):
 
 
 class TenantVectors(models.Model):
-    """With which rotation the coarse vectors of a tenant and model are made (`knowledge.indexes.rotations`)."""
+    """With which rotation the coarse vectors of a tenant and model are made, and which domain vectors it has."""
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
     model = models.CharField(max_length=128)
     rotation = models.IntegerField(default=0)  # of new entries
     former = ArrayField(models.IntegerField(), default=list, blank=True)  # others that entries may still have
     costs = ArrayField(models.FloatField(), default=list, blank=True)  # of searches, measured here; (): not yet
+    latent = models.BigIntegerField(default=0, db_default=0)  # LatentModel that searches use; 0: none
+    latents = ArrayField(models.BigIntegerField(), default=list, db_default=[], blank=True)  # that new entries get
+    latent_off = models.BooleanField(default=False, db_default=False)  # an administrator wants none
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["tenant", "model"], name="knowledge_vectors_once")]

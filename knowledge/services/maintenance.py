@@ -42,6 +42,7 @@ from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step, re
 from knowledge.indexes.rotation_switch import rotation_states
 from knowledge.indexes.statements import maintenance_try_lock
 from knowledge.services.deletion import purge
+from knowledge.services.latent_models import latents_refresh
 from knowledge.services.vector_rotations import rotations_refresh
 
 # ── weekly: purge, rebuild, check ─────────────────────────────────────────────────────────────────
@@ -172,11 +173,12 @@ def _reweigh() -> int:
 def vectors_merge() -> int:
     """Move entries of large tenants into the HNSW index: row by row, or by a rebuild if there are very many.
 
-    Before that, their coarse vectors get the rotation that they should have.
+    Before that, their coarse vectors get the rotation that they should have, and domain vectors are kept up to date.
     """
     if connection.in_atomic_block:
         return sum(_merge_some(tenant_id) for tenant_id in large_tenants(MERGE_FROM))
     rotations_refresh()
+    latents_refresh()
     large = large_tenants(MERGE_FROM)
     moved = _merge(large)
     _calibrate(large, is_new=moved > BULK_FROM)

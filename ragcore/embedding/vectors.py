@@ -30,6 +30,16 @@ def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
     return np.asarray(rows / norms, dtype=np.float32)
 
 
+def plain(vector: FloatArray) -> FloatArray:
+    """The embedder's own 768 numbers of a question, which may have further ones after them."""
+    return vector[:DIMENSIONS]
+
+
+def whole(vector: FloatArray) -> FloatArray:
+    """The 768 numbers that are compared with those of passages: the embedder's own, or those after them."""
+    return vector[-DIMENSIONS:]
+
+
 class CachingEmbedder:
     """Implements ports.Embedder: the given one, whose vectors of questions are kept within `computed_once`."""
 

@@ -17,6 +17,7 @@ from tests.security.oracle.rules import Rules
 DERIVED = {
     *("knowledge_corpusepoch", "knowledge_setepoch", "knowledge_lexicalstatistics", "knowledge_term"),
     *("knowledge_indexentry", "knowledge_wholevector", "knowledge_tenantvectors", "knowledge_vectorrotation"),
+    *("knowledge_latentterm", "knowledge_latentvector"),
     *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
     *("knowledge_representationretry", "knowledge_queueturn", "chat_turnfigures"),
 }
@@ -245,6 +246,9 @@ class Permits:
         if row["knowledge_set_id"] is None:
             return self.rules.administers(who, row["tenant_id"])
         return self._by_set(who, row["knowledge_set_id"], fresh)
+
+    def _knowledge_latentmodel(self, who: Person, change: Change, fresh: Any) -> bool:
+        return who.administers and who.tenant == change.row["tenant_id"]
 
     def _of_a_lexicon(self, who: Person, change: Change, fresh: Any) -> bool:
         """Rows of the lexicon of a set or of the own tenant."""

@@ -44,6 +44,7 @@ from knowledge.models import (
     IngestJob,
     KnowledgeSet,
     LexiconChange,
+    LatentModel,
     LexiconMining,
     LexiconTerm,
     LexiconVersion,
@@ -99,6 +100,7 @@ class Place:
             *(
                 self._sets,
                 self._lexicons,
+                self._latents,
                 self._handlers,
                 self._sources,
                 self._documents,
@@ -160,6 +162,12 @@ class Place:
             if clearance == 0:
                 LexiconVersion.objects.create(**home, number=1, state="retired", author=author)
                 LexiconMining.objects.create(**home, state="queued", author=author)
+
+    def _latents(self) -> None:
+        """A version of the domain vectors without any."""
+        words = self.words("model")
+        latent = LatentModel.objects.create(tenant=self.tenant, **words, number=1, state="retired", passages=3)
+        self.world.tell("latent", latent, **words)
 
     def _handlers(self) -> None:
         words = self.words("name", "description", "pattern")

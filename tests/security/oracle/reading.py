@@ -235,6 +235,7 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: r.manages_set(w, pk),
         lambda r, w, pk: r.administers(w, r.facts.sets[pk].tenant),
     ),
+    "latent": (_admins, lambda r, w, pk: r.manages_latent(w, pk), _no, nobody, nobody),
     "lexicon_term": (
         _curators,
         lambda r, w, pk: r.keeps_lexicon(w, "lexicon_term", pk),

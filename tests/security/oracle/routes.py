@@ -36,6 +36,7 @@ OF_PARAMETER = {
     "lexicon_version_id": "lexicon_version",
     "lexicon_change_id": "lexicon_change",
     "mining_id": "lexicon_mining",
+    "latent_id": "latent",
 }
 PLAIN = {  # parameters that name no object
     "number": ("1", "2", "9", "20"),

@@ -1,0 +1,1 @@
+"""Domain vectors measured through the product's own path."""
