@@ -267,6 +267,7 @@ class GatedChange(models.Model):
 
     class Kind(models.TextChoices):
         SET_OPTIONS = "set_options", pgettext_lazy("what a change publishes", "Settings of a knowledge set")
+        QUERY_ADAPTER = "query_adapter", pgettext_lazy("what a change publishes", "Fitted query vectors")
 
     class State(models.TextChoices):
         MEASURING = "measuring", pgettext_lazy("state of a change", "Being measured")

@@ -7,12 +7,16 @@ ADVANCE_RUN = "evaluation.advance_run"
 RESUME_RUNS = "evaluation.resume_runs"
 MEASURE_LEXICONS = "evaluation.measure_lexicons"
 SEND_REPORTS = "evaluation.send_reports"
+TRAIN_ADAPTER = "evaluation.train_adapter"
+RESUME_TRAININGS = "evaluation.resume_trainings"
 QUEUES = {
     ADVANCE_DIAGNOSIS: "diagnosis",
     DIAGNOSE_AT_NIGHT: "diagnosis",
     ADVANCE_RUN: "diagnosis",
     MEASURE_LEXICONS: "diagnosis",
+    TRAIN_ADAPTER: "diagnosis",
     SEND_REPORTS: "nightly",
     RESUME_DIAGNOSIS: "chat",  # short, and not behind what it watches
     RESUME_RUNS: "chat",
+    RESUME_TRAININGS: "chat",
 }

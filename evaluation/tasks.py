@@ -11,8 +11,11 @@ from evaluation.queue import (
     MEASURE_LEXICONS,
     RESUME_DIAGNOSIS,
     RESUME_RUNS,
+    RESUME_TRAININGS,
     SEND_REPORTS,
+    TRAIN_ADAPTER,
 )
+from evaluation.services.adapter_training import training_advance, trainings_resume
 from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
 from evaluation.services.lexicon_effect import lexicons_measure
 from evaluation.services.runs import run_advance, runs_resume
@@ -59,3 +62,15 @@ def resume_runs() -> None:
 def measure_lexicons() -> None:
     """Compare searches with and without lexicons that were published since."""
     lexicons_measure()
+
+
+@shared_task(name=TRAIN_ADAPTER)
+def train_adapter(*, adapter_id: int) -> None:
+    """Fit the query vectors of a set."""
+    training_advance(adapter_id=adapter_id)
+
+
+@shared_task(name=RESUME_TRAININGS)
+def resume_trainings() -> None:
+    """Call a worker to trainings that lost theirs."""
+    trainings_resume()

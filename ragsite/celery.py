@@ -64,6 +64,11 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "chat", "expires": 60},
     },
+    "find a worker for trainings that lost theirs": {
+        "task": "evaluation.resume_trainings",
+        "schedule": 60.0,
+        "options": {"queue": "chat", "expires": 60},
+    },
     "keep index statistics": {
         "task": "knowledge.refresh_indexes",
         "schedule": crontab(minute="*/5"),

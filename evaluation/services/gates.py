@@ -30,11 +30,12 @@ from evaluation.services.comparison import (
 )
 from evaluation.services.runs import ConfigurationPlan, run_cancel, run_start
 from knowledge.errors import MeasuredFirstError
-from knowledge.models import KnowledgeSet
+from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned
 from knowledge.selectors.options import QUERY_GROUPS
 from knowledge.services.option_gate import GateNotice
 from knowledge.services.options import ChangeNote, Given, options_merge, set_options_update
+from knowledge.services.query_adapters import adapter_switch_on
 from ragcore.options import options_sha256
 
 LIVE, DRAFT = "live", "draft"
@@ -77,7 +78,30 @@ class SetOptionsKind:
         )
 
 
-KINDS: Mapping[str, GatedKind] = {GatedChange.Kind.SET_OPTIONS: SetOptionsKind()}
+class QueryAdapterKind:
+    """Fitted query vectors of a knowledge set; `payload`: {"adapter", "number"}."""
+
+    def draft(self, change: GatedChange) -> ConfigurationPlan:
+        return ConfigurationPlan(name=DRAFT, options={"retrieval": {"query_adapter": change.payload["number"]}})
+
+    def live_sha256(self, change: GatedChange) -> str:
+        return adapter_sha256(change.knowledge_set)
+
+    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
+        adapter_switch_on(scope=scope, actor=actor, adapter_id=change.payload["adapter"], reason=change.note)
+
+
+def adapter_sha256(knowledge_set: KnowledgeSet) -> str:
+    """A fingerprint of the query vectors in use, and of the settings that questions are asked with."""
+    rows = QueryAdapter.objects.filter(knowledge_set=knowledge_set, state=QueryAdapter.State.LIVE)
+    live = rows.values_list("number", flat=True).first() or 0
+    return _fingerprint({**knowledge_set.options, "query_adapter": {"number": live}})
+
+
+KINDS: Mapping[str, GatedKind] = {
+    GatedChange.Kind.SET_OPTIONS: SetOptionsKind(),
+    GatedChange.Kind.QUERY_ADAPTER: QueryAdapterKind(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +146,8 @@ def change_of_options(
     golden_sets = list(guarding_sets(knowledge_set=knowledge_set))
     if not golden_sets or not asked_options(knowledge_set, options=options, replaces=replaces):
         return None
-    for earlier in GatedChange.objects.filter(knowledge_set=knowledge_set, state__in=OPEN):
+    kind = GatedChange.Kind.SET_OPTIONS
+    for earlier in GatedChange.objects.filter(knowledge_set=knowledge_set, state__in=OPEN, kind=kind):
         change_discard(change=earlier, actor=actor)
     plain = {code: dict(values) for code, values in options.items()}
     with transaction.atomic():
@@ -135,6 +160,32 @@ def change_of_options(
         )
         change_measure(change=change, golden_sets=golden_sets, actor=actor)
         audit_record(actor=actor, action="change.measure", target=knowledge_set.code, change=change.pk)
+    return change
+
+
+def change_of_adapter(*, actor: User, adapter: QueryAdapter, note: str = "") -> GatedChange | None:
+    """Measure fitted query vectors before they are switched on; None where no golden set guards the knowledge set.
+
+    An earlier draft of query vectors of the set that is still open is discarded.
+    """
+    home = adapter.knowledge_set
+    golden_sets = list(guarding_sets(knowledge_set=home))
+    if not golden_sets:
+        return None
+    kind = GatedChange.Kind.QUERY_ADAPTER
+    for earlier in GatedChange.objects.filter(knowledge_set=home, state__in=OPEN, kind=kind):
+        change_discard(change=earlier, actor=actor)
+    with transaction.atomic():
+        change = GatedChange.objects.create(
+            kind=kind,
+            knowledge_set=home,
+            payload={"adapter": adapter.pk, "number": adapter.number},
+            base_sha256=adapter_sha256(home),
+            note=note,
+            requested_by=actor,
+        )
+        change_measure(change=change, golden_sets=golden_sets, actor=actor)
+        audit_record(actor=actor, action="change.measure", target=home.code, change=change.pk)
     return change
 
 
@@ -258,6 +309,7 @@ class OptionsGate:
         return None if change is None else change.pk
 
     def notice(self, *, row: KnowledgeSet) -> GateNotice:
-        change = GatedChange.objects.filter(knowledge_set=row, state__in=OPEN).first()
+        kind = GatedChange.Kind.SET_OPTIONS
+        change = GatedChange.objects.filter(knowledge_set=row, state__in=OPEN, kind=kind).first()
         names = tuple(one.name for one in guarding_sets(knowledge_set=row))
         return GateNotice(guards=names, change=None if change is None else change.pk)
