@@ -23,11 +23,11 @@ from evaluation.admin.opened import opener
 from evaluation.services.adapter_pairs import ORIGINS
 from evaluation.services.adapter_publishing import adapter_publish
 from evaluation.services.adapter_training import training_cancel, training_start
-from knowledge import model_registry
 from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed
 from knowledge.selectors.query_adapters import adapter_get, adapters_of_set
+from knowledge.selectors.training_vectors import space_name
 from knowledge.services.query_adapters import adapter_switch_off
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _shown(row: QueryAdapter) -> Shown:
         overall=[(METRIC_WORDS[name], one) for name, one in figures.get("overall", {}).items() if name in METRIC_WORDS],
         dimensions=[(_dimension_words(name), one) for name, one in figures.get("dimensions", {}).items()],
         error=stored_message(row.error_code, row.error_message, row.error_data),
-        fits=row.model == model_registry.embedder().model,
+        fits=row.model == space_name(),
     )
 
 

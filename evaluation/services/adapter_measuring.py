@@ -1,4 +1,4 @@
-"""How good a query adapter is on documents that it has not seen: before and after, and whether that is a gain (D7, U12).
+"""How good a query adapter is on documents that it has not seen, and whether that is a gain (D7, U12).
 
 Judged by search with vectors alone over all passages of the set, as an exact search would find them. Every question
 counts that is held out: each goes through the model of the fold that has not seen its documents.
@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from accounts.scope import Scope
 from evaluation.errors import AdapterTrainingError
-from knowledge import model_registry
 from knowledge.models import Document, KnowledgeSet
-from knowledge.selectors.training_vectors import passage_vectors
+from knowledge.selectors.training_vectors import passage_vectors, question_vectors, space_dimensions
 from ragcore.embedding.adapter_training import AdapterTraining, TrainingPairs, plain_scale
 from ragcore.embedding.query_adapter import QueryAdapter, adapter_unpack
 from ragcore.metrics.comparison import PairedDifference, paired_difference
@@ -263,10 +262,9 @@ def _bodies(vectors: FloatArray, is_body: npt.NDArray[np.bool_], starts: npt.NDA
 
 def _embedded(questions: Sequence[str], alive: Callable[[], None]) -> FloatArray:
     """float32[q, 768]."""
-    embedder = model_registry.embedder()
     parts = []
     for start in range(0, len(questions), EMBEDDED_AT_ONCE):
-        parts.append(embedder.embed_queries(questions[start : start + EMBEDDED_AT_ONCE]))
+        parts.append(question_vectors(questions[start : start + EMBEDDED_AT_ONCE]))
         if start % (8 * EMBEDDED_AT_ONCE) == 0:
             alive()
-    return np.vstack([np.zeros((0, embedder.dimensions), np.float32), *parts])
+    return np.vstack([np.zeros((0, space_dimensions()), np.float32), *parts])

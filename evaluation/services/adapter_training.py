@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import Max, Q
+from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from accounts.models import User
@@ -25,11 +25,11 @@ from evaluation.errors import AdapterTrainingError
 from evaluation.queue import QUEUES, TRAIN_ADAPTER
 from evaluation.services.adapter_measuring import AdapterJudge, Judged
 from evaluation.services.adapter_pairs import ORIGINS, pair_confused, pairs_collect
-from knowledge import model_registry
 from knowledge.models import QueryAdapter
 from knowledge.queue import enqueue_on_commit
 from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get
+from knowledge.selectors.training_vectors import space_name
 from ragcore.embedding.adapter_training import AdapterSettings, AdapterTraining
 from ragcore.errors import RagError
 from ragcore.text.question_pairs import MADE, QuestionPair
@@ -70,7 +70,7 @@ def training_start(
                 tenant_id=home.tenant_id,
                 knowledge_set=home,
                 number=number,
-                model=model_registry.embedder().model,
+                model=space_name(),
                 origins=chosen,
                 rounds=SETTINGS.rounds,
                 author=actor,
@@ -258,8 +258,6 @@ def _is_free() -> Q:
 
 
 def _take(adapter_id: int) -> bool:
-    from django.db.models import F
-
     rows = QueryAdapter.objects.filter(_is_free(), pk=adapter_id, state__in=QueryAdapter.OPEN)
     return rows.update(state=State.TRAINING, leased_until=timezone.now() + LEASE, starts=F("starts") + 1) > 0
 

@@ -112,7 +112,7 @@ def _plain(value: Any) -> Any:
 
 # ── parts of what is visible ──────────────────────────────────────────────────────────────────────
 
-HELD = "SELECT held.document_id FROM knowledge_knowledgeset_documents held WHERE held.knowledgeset_id IN ({sets})"
+HELD = "SELECT held.document_id FROM knowledge_document_sets held WHERE held.knowledgeset_id IN ({sets})"
 
 
 def visible_part(visible: Visible, sets: Sequence[int], *, inside: bool) -> Visible:

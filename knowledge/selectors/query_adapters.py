@@ -14,11 +14,11 @@ from django.db.models import QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
-from knowledge import model_registry
 from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
 from knowledge.indexes.visibility import Visible, visible_part
 from knowledge.models import QueryAdapter as Row
 from knowledge.selectors.sets import set_owned, sets_managed, sets_readable
+from knowledge.selectors.training_vectors import space_dimensions, space_name
 from ragcore.embedding.query_adapter import QueryAdapter, adapter_unpack
 from ragcore.errors import AdapterRefusedError
 
@@ -93,8 +93,7 @@ def _version_of(scope: Scope, sets: Sequence[int], number: int) -> Live:
 
 def adapter_load(row: int) -> QueryAdapter | None:
     """An adapter by its id; None where it was made for another embedding model than the one in use, or is damaged."""
-    embedder = model_registry.embedder()
-    return _unpacked(row, embedder.model, embedder.dimensions)
+    return _unpacked(row, space_name(), space_dimensions())
 
 
 @lru_cache(maxsize=KEPT)

@@ -12,12 +12,12 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge import model_registry
 from knowledge.errors import AdapterSwitchError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get, adapter_load
+from knowledge.selectors.training_vectors import space_name
 
 State = QueryAdapter.State
 
@@ -36,7 +36,7 @@ def adapter_switch_on(*, scope: Scope, actor: User, adapter_id: int, reason: str
         raise AdapterSwitchError("in_use")
     if not row.is_usable:
         raise AdapterSwitchError("unusable")
-    if row.model != model_registry.embedder().model:
+    if row.model != space_name():
         raise AdapterSwitchError("model")
     if adapter_load(row.pk) is None:
         raise AdapterSwitchError("unusable")

@@ -209,7 +209,7 @@ def unchanged_weights(dimensions: int, rank: int) -> dict[str, FloatArray]:
 
 
 def noise_filter(pairs: TrainingPairs, rows: npt.NDArray[np.int64], settings: AdapterSettings) -> dict[str, FloatArray]:
-    """The closed form on these pairs: v - m, less most of what lies in the noisiest directions; m: the mean question."""
+    """The closed form: the question less the mean one, and less most of what lies in the noisiest directions."""
     questions = pairs.questions[rows]
     passages = np.stack([pairs.passages[list(pairs.right[row])].mean(axis=0) for row in rows])
     mean = questions.mean(axis=0)
