@@ -21,6 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-nightly bench-judge bench-lexicon bench-triples bench-paths
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-failures bench-judge bench-lexicon bench-triples bench-paths
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-latent
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-finetune bench-lexicon bench-triples bench-paths
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -80,6 +81,9 @@ bench-answers: install-dev ## Answers and refusals without a language model; DAT
 
 bench-grounding: install-dev ## Which sentences no source supports; DATA="FILE …"
 	$(BIN)/python -m bench.grounding $(DATA)
+
+bench-finetune: install ## Query vectors fitted on half of a set's documents, asked about the other half; DATA="DIR …", LIMIT=300
+	@$(BIN)/python -m bench.finetune $(if $(LIMIT),--limit $(LIMIT)) $(DATA)
 
 bench-lexicon: install ## Terms found in documents, searches with a published lexicon; DATA="FILE|DIR …", LIMIT=300
 	$(BIN)/python -m bench.lexicon --limit $(or $(LIMIT),300) $(DATA)

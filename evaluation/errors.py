@@ -139,3 +139,20 @@ class ExperimentError(PermanentError):
         "share": "The share of people must be from %(least)s to %(most)s percent.",
         "ended": "The experiment was rolled back.",
     }
+
+
+class AdapterTrainingError(PermanentError):
+    """A training of query vectors cannot be started, continued or switched."""
+
+    code = "adapter_training"
+    default_message = "The query vectors cannot be fitted."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "running": "Query vectors of this set are being fitted already.",
+        "origins": "Choose at least one kind of pairs.",
+        "few": "There are too few questions to learn from: %(found)s; at least %(least)s are needed.",
+        "documents": "The questions are about too few documents: some must be held out to judge the result.",
+        "empty": "The set has no passages yet.",
+        "over": "This training is over.",
+        "lost": "The training was broken off several times.",
+        "internal": "The training failed. The log says why.",
+    }

@@ -274,6 +274,7 @@ class GatedChange(models.Model):
         SET_OPTIONS = "set_options", pgettext_lazy("what a change publishes", "Settings of a knowledge set")
         SET_TEXTS = "set_texts", pgettext_lazy("what a change publishes", "Prompt texts of a knowledge set")
         LEXICON = "lexicon", pgettext_lazy("what a change publishes", "Lexicon of a knowledge set")
+        QUERY_ADAPTER = "query_adapter", pgettext_lazy("what a change publishes", "Fitted query vectors")
 
     class State(models.TextChoices):
         MEASURING = "measuring", pgettext_lazy("state of a change", "Being measured")

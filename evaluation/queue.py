@@ -8,13 +8,17 @@ RESUME_RUNS = "evaluation.resume_runs"
 MEASURE_LEXICONS = "evaluation.measure_lexicons"
 SEND_REPORTS = "evaluation.send_reports"
 WATCH_EXPERIMENTS = "evaluation.watch_experiments"
+TRAIN_ADAPTER = "evaluation.train_adapter"
+RESUME_TRAININGS = "evaluation.resume_trainings"
 QUEUES = {
     ADVANCE_DIAGNOSIS: "diagnosis",
     DIAGNOSE_AT_NIGHT: "diagnosis",
     ADVANCE_RUN: "diagnosis",
     MEASURE_LEXICONS: "diagnosis",
+    TRAIN_ADAPTER: "diagnosis",
     SEND_REPORTS: "nightly",
     WATCH_EXPERIMENTS: "diagnosis",
     RESUME_DIAGNOSIS: "chat",  # short, and not behind what it watches
     RESUME_RUNS: "chat",
+    RESUME_TRAININGS: "chat",
 }

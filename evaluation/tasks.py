@@ -11,9 +11,12 @@ from evaluation.queue import (
     MEASURE_LEXICONS,
     RESUME_DIAGNOSIS,
     RESUME_RUNS,
+    RESUME_TRAININGS,
     SEND_REPORTS,
+    TRAIN_ADAPTER,
     WATCH_EXPERIMENTS,
 )
+from evaluation.services.adapter_training import training_advance, trainings_resume
 from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
 from evaluation.services.experiment_watch import experiments_watch
 from evaluation.services.lexicon_effect import lexicons_measure
@@ -67,3 +70,15 @@ def measure_lexicons() -> None:
 def watch_experiments() -> None:
     """Stop experiments whose candidate is worse, and say which one is better."""
     experiments_watch()
+
+
+@shared_task(name=TRAIN_ADAPTER)
+def train_adapter(*, adapter_id: int) -> None:
+    """Fit the query vectors of a set."""
+    training_advance(adapter_id=adapter_id)
+
+
+@shared_task(name=RESUME_TRAININGS)
+def resume_trainings() -> None:
+    """Call a worker to trainings that lost theirs."""
+    trainings_resume()

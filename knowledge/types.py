@@ -44,6 +44,7 @@ class AnswerSpace:
     readable: tuple[int, ...]  # all sets that the asker may read
     asked: tuple[int, ...]  # of them those that the question is put to
     epoch: int
+    adapters: tuple[int, ...] = ()  # of questions, in use by the sets that are asked
     lists: tuple[int, ...] | None = None  # of readers of documents that name the asker; None: there are no lists
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.backends import backend_of
+from knowledge.backends.adapted import AdaptedPart, AdaptedVectorIndex
 from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, ScopedNameIndex
 from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.latent import LatentEmbedder
 from knowledge.indexes.visibility import Visible
+from knowledge.selectors.query_adapters import search_parts
 from knowledge.types import RetrievalMode
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.options import RetrievalOptions
-from ragcore.ports import Embedder, Ports, Together, one_after_the_other
+from ragcore.ports import Embedder, Ports, Together, VectorIndex, one_after_the_other
 from ragcore.retrieval.pipeline import PipelineRetriever, build
 from ragcore.retrieval.stage_plan import stage_plan
 from ragcore.text.lexicon import LexiconTokenizer, TermLexicon
@@ -46,6 +50,7 @@ def retrieval_pipeline(
     visible: Visible,
     mode: RetrievalMode,
     options: RetrievalOptions,
+    sets: Sequence[int] = (),
     within: Scope | None = None,
     lexicon: TermLexicon | None = None,
     graph: ScopedEntityGraph | None = None,
@@ -59,7 +64,7 @@ def retrieval_pipeline(
         asked = LatentEmbedder(asked, model_registry.tokenizer(), scope.tenant_id, backend.latent)
     ports = Ports(
         lexical=backend.lexical,
-        vectors=backend.vectors,
+        vectors=_vectors(scope, visible, backend.vectors, options, sets, within),
         passages=backend.passages,
         fuzzy=ScopedFuzzyIndex(scope, visible),
         names=ScopedNameIndex(scope, visible),
@@ -74,3 +79,29 @@ def retrieval_pipeline(
         backend_note=backend.note,
     )
     return PipelineRetriever(build(stage_plan(mode, options)), ports)
+
+
+def _vectors(
+    scope: Scope,
+    visible: Visible,
+    plain: VectorIndex,
+    options: RetrievalOptions,
+    sets: Sequence[int],
+    within: Scope | None,
+) -> VectorIndex:
+    """The index of vectors, through the query adapters of the sets that are asked."""
+    parts = search_parts(scope=scope, visible=visible, sets=sets, version=options.query_adapter, within=within)
+    if all(part.adapter is None for part in parts):
+        return plain
+    model = model_registry.embedder().model
+    return AdaptedVectorIndex(
+        [
+            AdaptedPart(
+                plain
+                if part.visible is visible
+                else backend_of(scope=scope, visible=part.visible, model=model).vectors,
+                part.adapter,
+            )
+            for part in parts
+        ]
+    )

@@ -242,6 +242,17 @@ class ModelUnavailableError(TransientError):
         return self.reason == "prompt_too_long" or self.data.get("status") in self.prompt_statuses
 
 
+class AdapterRefusedError(PermanentError):
+    """A query adapter cannot be used with the embedding model, or its file is damaged."""
+
+    code = "adapter_refused"
+    default_message = "The fitted query vectors cannot be used."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "dimensions": "The query vectors were fitted for %(found)s dimensions; the embedding model has %(wanted)s.",
+        "damaged": "The stored query adapter is damaged.",
+    }
+
+
 class EmbedderRefusedError(PermanentError):
     """The embedding model does not yield what the index needs (768 dimensions, usable 384 prefix)."""
 

@@ -131,6 +131,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Golden cases"), "checklist", "evaluation_goldencase_changelist", judges),
             Entry(_("Evaluation runs"), "monitoring", "evaluation_evaluationrun_changelist", judges),
             Entry(_("Experiments"), "compare", "evaluation_experiments", keeps_sets),
+            Entry(_("Fitted query vectors"), "tune", "evaluation_adapters", keeps_sets),
         ],
     ),
     (

@@ -74,6 +74,11 @@ app.conf.beat_schedule = {
         "schedule": crontab(minute="*/5"),
         "options": {"queue": "diagnosis", "expires": 300},
     },
+    "find a worker for trainings that lost theirs": {
+        "task": "evaluation.resume_trainings",
+        "schedule": 60.0,
+        "options": {"queue": "chat", "expires": 60},
+    },
     "keep index statistics": {
         "task": "knowledge.refresh_indexes",
         "schedule": crontab(minute="*/5"),

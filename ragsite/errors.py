@@ -68,6 +68,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "rate_limited": 429,
     "internal": 500,
     "embedder_refused": 500,
+    "adapter_refused": 500,
     "busy": 503,
     "unavailable": 503,
     "retrieval_unavailable": 503,

@@ -85,6 +85,7 @@ def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_hist
         "sets": space.asked,
         "readers": space.lists,
         "epoch": space.epoch,
+        "adapters": space.adapters,
         "filters": filters,
         "profile": _profile_part(scope, space, context, understood),
         "history": [asdict(turn) for turn in context.history] if depends_on_history else [],

@@ -23,6 +23,7 @@ from accounts.admin.base import TenantAdmin, admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.services import audit_record
 from chat.admin import is_reviewer
+from evaluation.admin.adapters import adapter_urls
 from evaluation.admin.diagnosis import diagnosis_urls
 from evaluation.admin.experiments import experiment_urls
 from evaluation.admin.lab import lab_urls
@@ -308,7 +309,14 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
         return str(_("(withheld)")) if case.is_withheld else ", ".join(case.relevant)
 
     def get_urls(self) -> list[URLPattern]:
-        return [*lab_urls(self), *diagnosis_urls(self), *usage_urls(self), *experiment_urls(self), *super().get_urls()]
+        return [
+            *lab_urls(self),
+            *diagnosis_urls(self),
+            *usage_urls(self),
+            *experiment_urls(self),
+            *adapter_urls(self),
+            *super().get_urls(),
+        ]
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """A case goes into golden sets that the person keeps."""

@@ -1,4 +1,4 @@
-"""What the gate can measure: options, texts of prompts, and the lexicon of a knowledge set, one class each (D34).
+"""What the gate can measure: options, texts of prompts, lexicon, and fitted query vectors of a set (D34).
 
 How the draft is asked, how it is published, and what becomes of it when it is given up. The reranker of a set is among
 its options. A further kind is one class with an entry in `KINDS`.
@@ -17,11 +17,12 @@ from accounts.scope import Scope
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import GatedChange, OptionsDraft
 from evaluation.services.runs import ConfigurationPlan, Tried
-from knowledge.models import KnowledgeSet, LexiconVersion
+from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter
 from knowledge.options_draft import PROMPT_TEXTS
 from knowledge.selectors.options import QUERY_GROUPS
 from knowledge.services.lexicon import lexicon_version_drop, lexicon_version_use
 from knowledge.services.options import ChangeNote, Given, options_merge, set_options_update
+from knowledge.services.query_adapters import adapter_switch_on
 from knowledge.services.sets import set_update
 from ragcore.options import options_sha256
 
@@ -98,10 +99,24 @@ class LexiconKind:
         lexicon_version_drop(version_id=change.payload["version"])
 
 
+class QueryAdapterKind:
+    """Fitted query vectors of a knowledge set; `payload`: {"adapter": id, "number"}."""
+
+    def draft(self, change: GatedChange) -> ConfigurationPlan:
+        return ConfigurationPlan(name=DRAFT, options={"retrieval": {"query_adapter": change.payload["number"]}})
+
+    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
+        adapter_switch_on(scope=scope, actor=actor, adapter_id=change.payload["adapter"], reason=change.note)
+
+    def discard(self, change: GatedChange) -> None:
+        """Nothing waits."""
+
+
 KINDS: Mapping[str, GatedKind] = {
     GatedChange.Kind.SET_OPTIONS: SetOptionsKind(),
     GatedChange.Kind.SET_TEXTS: SetTextsKind(),
     GatedChange.Kind.LEXICON: LexiconKind(),
+    GatedChange.Kind.QUERY_ADAPTER: QueryAdapterKind(),
 }
 
 
@@ -133,14 +148,17 @@ class _LiveState:
     options: Mapping[str, Any]
     texts: Mapping[str, str]
     lexicon: int | None  # version in use
+    query_adapter: int | None  # number of the version in use
 
 
 def live_sha256(row: KnowledgeSet) -> str:
     """A fingerprint of all that the gate guards of a set: when it is another one, a measurement is out of date."""
     live = LexiconVersion.objects.filter(knowledge_set=row, state=LexiconVersion.State.LIVE)
+    adapters = QueryAdapter.objects.filter(knowledge_set=row, state=QueryAdapter.State.LIVE)
     state = _LiveState(
         options=dict(row.options),
         texts={name: getattr(row, name) for name in PROMPT_TEXTS},
         lexicon=live.order_by().values_list("pk", flat=True).first(),
+        query_adapter=adapters.values_list("number", flat=True).first(),
     )
     return options_sha256(state)

@@ -31,7 +31,7 @@ from evaluation.services.comparison import (
 from evaluation.services.gated_kinds import KINDS, asked_options, live_sha256
 from evaluation.services.runs import ConfigurationPlan, run_cancel, run_start
 from knowledge.errors import MeasuredFirstError
-from knowledge.models import KnowledgeSet, LexiconVersion
+from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed
 from knowledge.services.options import Given
 from knowledge.services.publish_gate import GateNotice
@@ -101,6 +101,13 @@ def change_of_options(
     if draft is not None:
         payload["draft"] = draft
     return change_hold(actor=actor, knowledge_set=knowledge_set, kind=Kind.SET_OPTIONS, payload=payload, note=note)
+
+
+def change_of_adapter(*, actor: User, adapter: QueryAdapter, note: str = "") -> GatedChange | None:
+    """Measure fitted query vectors before they are switched on; None where nothing guards the set."""
+    payload = {"adapter": adapter.pk, "number": adapter.number}
+    home = adapter.knowledge_set
+    return change_hold(actor=actor, knowledge_set=home, kind=Kind.QUERY_ADAPTER, payload=payload, note=note)
 
 
 def raise_if_guarded(

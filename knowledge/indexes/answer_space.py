@@ -13,8 +13,9 @@ from knowledge.indexes.visibility import Visible
 from knowledge.types import AnswerSpace
 
 SPACE = """
-SELECT readable.pk, {lists}, (SELECT everywhere FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), e.value
+SELECT readable.pk, {lists}, (SELECT everywhere FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), e.value, a.id
 FROM ({readable}) readable LEFT JOIN knowledge_setepoch e ON e.knowledge_set_id = readable.pk
+LEFT JOIN knowledge_queryadapter a ON a.knowledge_set_id = readable.pk AND a.state = 'live'
 """
 CITED = """
 SELECT count(*)
@@ -41,7 +42,8 @@ def answer_space_load(*, scope: Scope, readable: str, params: Mapping[str, Any],
     return AnswerSpace(
         readable=tuple(sorted(row[0] for row in rows)),
         asked=tuple(sorted(row[0] for row in sets)),
-        epoch=max((value for row in sets for value in row[2:] if value), default=0),
+        epoch=max((value for row in sets for value in row[2:4] if value), default=0),
+        adapters=tuple(sorted(row[4] for row in sets if row[4] is not None)),
         lists=lists_value(rows[0][1]) if rows else None,
     )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
@@ -108,3 +108,26 @@ def condition_of(text: str) -> str:
 def _plain(value: Any) -> Any:
     """JSON as text: keys are made of the repr of parameters, and the repr of the driver's JSON wrapper is shortened."""
     return json.dumps(value.obj, sort_keys=True) if isinstance(value, Jsonb) else value
+
+
+# ── parts of what is visible ──────────────────────────────────────────────────────────────────────
+
+HELD = "SELECT held.document_id FROM knowledge_document_sets held WHERE held.knowledgeset_id IN ({sets})"
+
+
+def visible_part(visible: Visible, sets: Sequence[int], *, inside: bool) -> Visible:
+    """Of what is visible the documents in any of these sets, or (not `inside`) those in none of them."""
+    among = ("" if inside else "NOT ") + f"IN ({HELD.format(sets=', '.join(str(int(one)) for one in sets))})"
+
+    def bounds() -> Bounds:
+        whole = visible.bounds() if visible.bounds is not None else None
+        if whole is None:
+            raise ValueError("what is visible has no bounds")
+        return replace(whole, sets=(*whole.sets, tuple(sets))) if inside else replace(whole, is_exact=False)
+
+    return replace(
+        visible,
+        sql=f"SELECT part.pk FROM ({visible.sql}) AS part(pk) WHERE part.pk {among}",  # noqa: S608 - numbers
+        condition=f"({visible.condition}) AND d.id {among}" if visible.condition else "",
+        bounds=None if visible.bounds is None else bounds,
+    )

@@ -1,6 +1,7 @@
 """Knowledge sets, documents, chunks, the index, sources, ingestion jobs."""
 
 from knowledge.models.access import AccessRequest
+from knowledge.models.adapters import QueryAdapter
 from knowledge.models.chunks import Chunk, ChunkEdit, RepresentationRetry
 from knowledge.models.documents import (
     Document,
@@ -76,6 +77,7 @@ __all__ = [
     "LexiconVersion",
     "Mention",
     "OptionsChange",
+    "QueryAdapter",
     "QueueTurn",
     "ReaderList",
     "RepresentationRetry",

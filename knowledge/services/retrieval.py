@@ -29,6 +29,7 @@ from knowledge.selectors.entities import graph_of_search
 from knowledge.selectors.filters import filters_check
 from knowledge.selectors.lexicon import lexicon_of_search
 from knowledge.selectors.options import site_options
+from knowledge.selectors.query_adapters import LIVE_ONE, SearchPart, search_parts
 from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained
 from knowledge.services.merging import merge_results
@@ -114,6 +115,8 @@ def retrieve_many(
             if options.lexicon:
                 lexicon = lexicon_of_search(scope=scope, visible=visible, sets=request.sets, within=within)
             asked = [query_of(text, profile=request.profile, style=request.style, lexicon=lexicon) for text in queries]
+            if options.query_adapter != LIVE_ONE:
+                asked = [replace(one, adapter=options.query_adapter) for one in asked]
             searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
             graph = graph_of_search(scope=scope, visible=visible, sets=request.sets, within=within, lexicon=lexicon)
             if request.mode == "graph" and not graph.is_built():
@@ -123,6 +126,7 @@ def retrieve_many(
                 visible=visible,
                 mode=request.mode,
                 options=options,
+                sets=request.sets,
                 within=within,
                 lexicon=lexicon,
                 graph=graph,
@@ -282,18 +286,34 @@ def passages_explain(
     visible = visible_to(scope=scope, sets=sets, filters=filters, within=within)
     passages = passages_load(scope=scope, visible=visible, chunks=chunks)
     asked = _query_terms(scope=scope, visible=visible, query=query)
-    entries = entry_scores_load(
-        scope=scope,
-        visible=visible,
-        chunks=list(passages),
-        terms=[term.id for term in asked],
-        vector=query.vector,
-        model=model_registry.embedder().model,
-    )
+    entries: list[EntryScores] = []
+    for part in search_parts(scope=scope, visible=visible, sets=sets, version=query.adapter, within=within):
+        entries += _part_scores(scope, part, query, list(passages), [term.id for term in asked])
     by_chunk: dict[int, list[EntryScores]] = {}
     for entry in entries:
         by_chunk.setdefault(entry.chunk, []).append(entry)
     return {chunk: _evidence(passage, by_chunk.get(chunk, []), asked) for chunk, passage in passages.items()}
+
+
+def _part_scores(
+    scope: Scope, part: SearchPart, query: Query, chunks: Sequence[int], terms: Sequence[int]
+) -> list[EntryScores]:
+    """Entries of these passages in one part of what is visible, as that part is searched."""
+    vector, adapter = query.vector, part.adapter
+    if vector is not None and adapter is not None:
+        vector = adapter.apply(vector[None, :])[0]
+    found = entry_scores_load(
+        scope=scope,
+        visible=part.visible,
+        chunks=chunks,
+        terms=terms,
+        vector=vector,
+        model=model_registry.embedder().model,
+    )
+    if adapter is None:
+        return found
+    scale = lambda cosine: None if cosine is None else adapter.on_plain_scale(cosine)  # noqa: E731
+    return [replace(one, coarse=scale(one.coarse), fine=scale(one.fine)) for one in found]
 
 
 def query_embed(query: Query) -> Query:

@@ -219,6 +219,13 @@ class RetrievalOptions:
     lexicon: bool = option(
         True, _("Lexicon"), _("Also searches with other names of the terms of the published lexicon.")
     )
+    query_adapter: int = option(
+        -1,
+        _("Fitted query vectors"),
+        _("-1: those that the set has in use; 0: none; another number: this version of the set, for comparing."),
+        low=-1,
+        high=1_000_000,
+    )
     fuzzy: bool = option(True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."))
     names: bool = option(
         True, _("Search file names and folders"), _("A file name or folder in the question finds its documents.")

@@ -64,6 +64,7 @@ class Query:
     expansions: tuple[Expansion, ...] = ()  # other names of what is asked for, from the lexicon
     profile: Profile | None = None  # None: nobody's, or switched off
     style: str = ""  # of the answer that is asked for; "" for plain retrieval (V5)
+    adapter: int = -1  # which query adapter its vector goes through, as the option `query_adapter` says
 
     @property
     def embedded_text(self) -> str:

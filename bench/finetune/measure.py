@@ -1,0 +1,199 @@
+"""One set after the other: half ingested, fitted, the rest ingested, asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from django.core.management import call_command
+
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+from bench.bootstrap import paired_difference
+from bench.finetune.unsupervised import joined_scores
+from bench.retrieval import work_off
+from evaluation.services.adapter_training import training_advance, training_start
+from evaluation.services.golden import benchmark_load
+from evaluation.services.run_cases import ranked_documents
+from knowledge.models import Chunk, QueryAdapter
+from knowledge.selectors.training_vectors import passage_vectors, question_vectors
+from knowledge.services import indexes_refresh, retrieve
+from knowledge.types import RetrievalMode, RetrievalRequest
+from ragcore.metrics.quality import ndcg_at_k, recall_at_k
+from ragcore.text.question_pairs import MADE, document_group
+
+Rows = list[dict[str, Any]]
+Asked = list[tuple[str, frozenset[str]]]
+PLAIN = 0  # the option `query_adapter` without any
+
+
+def measure_sets(folders: Sequence[Path], *, limit: int) -> dict[str, Any]:
+    """Figures of each set by its name."""
+    call_command("bootstrap", "--demo", "0", verbosity=0)
+    admin = User.objects.get(username="admin")
+    done: dict[str, Any] = {}
+    for folder in folders:
+        name = folder.parent.name if folder.name in ("dev", "heldout") else folder.name
+        start = time.perf_counter()
+        figures, told = _Set(admin, folder, name).measure(limit)
+        done[name] = {**figures, "minutes": round((time.perf_counter() - start) / 60, 2)}
+        _note(f"{name}: {json.dumps({**done[name], **told}, ensure_ascii=False)}")
+    return done
+
+
+class _Set:
+    """One retrieval set."""
+
+    def __init__(self, admin: User, folder: Path, name: str) -> None:
+        self.admin, self.folder, self.name = admin, folder, name
+        self.scope: Scope = scope_for(admin)
+        self.corpus, self.queries = _rows(folder / "corpus.jsonl"), _rows(folder / "queries.jsonl")
+        lines = (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()
+        self.relevant: dict[str, set[str]] = {}
+        for query, document, *_grade in (line.split("\t") for line in lines):
+            self.relevant.setdefault(query, set()).add(document)
+        self.seen = _first_half(self.corpus)
+
+    def measure(self, limit: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The figures of the set, and what else there is to tell a person."""
+        golden, set_id = self._ingest_half()
+        minutes = time.perf_counter()
+        fitted = self._fitted(set_id, ["golden"])
+        minutes = (time.perf_counter() - minutes) / 60
+        made = self._fitted(set_id, list(MADE))
+        self._ingest(self.folder)
+        asked = self._unseen()[:limit]
+        _note(f"{self.name}: {golden} questions of seen documents, {len(asked)} of unseen ones")
+        before = self._recall(set_id, asked, PLAIN)
+        after = self._recall(set_id, asked, fitted.number) if fitted.is_usable else before
+        of_made = self._recall(set_id, asked, made.number) if made.is_usable else before
+        ndcg = self._ndcg(set_id, asked, PLAIN)
+        ndcg_after = self._ndcg(set_id, asked, fitted.number) if fitted.is_usable else ndcg
+        figures = {
+            "recall10_before": round(fmean(before), 4),
+            "recall10_after": round(fmean(after), 4),
+            "misses_removed": _removed(before, after),
+            "misses_removed_unsupervised": _removed(before, self._unsupervised(set_id, asked)),
+            "misses_removed_made_pairs": _removed(before, of_made),
+            "hybrid_ndcg_before": round(fmean(ndcg), 4),
+            "hybrid_ndcg_after": round(fmean(ndcg_after), 4),
+        }
+        told = {
+            "recall10_gain": paired_difference(after, before).text(signed=True),
+            "hybrid_gain": paired_difference(ndcg_after, ndcg).text(signed=True),
+            "fit_minutes": round(minutes, 2),
+            "states": [fitted.state, made.state],
+            "best_rounds": [fitted.best_round, made.best_round],
+            "held_out": fitted.figures.get("overall"),
+        }
+        return figures, told
+
+    # ── documents ───────────────────────────────────────────────────────────────────────────────
+
+    def _ingest_half(self) -> tuple[int, int]:
+        """Number of golden cases and the id of the set, with the seen documents and the questions about them alone."""
+        asked = [row for row in self.queries if self._of(row) and self._of(row) <= self.seen]
+        with tempfile.TemporaryDirectory() as place:
+            half = Path(place)
+            _write(half / "corpus.jsonl", [row for row in self.corpus if row["id"] in self.seen])
+            _write(half / "queries.jsonl", asked)
+            pairs = ((str(row["id"]), one) for row in asked for one in sorted(self._of(row)))
+            (half / "qrels.tsv").write_text("".join(f"{q}\t{d}\t1\n" for q, d in pairs), encoding="utf-8")
+            return len(asked), self._ingest(half)
+
+    def _ingest(self, folder: Path) -> int:
+        """Ingest what is not there yet; golden cases stay those of the first time."""
+        golden, accepted = benchmark_load(scope=self.scope, actor=self.admin, folder=folder, name=self.name)
+        work_off(accepted.job_id)
+        indexes_refresh()
+        return golden.sets.get().pk
+
+    def _of(self, row: Mapping[str, Any]) -> set[str]:
+        return self.relevant.get(str(row["id"]), set())
+
+    def _unseen(self) -> Asked:
+        names = lambda row: frozenset(f"{self.name}/{one}" for one in self._of(row))  # noqa: E731
+        return [(row["text"], names(row)) for row in self.queries if self._of(row) and not self._of(row) & self.seen]
+
+    # ── fitting and asking ──────────────────────────────────────────────────────────────────────
+
+    def _fitted(self, set_id: int, origins: Sequence[str]) -> QueryAdapter:
+        row = training_start(scope=self.scope, actor=self.admin, set_id=set_id, origins=origins, calls_worker=False)
+        training_advance(adapter_id=row.pk)
+        row.refresh_from_db()
+        _note(f"{self.name}: {'+'.join(origins)}: {row.state} {row.error_message} {json.dumps(row.figures)}")
+        return row
+
+    def _recall(self, set_id: int, asked: Asked, version: int) -> list[float]:
+        return self._each(set_id, asked, version, "vector", recall_at_k)
+
+    def _ndcg(self, set_id: int, asked: Asked, version: int) -> list[float]:
+        return self._each(set_id, asked, version, "hybrid", ndcg_at_k)
+
+    def _each(
+        self, set_id: int, asked: Asked, version: int, mode: RetrievalMode, figure: Callable[..., float]
+    ) -> list[float]:
+        found = []
+        for question, right in asked:
+            request = RetrievalRequest(
+                query=question, sets=(set_id,), mode=mode, top_k=10, options={"query_adapter": version}
+            )
+            candidates = retrieve(scope=self.scope, request=request).state.candidates
+            found.append(figure(ranked_documents(candidates, named=right), right, 10))
+        return found
+
+    def _unsupervised(self, set_id: int, asked: Asked) -> list[float]:
+        """Recall@10 of the embedder beside latent semantic analysis of all passages of the set."""
+        stored = passage_vectors(scope=self.scope, set_id=set_id)
+        first = np.flatnonzero(np.r_[True, stored.chunks[1:] != stored.chunks[:-1]])
+        chunks = stored.chunks[first].tolist()
+        rows = Chunk.objects.filter(pk__in=chunks).values_list("pk", "text", "version__document__title")
+        texts = {pk: f"{title}\n{text}" for pk, text, title in rows}
+        external = dict(Chunk.objects.filter(pk__in=chunks).values_list("pk", "version__document__external_id"))
+        questions = [question for question, _right in asked]
+        vectors = np.vstack([question_vectors(questions[at : at + 32]) for at in range(0, len(questions), 32)])
+        scores = joined_scores([texts[one] for one in chunks], questions, stored.vectors[first], vectors)
+        best = np.argsort(-scores, axis=1)[:, :10]
+        names = [[external[chunks[at]] for at in row] for row in best.tolist()]
+        return [recall_at_k(list(dict.fromkeys(one)), right, 10) for one, (_q, right) in zip(names, asked, strict=True)]
+
+
+def _first_half(corpus: Rows) -> set[str]:
+    """Ids of about half of the passages: whole documents, in an order that does not follow that of the file."""
+    groups: dict[str, list[str]] = {}
+    for row in corpus:
+        name = row.get("doc_id") or document_group(row.get("title") or "", 0) or row["id"]
+        groups.setdefault(str(name), []).append(row["id"])
+    seen: set[str] = set()
+    for name in sorted(groups, key=lambda one: sha256(one.encode()).digest()):
+        if len(seen) >= len(corpus) / 2:
+            break
+        seen.update(groups[name])
+    return seen
+
+
+def _removed(before: Sequence[float], after: Sequence[float]) -> float:
+    """Share of what was missed before that is found now; below 0 where more is missed."""
+    missed = 1 - fmean(before)
+    return round((fmean(after) - fmean(before)) / missed, 4) if missed > 0 else 0.0
+
+
+def _rows(path: Path) -> Rows:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _write(path: Path, rows: Rows) -> None:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,219 @@
+"""Pages of fitted query vectors: what is in use, trainings with their curves, and starting and switching (D6, D7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.admin.base import admin_scope, admin_user
+from accounts.error_messages import stored_message
+from accounts.errors import NotAllowedError, NotFoundError
+from evaluation.admin.adapter_curve import training_charts
+from evaluation.admin.charts import Chart
+from evaluation.admin.opened import opener
+from evaluation.services.adapter_pairs import ORIGINS
+from evaluation.services.adapter_publishing import adapter_publish
+from evaluation.services.adapter_training import training_cancel, training_start
+from knowledge.admin.curation import keeps_sets, run_action
+from knowledge.models import KnowledgeSet, QueryAdapter
+from knowledge.selectors import set_owned, sets_managed
+from knowledge.selectors.query_adapters import adapter_get, adapters_of_set
+from knowledge.selectors.training_vectors import space_name
+from knowledge.services.query_adapters import adapter_switch_off
+
+if TYPE_CHECKING:
+    from evaluation.admin.golden import GoldenCaseAdmin
+
+PAGE, SET_PAGE = "admin:evaluation_adapters", "admin:evaluation_adapters_set"
+SHOWN = 20
+State = QueryAdapter.State
+ORIGIN_WORDS = {
+    "golden": gettext_lazy("Golden cases"),
+    "vote": gettext_lazy("Answers voted helpful"),
+    "citation": gettext_lazy("Sources that people opened"),
+    "question": gettext_lazy("Questions written for passages"),
+    "heading": gettext_lazy("Headings"),
+    "title": gettext_lazy("Titles"),
+}
+CHECKED = ("golden", "vote", "citation")  # made pairs alone hurt as often as they help
+DROPPED_WORDS = {
+    "length": gettext_lazy("too short or too long"),
+    "characters": gettext_lazy("broken characters"),
+    "pointing": gettext_lazy("point at a text at hand"),
+    "repeated": gettext_lazy("said twice"),
+    "balance": gettext_lazy("more than balanced lengths allow"),
+    "not_found": gettext_lazy("passage not among the first found"),
+    "no_passage": gettext_lazy("no passage holds the answer"),
+}
+METRIC_WORDS = {"recall@10": gettext_lazy("Recall@10"), "ndcg@10": gettext_lazy("nDCG@10")}
+
+
+def adapter_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
+    """The addresses of the pages, below those of golden cases; for those who keep sets."""
+    opened = opener(model_admin, allowed=keeps_sets)
+    return [
+        path("query-vectors/", opened(list_view), name="evaluation_adapters"),
+        path("query-vectors/set/", opened(set_view), name="evaluation_adapters_set"),
+        path("query-vectors/start/", opened(start_view), name="evaluation_adapters_start"),
+        path("query-vectors/act/", opened(act_view), name="evaluation_adapters_act"),
+    ]
+
+
+class StartForm(forms.Form):
+    """Which pairs a training learns from."""
+
+    set = forms.IntegerField(min_value=1, max_value=2**62)
+    origins = forms.MultipleChoiceField(choices=[(name, name) for name in ORIGINS], required=False)
+
+
+class ActForm(forms.Form):
+    """One click on a version; `id` is that of the version, for `off` that of the set."""
+
+    id = forms.IntegerField(min_value=1, max_value=2**62)
+    act = forms.ChoiceField(choices=[(name, name) for name in ("publish", "cancel", "off")])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A training as the page tells it."""
+
+    row: QueryAdapter
+    charts: list[Chart]
+    pairs: list[tuple[Any, int]]
+    dropped: list[tuple[Any, int]]
+    overall: list[tuple[Any, dict[str, float]]]
+    dimensions: list[tuple[str, dict[str, float]]]
+    error: str
+    fits: bool  # the embedding model in use is the one that it was fitted for
+
+    @property
+    def percent(self) -> int:
+        """How far the training is."""
+        return round(100 * self.row.round / max(self.row.rounds, 1))
+
+
+def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """The sets that the person keeps, with what each has in use."""
+    sets = list(sets_managed(scope=admin_scope(request)).order_by("code")[:500])
+    rows = QueryAdapter.objects.filter(knowledge_set__in=sets).exclude(state__in=(State.CANCELLED, State.FAILED))
+    latest: dict[int, QueryAdapter] = {}
+    for row in rows.defer("pairs", "checkpoint", "weights", "curve", "figures").order_by("pk"):
+        known = latest.get(row.knowledge_set_id)
+        if known is None or row.is_open or known.state != State.LIVE:
+            latest[row.knowledge_set_id] = row
+    page = {
+        **context,
+        "title": _("Fitted query vectors"),
+        "sets": [(one, latest.get(one.pk)) for one in sets],
+    }
+    return TemplateResponse(request, "admin/evaluation/adapter/list.html", page)
+
+
+def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """Trainings of the set of the address, and the form of a new one."""
+    home = _set_asked(request, request.GET.get("set", ""))
+    rows = list(adapters_of_set(scope=admin_scope(request), set_id=home.pk)[:SHOWN])
+    page = {
+        **context,
+        "title": _("Fitted query vectors of “%(name)s”") % {"name": home.shown_name},
+        "set": home,
+        "versions": [_shown(row) for row in rows],
+        "live": next((row for row in rows if row.state == State.LIVE), None),
+        "is_open": any(row.is_open for row in rows),
+        "origins": [(name, ORIGIN_WORDS[name], name in CHECKED) for name in ORIGINS],
+    }
+    return TemplateResponse(request, "admin/evaluation/adapter/set.html", page)
+
+
+def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """POST: begin a training."""
+    del context
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    form = StartForm(request.POST)
+    if not form.is_valid():
+        raise Http404
+    home = _set_asked(request, str(form.cleaned_data["set"]))
+    return run_action(
+        request,
+        lambda: training_start(
+            scope=admin_scope(request),
+            actor=admin_user(request),
+            set_id=home.pk,
+            origins=form.cleaned_data["origins"],
+        ),
+        done=_("The training is queued. You can leave this page."),
+        back=_address(home.pk),
+    )
+
+
+def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """POST: switch a version on, cancel a training, or switch the set's query vectors off."""
+    del context
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    form = ActForm(request.POST)
+    if not form.is_valid():
+        raise Http404
+    scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
+    if form.cleaned_data["act"] == "off":
+        home = _set_asked(request, str(pk))
+        off = lambda: adapter_switch_off(scope=scope, actor=actor, set_id=home.pk)  # noqa: E731
+        return run_action(request, off, done=_("Questions use their plain vectors again."), back=_address(home.pk))
+    try:
+        row = adapter_get(scope=scope, adapter_id=pk)
+    except NotFoundError as error:
+        raise Http404 from error
+    acts: dict[str, tuple[Callable[..., Any], str]] = {
+        "publish": (adapter_publish, _("This version is in use now.")),
+        "cancel": (training_cancel, _("The training is cancelled; nothing has changed.")),
+    }
+    act, done = acts[form.cleaned_data["act"]]
+    back = _address(row.knowledge_set_id)
+    return run_action(request, lambda: act(scope=scope, actor=actor, adapter_id=row.pk), done=done, back=back)
+
+
+def _address(set_id: int) -> str:
+    return f"{reverse(SET_PAGE)}?set={set_id}"
+
+
+def _set_asked(request: HttpRequest, text: str) -> KnowledgeSet:
+    if not (text.isdecimal() and len(text) < 18):
+        raise Http404
+    try:
+        return set_owned(scope=admin_scope(request), set_id=int(text))
+    except (NotFoundError, NotAllowedError) as error:
+        raise Http404 from error
+
+
+def _shown(row: QueryAdapter) -> Shown:
+    figures = row.figures
+    words = lambda named, kinds: [(kinds.get(name, name), count) for name, count in named.items()]  # noqa: E731
+    return Shown(
+        row=row,
+        charts=training_charts(row.curve) if len(row.curve) > 1 else [],
+        pairs=words(figures.get("pairs", {}), ORIGIN_WORDS),
+        dropped=words(figures.get("dropped", {}), DROPPED_WORDS),
+        overall=[(METRIC_WORDS[name], one) for name, one in figures.get("overall", {}).items() if name in METRIC_WORDS],
+        dimensions=[(_dimension_words(name), one) for name, one in figures.get("dimensions", {}).items()],
+        error=stored_message(row.error_code, row.error_message, row.error_data),
+        fits=row.model == space_name(),
+    )
+
+
+def _dimension_words(name: str) -> str:
+    """ "language:zh" for people."""
+    kind, _colon, value = name.partition(":")
+    if kind == "origin":
+        return str(ORIGIN_WORDS.get(value, value))
+    languages = {"zh": _("Chinese"), "en": _("English"), "other": _("other languages")}
+    return languages.get(value, value)

@@ -1,0 +1,270 @@
+"""How good a query adapter is on documents that it has not seen, and whether that is a gain (D7, U12).
+
+Judged by search with vectors alone over all passages of the set, as an exact search would find them. Every question
+counts that is held out: each goes through the model of the fold that has not seen its documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accounts.scope import Scope
+from evaluation.errors import AdapterTrainingError
+from knowledge.models import Document, KnowledgeSet
+from knowledge.selectors.training_vectors import passage_vectors, question_vectors, space_dimensions
+from ragcore.embedding.adapter_training import AdapterTraining, TrainingPairs, plain_scale
+from ragcore.embedding.query_adapter import QueryAdapter, adapter_unpack
+from ragcore.metrics.comparison import PairedDifference, paired_difference
+from ragcore.ports import FloatArray
+from ragcore.text.question_pairs import MADE, document_group, folds_of
+
+FOLDS = 4
+K = 10
+EMBEDDED_AT_ONCE = 32
+COMPARED_AT_ONCE = 128  # questions
+LEAST_HELD_OUT = 10
+WORST = -0.005  # of nDCG@10, below which the lower bound of the difference may not lie
+
+Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The model after some rounds: its adapter, and what each held-out question got. Higher is better."""
+
+    round: int
+    adapter: QueryAdapter
+    recall: Values  # float64[h]
+    ndcg: Values
+    point: Mapping[str, Any]  # of the curve
+
+    @property
+    def worth(self) -> float:
+        """What rounds are chosen by."""
+        return float(self.recall.mean() + self.ndcg.mean())
+
+    def better_of(self, other: Judged) -> Judged:
+        """The one that is worth more; of equals this one."""
+        return other if other.worth > self.worth + 1e-9 else self
+
+    def is_stale(self, round: int, most: int) -> bool:
+        """Whether so many rounds brought nothing better."""
+        return round - self.round >= most
+
+    def packed(self, training: bytes) -> bytes:
+        """With the state of the training, as a checkpoint."""
+        stream = BytesIO()
+        np.savez(
+            stream,
+            training=np.frombuffer(training, np.uint8),
+            adapter=np.frombuffer(self.adapter.pack(), np.uint8),
+            dimensions=np.array([self.adapter.dimensions]),
+            round=np.array([self.round]),
+            recall=self.recall,
+            ndcg=self.ndcg,
+        )
+        return stream.getvalue()
+
+    @classmethod
+    def unpacked(cls, checkpoint: bytes) -> tuple[Judged, bytes]:
+        """The best so far, and the state of the training."""
+        with np.load(BytesIO(checkpoint), allow_pickle=False) as stored:
+            adapter = adapter_unpack(stored["adapter"].tobytes(), dimensions=int(stored["dimensions"][0]))
+            best = cls(
+                round=int(stored["round"][0]), adapter=adapter, recall=stored["recall"], ndcg=stored["ndcg"], point={}
+            )
+            return best, stored["training"].tobytes()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterResult:
+    """What a training has come to."""
+
+    is_gain: bool
+    figures: Mapping[str, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class AdapterJudge:
+    """The pairs of a training as arrays, and all passages to find among.
+
+    `entries`: float32[e, 768]; `starts`: int64[p], where the entries of each passage begin; `documents`: int64[p];
+    `wanted`: for each question the documents that answer it.
+    """
+
+    pairs: TrainingPairs
+    stored: Sequence[Mapping[str, Any]]
+    entries: FloatArray
+    starts: npt.NDArray[np.int64]
+    documents: npt.NDArray[np.int64]
+    total: int  # entries of the set; there may be more than are compared
+
+    @classmethod
+    def of_training(
+        cls, *, scope: Scope, home: KnowledgeSet, stored: Sequence[Mapping[str, Any]], alive: Callable[[], None]
+    ) -> AdapterJudge:
+        """Read vectors and embed questions. Raises AdapterTrainingError where too little is left to judge with."""
+        found = passage_vectors(scope=scope, set_id=home.pk)
+        alive()
+        if not len(found.chunks):
+            raise AdapterTrainingError("empty")
+        starts = np.flatnonzero(np.r_[True, found.chunks[1:] != found.chunks[:-1]])
+        place = {int(chunk): at for at, chunk in enumerate(found.chunks[starts])}
+        usable = [one for one in stored if any(chunk in place for chunk in one["chunks"])]
+        groups = _groups([document for one in usable for document in one["documents"]])
+        touches = folds_of(
+            [[groups.get(d, d) for d in one["documents"]] for one in usable], folds=FOLDS, seed=home.code
+        )
+        trained = sorted({chunk for one in usable for chunk in one["chunks"] if chunk in place})
+        row = {chunk: at for at, chunk in enumerate(trained)}
+        bodies = _bodies(found.vectors, found.is_body, starts)
+        rows = lambda chunks: [row[chunk] for chunk in chunks if chunk in row]  # noqa: E731
+        pairs = TrainingPairs(
+            questions=_embedded([one["question"] for one in usable], alive),
+            passages=bodies[[place[chunk] for chunk in trained]],
+            right=[rows(one["chunks"]) for one in usable],
+            touches=touches,
+            masked=[rows(one["masked"]) for one in usable],
+            hard=[rows(one["hard"]) for one in usable],
+        )
+        if touches.shape[1] < 2 or len(pairs.held_out) < LEAST_HELD_OUT:
+            raise AdapterTrainingError("documents")
+        return cls(
+            pairs=pairs,
+            stored=usable,
+            entries=found.vectors,
+            starts=starts,
+            documents=found.documents[starts],
+            total=found.total,
+        )
+
+    def judge(self, training: AdapterTraining, *, loss: float | None) -> Judged:
+        """The training as it is now."""
+        adapted = training.held_out()
+        recall, ndcg = self.ranked(adapted)
+        kept = training.kept()
+        slope, level = plain_scale(self.pairs.questions[self.pairs.held_out], adapted, self.pairs.passages)
+        counts = self.decisive()
+        point = {
+            "round": training.round,
+            "loss": None if loss is None else round(loss, 5),
+            "recall": round(float(recall[counts].mean()), 5),
+            "ndcg": round(float(ndcg[counts].mean()), 5),
+        }
+        adapter = replace(kept, slope=slope, level=level)
+        return Judged(round=training.round, adapter=adapter, recall=recall[counts], ndcg=ndcg[counts], point=point)
+
+    def decisive(self) -> npt.NDArray[np.int64]:
+        """Which of the held-out questions decide: those that people have asked, where there are enough."""
+        origins = [self.stored[at]["origin"] for at in self.pairs.held_out]
+        asked = np.flatnonzero([origin not in MADE for origin in origins])
+        return asked if len(asked) >= LEAST_HELD_OUT else np.arange(len(origins))
+
+    def ranked(self, adapted: FloatArray) -> tuple[Values, Values]:
+        """Recall@10 and nDCG@10 by documents of each held-out question, in their order."""
+        recall, ndcg = np.zeros(len(adapted)), np.zeros(len(adapted))
+        for start in range(0, len(adapted), COMPARED_AT_ONCE):
+            scores = adapted[start : start + COMPARED_AT_ONCE] @ self.entries.T
+            scores = np.maximum.reduceat(scores, self.starts, axis=1)
+            k = min(K, scores.shape[1])
+            best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+            for at, places in enumerate(best, start):
+                order = places[np.argsort(-scores[at - start, places], kind="stable")]
+                found = list(dict.fromkeys(self.documents[order].tolist()))
+                wanted = set(self.stored[self.pairs.held_out[at]]["documents"])
+                gains = [1 / np.log2(place + 2) for place, document in enumerate(found) if document in wanted]
+                recall[at] = len(gains) / len(wanted)
+                ndcg[at] = sum(gains) / sum(1 / np.log2(place + 2) for place in range(min(len(wanted), K)))
+        return recall, ndcg
+
+    def result(self, best: Judged) -> AdapterResult:
+        """Before and after, with intervals, and whether it is a gain: more is found, and what is found is not ranked
+        significantly worse.
+        """
+        counts = self.decisive()
+        recall, ndcg = (values[counts] for values in self.ranked(self.pairs.questions[self.pairs.held_out]))
+        by_name = {
+            "recall@10": paired_difference(recall.tolist(), best.recall.tolist()),
+            "ndcg@10": paired_difference(ndcg.tolist(), best.ndcg.tolist()),
+        }
+        is_gain = best.round > 0 and _is_gain(by_name["recall@10"], by_name["ndcg@10"])
+        figures = {
+            "held_out": len(counts),
+            "passages": len(self.starts),
+            "entries": len(self.entries),
+            "entries_total": self.total,
+            "overall": {name: _shown(one) for name, one in by_name.items()},
+            "dimensions": self._dimensions(counts, recall, best.recall),
+            "discrimination": self._discrimination(best.adapter),
+        }
+        return AdapterResult(is_gain=is_gain, figures=figures)
+
+    def _dimensions(self, counts: npt.NDArray[np.int64], before: Values, after: Values) -> dict[str, Any]:
+        """Recall@10 before and after by language and by origin of the question."""
+        told: dict[str, Any] = {}
+        rows = [self.stored[self.pairs.held_out[at]] for at in counts]
+        for name in ("language", "origin"):
+            for value in sorted({row[name] for row in rows}):
+                mine = np.flatnonzero([row[name] == value for row in rows])
+                difference = paired_difference(before[mine].tolist(), after[mine].tolist())
+                told[f"{name}:{value}"] = {**_shown(difference), "cases": len(mine)}
+        return told
+
+    def _discrimination(self, adapter: QueryAdapter) -> dict[str, float]:
+        """Mean cosine to right passages less that to others, before and after (U12)."""
+        told = {}
+        for name, questions in (("before", self.pairs.questions), ("after", adapter.apply(self.pairs.questions))):
+            cosines = questions @ self.pairs.passages.T
+            right = np.zeros(cosines.shape, bool)
+            for at, rows in enumerate(self.pairs.right):
+                right[at, rows] = True
+            others = cosines[~right].mean() if (~right).any() else 0.0
+            told[name] = round(float(cosines[right].mean() - others), 4)
+        return told
+
+
+def _is_gain(recall: PairedDifference, ndcg: PairedDifference) -> bool:
+    if recall.difference < 0 or ndcg.low < WORST and ndcg.difference < 0:
+        return False
+    return recall.difference > 0 or ndcg.low > 0
+
+
+def _shown(one: PairedDifference) -> dict[str, float]:
+    return {
+        "before": round(one.first, 4),
+        "after": round(one.second, 4),
+        "difference": round(one.difference, 4),
+        "low": round(one.low, 4),
+        "high": round(one.high, 4),
+    }
+
+
+def _groups(documents: Sequence[int]) -> dict[int, Any]:
+    """Document → what it is split by."""
+    titles = Document.objects.filter(pk__in=set(documents)).values_list("pk", "title")
+    return {pk: document_group(title, pk) for pk, title in titles}
+
+
+def _bodies(vectors: FloatArray, is_body: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]) -> FloatArray:
+    """float32[p, d]: of each passage the vector of its text; the first one where it has none."""
+    ends = np.r_[starts[1:], len(vectors)]
+    chosen = [
+        start + int(np.argmax(is_body[start:end])) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+    return vectors[chosen]
+
+
+def _embedded(questions: Sequence[str], alive: Callable[[], None]) -> FloatArray:
+    """float32[q, 768]."""
+    parts = []
+    for start in range(0, len(questions), EMBEDDED_AT_ONCE):
+        parts.append(question_vectors(questions[start : start + EMBEDDED_AT_ONCE]))
+        if start % (8 * EMBEDDED_AT_ONCE) == 0:
+            alive()
+    return np.vstack([np.zeros((0, space_dimensions()), np.float32), *parts])

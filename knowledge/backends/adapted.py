@@ -1,0 +1,79 @@
+"""Vector search where parts of the corpus are compared with another form of the question (D6, D7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ragcore.embedding.query_adapter import QueryAdapter
+from ragcore.ports import FloatArray, VectorIndex
+from ragcore.types import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptedPart:
+    """Some of the passages, and the adapter through which a question goes to them; None: as it is."""
+
+    index: VectorIndex
+    adapter: QueryAdapter | None
+
+    def question(self, vectors: FloatArray) -> FloatArray:
+        """float32[n, d], as this part is searched."""
+        return vectors if self.adapter is None else self.adapter.apply(vectors)
+
+    def hits(self, found: Sequence[Hit]) -> list[Hit]:
+        """With cosines on the scale of plain questions; order kept."""
+        if self.adapter is None:
+            return list(found)
+        return [hit._replace(score=self.adapter.on_plain_scale(hit.score)) for hit in found]
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptedVectorIndex:
+    """Implements VectorIndex over parts of which each searches with its own form of the question.
+
+    A passage in several parts counts with its best score.
+    """
+
+    parts: Sequence[AdaptedPart]
+
+    def is_exact(self) -> bool:
+        return all(part.index.is_exact() for part in self.parts)
+
+    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        found = [part.index.exact_many(part.question(vectors), limit=limit) for part in self.parts]
+        return self._many(found, len(vectors), limit)
+
+    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
+        return self.coarse_many(vector[None, :], limit=limit)[0]
+
+    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        found = [part.index.coarse_many(part.question(vectors), limit=limit) for part in self.parts]
+        return self._many(found, len(vectors), limit)
+
+    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
+        return self._each(lambda part: part.index.prefixes(part.question(vector[None, :])[0], chunks=chunks))
+
+    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+        return self._each(lambda part: part.index.fine(part.question(vector[None, :])[0], chunks=chunks, limit=limit))[
+            :limit
+        ]
+
+    def _many(self, found: Sequence[Sequence[Sequence[Hit]]], questions: int, limit: int) -> list[list[Hit]]:
+        return [
+            merged([part.hits(hits[at]) for part, hits in zip(self.parts, found, strict=True)])[:limit]
+            for at in range(questions)
+        ]
+
+    def _each(self, look: Callable[[AdaptedPart], Sequence[Hit]]) -> list[Hit]:
+        return merged([part.hits(look(part)) for part in self.parts])
+
+
+def merged(lists: Sequence[list[Hit]]) -> list[Hit]:
+    """One list, best first, each passage once; one list alone stays as it is."""
+    if len(lists) == 1:
+        return lists[0]
+    best: dict[int, Hit] = {}
+    for hit in sorted((hit for hits in lists for hit in hits), key=lambda hit: (-hit.score, hit.chunk)):
+        best.setdefault(hit.chunk, hit)
+    return list(best.values())

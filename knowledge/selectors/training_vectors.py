@@ -1,0 +1,38 @@
+"""The space in which questions are compared with passages, for fitting query adapters in it (D6, D7).
+
+Everything about it is asked here: its name, vectors of questions, and vectors of a set's passages within somebody's
+rights. An adapter takes part in searches as long as the space has the name that it was fitted in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from accounts.scope import Scope
+from knowledge import model_registry
+from knowledge.indexes.training_vectors import PassageVectors, passage_vectors_load
+from knowledge.selectors.visibility import visible_to
+from ragcore.ports import FloatArray
+
+MOST_ENTRIES = 120_000  # 370 MB; of larger sets some documents are read, and the training says how many
+
+
+def space_name() -> str:
+    """What vectors are compared: the embedding model in use."""
+    return model_registry.embedder().model
+
+
+def space_dimensions() -> int:
+    """Length of the vectors that are compared."""
+    return model_registry.embedder().dimensions
+
+
+def question_vectors(texts: Sequence[str]) -> FloatArray:
+    """float32[n, 768], as searches compare them with passages where no adapter takes part."""
+    return model_registry.embedder().embed_queries(texts)
+
+
+def passage_vectors(*, scope: Scope, set_id: int) -> PassageVectors:
+    """Entries of the set's passages that the asker may search, as they are compared with questions."""
+    visible = visible_to(scope=scope, sets=[set_id])
+    return passage_vectors_load(scope=scope, visible=visible, model=space_name(), limit=MOST_ENTRIES)

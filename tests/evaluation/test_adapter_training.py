@@ -1,0 +1,297 @@
+"""Fitting query vectors: started, trained, broken off, resumed, cancelled, refused, and switched on after the gate."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.errors import NotAllowedError, NotFoundError
+from accounts.models import AuditEvent
+from accounts.selectors import scope_for
+from evaluation.errors import AdapterTrainingError
+from evaluation.models import GatedChange, GoldenSet
+from evaluation.services import adapter_training
+from evaluation.services.adapter_pairs import pairs_collect
+from evaluation.services.adapter_publishing import adapter_publish
+from evaluation.services.adapter_training import (
+    training_advance,
+    training_cancel,
+    training_start,
+    trainings_resume,
+)
+from evaluation.services.gates import change_publish
+from evaluation.services.golden import golden_import
+from evaluation.services.golden_files import GoldenRow
+from evaluation.services.runs import run_advance
+from knowledge.errors import MeasuredFirstError
+from knowledge.models import QueryAdapter
+from tests.admin.conftest import signed_in
+from tests.factories import ingest, make_admin, make_set, make_user
+
+pytestmark = pytest.mark.django_db
+
+WORDS = [
+    "antenna",
+    "battery",
+    "carrier",
+    "downlink",
+    "encoder",
+    "filter",
+    "gateway",
+    "handover",
+    "inverter",
+    "jumper",
+    "klystron",
+    "laser",
+    "modem",
+    "network",
+    "oscillator",
+    "paging",
+    "quartz",
+    "repeater",
+    "scrambler",
+    "turbine",
+    "uplink",
+    "varistor",
+    "waveguide",
+    "xenon",
+    "yoke",
+    "zener",
+    "amplifier",
+    "beacon",
+]
+ASKING = "Dear colleague, could you please tell me who of our friendly department would be responsible"
+
+
+@pytest.fixture
+def admin(db):
+    return make_admin("admin")
+
+
+@pytest.fixture
+def radio(admin):
+    """Every question is asked with words that a dozen other documents have."""
+    home = make_set("radio", owners=[admin])
+    told = {word: f"{word.capitalize()} work: see shelf {word}." for word in WORDS}
+    noise = {
+        f"letter-{n}": f"{ASKING} for letter {n}? Dear friendly colleague, please tell our responsible department."
+        for n in range(12)
+    }
+    ingest(admin, home, **told, **noise)
+    return home
+
+
+@pytest.fixture
+def golden(admin, radio) -> GoldenSet:
+    rows = [GoldenRow(question=f"{ASKING} for the {word}?", relevant=(word,), answers=(word,)) for word in WORDS]
+    found = golden_import(tenant=admin.tenant, name="radio", rows=rows).golden_set
+    found.sets.add(radio)
+    return found
+
+
+def start(admin, radio, *origins):
+    given = {"origins": origins} if origins else {"origins": ["golden"]}
+    return training_start(scope=scope_for(admin), actor=admin, set_id=radio.pk, **given)
+
+
+def trained(admin, radio, *origins) -> QueryAdapter:
+    row = start(admin, radio, *origins)
+    assert training_advance(adapter_id=row.pk)
+    row.refresh_from_db()
+    return row
+
+
+def test_what_finds_more_on_held_out_documents_is_ready(admin, radio, golden):
+    row = trained(admin, radio)
+
+    assert row.state == "ready", (row.error_message, row.figures)
+    recall = row.figures["overall"]["recall@10"]
+    assert recall["after"] > recall["before"]
+    assert row.curve[0]["recall"] == pytest.approx(recall["before"], abs=1e-3)
+    assert row.figures["pairs"] == {"golden": len(WORDS)}
+    assert row.figures["held_out"] == len(WORDS)
+    assert row.figures["discrimination"]["after"] > row.figures["discrimination"]["before"]
+    assert (row.pairs, row.checkpoint, row.leased_until) == ([], None, None)  # people's words are not kept
+    assert not QueryAdapter.objects.filter(state="live").exists()  # nothing changed for anybody
+
+    adapter_publish(scope=scope_for(admin), actor=admin, adapter_id=row.pk)
+
+    row.refresh_from_db()
+    assert row.state == "live"
+    assert set(AuditEvent.objects.filter(action__startswith="adapter.").values_list("action", flat=True)) == {
+        "adapter.train",
+        "adapter.switch_on",
+    }
+
+
+def test_a_killed_training_goes_on_and_ends_with_the_same_numbers(admin, radio, golden):
+    whole = trained(admin, radio)
+
+    class KilledError(BaseException):
+        pass
+
+    def kill(done):
+        if done == 7:
+            raise KilledError
+
+    row = start(admin, radio)
+    with pytest.raises(KilledError):
+        training_advance(adapter_id=row.pk, on_round=kill)
+    row.refresh_from_db()
+    assert (row.state, row.round) == ("training", 7)
+    assert not training_advance(adapter_id=row.pk)  # its lease holds
+    assert trainings_resume() == 0
+    QueryAdapter.objects.filter(pk=row.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
+    assert trainings_resume() == 1
+
+    assert training_advance(adapter_id=row.pk)
+
+    row.refresh_from_db()
+    assert (row.state, row.best_round, row.starts) == (whole.state, whole.best_round, 2)
+    assert row.curve == whole.curve
+    assert bytes(row.weights) == bytes(whole.weights)
+
+
+def test_two_trainings_of_a_set_at_once_are_refused(admin, radio, golden):
+    row = start(admin, radio)
+    with pytest.raises(AdapterTrainingError, match="being fitted already"):
+        start(admin, radio)
+    training_cancel(scope=scope_for(admin), actor=admin, adapter_id=row.pk)
+    again = start(admin, radio)
+    with pytest.raises(IntegrityError):
+        QueryAdapter.objects.create(tenant_id=radio.tenant_id, knowledge_set=radio, number=99)
+    assert again.number == 2
+
+
+def test_a_cancelled_training_stops_and_leaves_nothing(admin, radio, golden):
+    row = start(admin, radio)
+    cancel = lambda done: done == 3 and training_cancel(scope=scope_for(admin), actor=admin, adapter_id=row.pk)  # noqa: E731
+    assert training_advance(adapter_id=row.pk, on_round=cancel)
+
+    row.refresh_from_db()
+    assert (row.state, row.pairs, row.checkpoint, row.weights) == ("cancelled", [], None, None)
+    assert not training_advance(adapter_id=row.pk)
+    with pytest.raises(AdapterTrainingError, match="is over"):
+        training_cancel(scope=scope_for(admin), actor=admin, adapter_id=row.pk)
+
+
+def test_no_gain_changes_nothing_and_says_so(admin, monkeypatch):
+    """Questions that find everything already."""
+    home = make_set("plain", owners=[admin])
+    ingest(admin, home, **{word: f"The {word} stands in hall {word}." for word in WORDS})
+    rows = [GoldenRow(question=f"The {word} stands in which hall?", relevant=(word,)) for word in WORDS]
+    golden_import(tenant=admin.tenant, name="plain", rows=rows).golden_set.sets.add(home)
+
+    row = trained(admin, home)
+
+    assert (row.state, row.weights) == ("no_gain", None)
+    page = signed_in(admin).get(f"{reverse('admin:evaluation_adapters_set')}?set={home.pk}").content.decode()
+    assert "Nothing was changed" in page
+    assert "Switch on" not in page
+
+
+def test_too_little_to_learn_from_is_said(admin, golden, radio):
+    empty = make_set("empty", owners=[admin])
+    one = make_set("one", owners=[admin])
+    ingest(admin, one, only="The only document is about beams.")
+    rows = [GoldenRow(question=f"What is beam number {n}, at all?", relevant=("only",)) for n in range(30)]
+    golden_import(tenant=admin.tenant, name="one", rows=rows).golden_set.sets.add(one)
+
+    reasons = {home.code: trained(admin, home).error_data.get("reason") for home in (empty, one)}
+    GoldenSet.objects.get(name="radio").cases.all()[5:].count()
+    golden.cases.filter(pk__gt=golden.cases.order_by("pk")[4].pk).delete()
+    reasons["radio"] = trained(admin, radio).error_data.get("reason")
+
+    assert reasons == {"empty": "empty", "one": "documents", "radio": "few"}
+    with pytest.raises(AdapterTrainingError, match="at least one kind"):
+        training_start(scope=scope_for(admin), actor=admin, set_id=radio.pk, origins=[])
+
+
+def test_a_training_that_is_broken_off_again_and_again_ends(admin, radio, golden):
+    row = start(admin, radio)
+    QueryAdapter.objects.filter(pk=row.pk).update(starts=adapter_training.MOST_STARTS)
+    training_advance(adapter_id=row.pk)
+    row.refresh_from_db()
+    assert (row.state, row.error_data["reason"]) == ("failed", "lost")
+
+
+def test_only_owners_train_and_who_lost_the_set_teaches_it_nothing(admin, radio, golden):
+    stranger, owner = make_user("stranger", tenant=admin.tenant), make_user("owner", tenant=admin.tenant)
+    with pytest.raises(NotAllowedError):
+        start(stranger, radio)
+    radio.owners.add(owner)
+    row = start(owner, radio)
+    with pytest.raises(NotFoundError):
+        training_cancel(scope=scope_for(stranger), actor=stranger, adapter_id=row.pk)
+    radio.owners.remove(owner)
+
+    training_advance(adapter_id=row.pk)
+
+    row.refresh_from_db()
+    assert (row.state, row.error_code) == ("failed", "not_allowed")
+
+
+def test_golden_sets_that_guard_the_set_are_asked_first(admin, radio, golden):
+    row = trained(admin, radio)
+    GoldenSet.objects.filter(pk=golden.pk).update(guards=True)
+    with pytest.raises(MeasuredFirstError):
+        adapter_publish(scope=scope_for(admin), actor=admin, adapter_id=row.pk)
+    change = GatedChange.objects.get()
+    for run in change.runs.all():
+        while run_advance(run_id=run.pk):
+            pass
+    page = signed_in(admin).get(reverse("admin:evaluation_gatedchange_change", args=[change.pk])).content.decode()
+    assert "Fitted query vectors" in page
+
+    change_publish(scope=scope_for(admin), actor=admin, change=change)
+
+    row.refresh_from_db()
+    assert row.state == "live"
+
+
+def test_pairs_come_from_all_there_is_within_the_rights_of_who_asks(admin, radio, golden):
+    kept = lambda *origins: pairs_collect(  # noqa: E731
+        scope=scope_for(admin), knowledge_set=radio, origins=origins, alive=lambda: None
+    )
+    assert {pair.origin for pair in kept("golden", "title").pairs} == {"golden", "title"}
+    asked = kept("golden").pairs
+    assert {pair.documents for pair in asked} == {(pair.documents[0],) for pair in asked}
+    outsider = make_user("outsider")  # of another tenant
+    none = pairs_collect(scope=scope_for(outsider), knowledge_set=radio, origins=["golden"], alive=lambda: None)
+    assert (none.pairs, dict(none.passages)) == ([], {})
+
+
+def test_the_pages_start_follow_and_switch(admin, radio, golden):
+    client = signed_in(admin)
+    page = f"{reverse('admin:evaluation_adapters_set')}?set={radio.pk}"
+    act = reverse("admin:evaluation_adapters_act")
+    assert radio.name in client.get(reverse("admin:evaluation_adapters")).content.decode()
+    assert "Nothing was fitted" in client.get(page).content.decode()
+    assert (
+        client.post(reverse("admin:evaluation_adapters_start"), {"set": radio.pk, "origins": ["golden"]}).status_code
+        == 302
+    )
+    row = QueryAdapter.objects.get()
+    assert "Pairs are being collected" in client.get(page).content.decode()
+    training_advance(adapter_id=row.pk)
+
+    shown = client.get(page).content.decode()
+    assert "<polyline" in shown
+    assert "Switch on" in shown
+    client.post(act, {"id": row.pk, "act": "publish"})
+    assert "Back to plain vectors" in client.get(page).content.decode()
+    client.post(act, {"id": radio.pk, "act": "off"})
+    assert "Switch on again" in client.get(page).content.decode()
+
+    assert client.get(act).status_code == 405
+    assert client.post(act, {"id": 10**9, "act": "cancel"}).status_code == 404
+    assert client.post(act, {"id": row.pk, "act": "erase"}).status_code == 404
+    stranger = make_user("stranger", tenant=admin.tenant, is_staff=True)
+    assert signed_in(stranger).get(page).status_code == 403
+    make_set("theirs", owners=[stranger])
+    assert signed_in(stranger).get(page).status_code == 404
+    assert signed_in(stranger).post(act, {"id": row.pk, "act": "publish"}).status_code == 404
