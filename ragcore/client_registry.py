@@ -11,7 +11,7 @@ from __future__ import annotations
 import pkgutil
 import random
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -56,6 +56,8 @@ class ClientSettings:
     batch: int = 0  # texts of one request; 0: as suits the model
     budget_seconds: float = 5.0  # for one question
     trust_remote_code: bool = False  # run code that comes with a model
+    # host and port -> the addresses that may be connected to, or an error; None: any (`ragcore.checked_hosts`)
+    permitted: Callable[[str, int], Sequence[str]] | None = None
 
 
 class Client(Protocol[T_co]):

@@ -1,5 +1,29 @@
 """Admin pages for knowledge sets, documents and their ingestion."""
 
-from knowledge.admin import documents, duplicates, handlers, jobs, lexicon, places, sets, sources, tenants, triples
+from knowledge.admin import (
+    documents,
+    duplicates,
+    handlers,
+    jobs,
+    language_models,
+    lexicon,
+    places,
+    sets,
+    sources,
+    tenants,
+    triples,
+)
 
-__all__ = ["documents", "duplicates", "handlers", "jobs", "lexicon", "places", "sets", "sources", "tenants", "triples"]
+__all__ = [
+    "documents",
+    "duplicates",
+    "handlers",
+    "jobs",
+    "language_models",
+    "lexicon",
+    "places",
+    "sets",
+    "sources",
+    "tenants",
+    "triples",
+]

@@ -24,6 +24,7 @@ from knowledge.models.index import (
     WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
+from knowledge.models.language_models import LanguageModel, ModelPurpose, ModelServer, ModelsVersion
 from knowledge.models.lexicon import LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
@@ -50,11 +51,15 @@ __all__ = [
     "IngestItem",
     "IngestJob",
     "KnowledgeSet",
+    "LanguageModel",
     "LexicalStatistics",
     "LexiconChange",
     "LexiconMining",
     "LexiconTerm",
     "LexiconVersion",
+    "ModelPurpose",
+    "ModelServer",
+    "ModelsVersion",
     "OptionsChange",
     "QueueTurn",
     "ReaderList",

@@ -319,6 +319,9 @@ class Permits:
     def _knowledge_sourceplace(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform
 
+    _knowledge_languagemodel = _knowledge_modelserver = _knowledge_modelpurpose = _knowledge_sourceplace
+    _knowledge_modelsversion = _knowledge_sourceplace
+
     def _accounts_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform
 
