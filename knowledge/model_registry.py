@@ -116,16 +116,27 @@ def counter() -> TokenCounter:
 
 @cache
 def embedder() -> Embedder:
-    """The configured embedder (EMBEDDER)."""
+    """The configured embedder (EMBEDDER). How its vectors are shortened is looked up with the first ones."""
+    from knowledge.embedder_fit import StoredShortening
     from ragcore.embedding import EMBEDDERS
 
+    shorten = StoredShortening()
     configured = ClientSettings(
         base_url=settings.EMBEDDING_BASE_URL or "",
         api_key=settings.EMBEDDING_API_KEY or "",
         models_dir=_models_dir(),
         threads=settings.EMBEDDER_THREADS,
+        trust_remote_code=settings.EMBEDDER_TRUST_REMOTE_CODE,
+        query_prefix=settings.EMBEDDER_QUERY_PREFIX,
+        document_prefix=settings.EMBEDDER_DOCUMENT_PREFIX,
+        pooling=settings.EMBEDDER_POOLING,
+        max_tokens=settings.EMBEDDER_MAX_TOKENS,
+        shorten=shorten,
     )
-    return EMBEDDERS.create(settings.EMBEDDER, configured)
+    made = EMBEDDERS.create(settings.EMBEDDER, configured)
+    if hasattr(made, "whole_vectors"):
+        shorten.embedder = made
+    return made
 
 
 @cache

@@ -14,6 +14,7 @@ from knowledge.models.graph import FactReading, Triple, TripleImport, TripleVect
 from knowledge.models.index import (
     BackendChange,
     CorpusEpoch,
+    EmbedderFit,
     IndexEntry,
     LexicalStatistics,
     SetEpoch,
@@ -45,6 +46,7 @@ __all__ = [
     "DocumentReview",
     "DocumentVersion",
     "DuplicatePair",
+    "EmbedderFit",
     "FactReading",
     "HandlerRule",
     "IndexEntry",

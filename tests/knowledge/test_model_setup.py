@@ -105,7 +105,7 @@ def test_keys_are_stored_encrypted_and_stand_in_no_event_and_no_text(root, llm):
     with connection.cursor() as cursor:
         cursor.execute("SELECT string_agg(s::text, ' ') FROM knowledge_modelserver s")
         assert "secret" not in cursor.fetchone()[0]
-    events = list(AuditEvent.objects.filter(action__startswith="model.").values_list("action", "data"))
+    events = list(AuditEvent.objects.filter(action__startswith="model.").order_by("pk").values_list("action", "data"))
     assert [action for action, _data in events] == ["model.create", "model.server"]
     assert "secret" not in str(events)
     assert "secret" not in repr(setup_now())
