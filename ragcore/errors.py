@@ -273,9 +273,12 @@ class EmbedderRefusedError(PermanentError):
             "The embedding model '%(model)s' gives %(dimensions)s dimensions; its stored vectors have %(needed)s."
         ),
         "no_prefix": (
-            "The embedding model '%(model)s' cannot be shortened to 768 numbers: only %(kept)s %% of what is nearest stays."
+            "The embedding model '%(model)s' cannot be shortened to 768 numbers: "
+            "only %(kept)s %% of the nearest texts stay the nearest."
         ),
-        "cuts_texts": "The embedding model '%(model)s' reads only %(tokens)s tokens of a text; at least %(least)s are needed.",
+        "cuts_texts": (
+            "The embedding model '%(model)s' reads only %(tokens)s tokens of a text; at least %(least)s are needed."
+        ),
     }
 
 

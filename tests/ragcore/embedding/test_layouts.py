@@ -1,4 +1,4 @@
-"""The models of README in the layouts in which they are published: gte-multilingual-base as a folder, bge-m3 at a server.
+"""The models of README as they are published: gte-multilingual-base in a folder, bge-m3 at a server.
 
 Weights are tiny and random; files, code of their own and widths are those of the real ones.
 """
@@ -63,9 +63,8 @@ def gte_folder(folder: Path, *, hidden: int = 768, positions: int = 8192, poolin
     BertModel(config).save_pretrained(folder)
     written = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     auto = {"AutoConfig": "modeling.NewConfig", "AutoModel": "modeling.NewModel"}
-    write_json(
-        folder / "config.json", {**written, "model_type": "new", "architectures": ["NewModel"], "auto_map": auto}
-    )
+    own = {"model_type": "new", "architectures": ["NewModel"], "auto_map": auto}
+    write_json(folder / "config.json", {**written, **own})
     (folder / "modeling.py").write_text(MODELING, encoding="utf-8")
     kinds = (("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize"))
     write_json(

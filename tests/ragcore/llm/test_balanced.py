@@ -119,11 +119,11 @@ async def test_many_at_once_spread_evenly(servers):
     for server in servers:
         server.default = Reply(texts=("a", "b"), hold_before=1)
 
-    running = [asyncio.ensure_future(said(model)) for _ in range(8)]
-    while sum(len(server.requests) for server in servers) < 8:
-        await asyncio.sleep(0)
-    for server in servers:
-        server.release.set()
-    await asyncio.gather(*running)
+    running = [model.stream(ASKED, temperature=0, max_tokens=20) for _ in range(8)]
+    await asyncio.gather(*(anext(one) for one in running))
 
     assert [len(server.requests) for server in servers] == [4, 4]
+    for server in servers:
+        server.release.set()
+    for one in running:
+        await one.aclose()
