@@ -70,7 +70,7 @@ class StoredShortening:
 
 
 def shortening_of(embedder: WholeVectors, *, dimensions: int) -> Shortening:
-    """What is stored of a model; measured and stored where nothing is. Takes as long as embedding 256 or 1,600 texts."""
+    """What is stored of a model; measured and stored where nothing is: as long as embedding 256 or 1,600 texts."""
     if found := _stored(embedder.model):
         return found
     with embedder_fit_lock():

@@ -233,7 +233,8 @@ def models_fingerprint() -> str:
 
 def _ladder(name: str) -> list[tuple[Tier, ModelSpec]]:
     """Models in the order in which they are asked: of the named tier, others by an API, stronger first, local ones."""
-    return sorted(reversed(_writers()), key=lambda one: (one[0].is_local, one[0].name != name))
+    stronger_first = reversed(_writers())
+    return sorted(stronger_first, key=lambda one: (one[0].is_local, one[0].name != name))
 
 
 @lru_cache(KEPT_CLIENTS)
