@@ -6,13 +6,14 @@ import logging
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from redis import Redis, RedisError
 
+from knowledge.model_setup import Endpoint, ModelSpec, Purpose, environment_prices, setup_now
 from ragcore.client_registry import ClientSettings
 from ragcore.errors import RagError
 from ragcore.ports import (
@@ -29,6 +30,7 @@ from ragcore.types import Passage, Query
 
 logger = logging.getLogger(__name__)
 
+KEPT_CLIENTS = 32  # chat models with their connections; more are used in no site at a time
 TTL_SECONDS = 6 * 3600
 TIMEOUT_SECONDS = 0.5
 _NUMBER = struct.Struct("<d")
@@ -79,7 +81,8 @@ def _number(value: bytes | str | None) -> float | None:
 
 
 if TYPE_CHECKING:
-    from ragcore.llm.tiers import RoutingDecision, Tier
+    from ragcore.checked_hosts import Permitted
+    from ragcore.llm.tiers import Price, RoutingDecision, Tier
     from ragcore.stage_ports import Lexicon
 
 logger = logging.getLogger(__name__)
@@ -113,16 +116,27 @@ def counter() -> TokenCounter:
 
 @cache
 def embedder() -> Embedder:
-    """The configured embedder (EMBEDDER)."""
+    """The configured embedder (EMBEDDER). How its vectors are shortened is looked up with the first ones."""
+    from knowledge.embedder_fit import StoredShortening
     from ragcore.embedding import EMBEDDERS
 
+    shorten = StoredShortening()
     configured = ClientSettings(
         base_url=settings.EMBEDDING_BASE_URL or "",
         api_key=settings.EMBEDDING_API_KEY or "",
         models_dir=_models_dir(),
         threads=settings.EMBEDDER_THREADS,
+        trust_remote_code=settings.EMBEDDER_TRUST_REMOTE_CODE,
+        query_prefix=settings.EMBEDDER_QUERY_PREFIX,
+        document_prefix=settings.EMBEDDER_DOCUMENT_PREFIX,
+        pooling=settings.EMBEDDER_POOLING,
+        max_tokens=settings.EMBEDDER_MAX_TOKENS,
+        shorten=shorten,
     )
-    return EMBEDDERS.create(settings.EMBEDDER, configured)
+    made = EMBEDDERS.create(settings.EMBEDDER, configured)
+    if hasattr(made, "whole_vectors"):
+        shorten.embedder = made
+    return made
 
 
 @cache
@@ -170,63 +184,84 @@ def recogniser() -> TextRecogniser:
 def chat_model() -> ChatModel | None:
     """The model for everything that needs one: the standard tier, else another one; None: answers are extractive."""
     ladder = _ladder("standard")
-    return _model_of(ladder[0]) if ladder else None
+    return _client_of(ladder[0][1]) if ladder else None
+
+
+def light_model() -> ChatModel | None:
+    """The model that rewrites, analyses and sums up: one of its own where there is one (D42), else `chat_model`."""
+    spec = setup_now().models.get(Purpose.LIGHT)
+    return _client_of(spec) if spec else chat_model()
 
 
 def judge_model() -> ChatModel | None:
     """The model that grades passages and answers, where one of its own is configured (V10)."""
-    return _server_model("JUDGE") if settings.LLM_JUDGE_MODEL else None
+    spec = setup_now().models.get(Purpose.JUDGE)
+    return _client_of(spec) if spec else None
 
 
-@cache
 def tiers() -> tuple[Tier, ...]:
-    """The configured models by tier, weakest first, the local one before others of its tier (U10)."""
-    from ragcore.llm.tiers import build_tier, parse_prices
-
-    prices = parse_prices(settings.LLM_PRICES) if settings.LLM_PRICES else {}
-    found: list[Tier] = []
-    if settings.LLM_LOCAL_MODEL:
-        found.append(build_tier("fast", settings.LLM_LOCAL_MODEL, is_local=True))
-    if settings.LLM_FAST_MODEL:
-        found.append(build_tier("fast", settings.LLM_FAST_MODEL, prices.get(settings.LLM_FAST_MODEL)))
-    if settings.LLM_BASE_URL:
-        model = settings.LLM_MODEL or "default"
-        found.append(build_tier("standard", model, prices.get(model)))
-    if settings.LLM_ADVANCED_MODEL:
-        found.append(build_tier("advanced", settings.LLM_ADVANCED_MODEL, prices.get(settings.LLM_ADVANCED_MODEL)))
-    return tuple(found)
+    """The models that write, by tier, weakest first, the local one before others of its tier (U10)."""
+    return tuple(tier for tier, _spec in _writers())
 
 
-def _ladder(name: str) -> list[Tier]:
-    """Tiers in the order in which they are asked: the named one, others behind an API, stronger first, local ones."""
-    stronger_first = reversed(tiers())
-    return sorted(stronger_first, key=lambda tier: (tier.is_local, tier.name != name))
+def _writers() -> list[tuple[Tier, ModelSpec]]:
+    """The same with their models, all as of one moment."""
+    from ragcore.llm.tiers import TIER_NAMES, build_tier
+
+    setup = setup_now()
+    local = [(build_tier("fast", setup.local.name, is_local=True), setup.local)] if setup.local else []
+    known = [(name, setup.models[name]) for name in TIER_NAMES if name in setup.models]
+    return [*local, *((build_tier(name, spec.name, spec.price), spec) for name, spec in known)]
 
 
-def _model_of(tier: Tier) -> ChatModel:
-    if tier.is_local:
-        return _local_model()
-    return _server_model({"fast": "FAST", "advanced": "ADVANCED"}.get(tier.name, ""))
+def model_price(name: str) -> Price | None:
+    """The price of a model that is in use, or that the environment's table names; None where it is not known."""
+    known = {spec.name: spec.price for spec in setup_now().models.values() if spec.price is not None}
+    return known.get(name) or environment_prices(settings.LLM_PRICES or "").get(name)
 
 
-@cache
-def _local_model() -> ChatModel:
-    from ragcore.llm import create_local_model
-
-    return create_local_model(settings.LLM_LOCAL_MODEL or "")
+def least_context_tokens() -> int | None:
+    """The shortest context of the models that may write an answer; None where none is known."""
+    return min((spec.context_tokens for _tier, spec in _writers() if spec.context_tokens), default=None)
 
 
-@cache
-def _server_model(kind: str) -> ChatModel:
-    """LLM_…, or LLM_KIND_…; where that has no server of its own, the model is at the server of LLM_BASE_URL."""
-    from ragcore.llm import create_server_model
+def models_fingerprint() -> str:
+    """Changes with every change of the registry; "" where nothing is registered. Part of the keys of answers."""
+    version = setup_now().version
+    return str(version) if version else ""
 
-    prefix = f"LLM_{kind}_" if kind else "LLM_"
-    url, key = getattr(settings, f"{prefix}BASE_URL"), getattr(settings, f"{prefix}API_KEY")
-    if not url:  # the key of one server is never sent to another
-        url, key = settings.LLM_BASE_URL, key or settings.LLM_API_KEY
-    name = getattr(settings, f"{prefix}MODEL") or ""
-    return create_server_model(name, ClientSettings(base_url=url or "", api_key=key or ""))
+
+def _ladder(name: str) -> list[tuple[Tier, ModelSpec]]:
+    """Models in the order in which they are asked: of the named tier, others by an API, stronger first, local ones."""
+    stronger_first = reversed(_writers())
+    return sorted(stronger_first, key=lambda one: (one[0].is_local, one[0].name != name))
+
+
+@lru_cache(KEPT_CLIENTS)
+def _client_of(spec: ModelSpec) -> ChatModel:
+    """A client with its connections, the same one for equal models."""
+    from ragcore.llm import create_local_model, create_server_model
+    from ragcore.llm.balanced import BalancedChatModel
+
+    if spec.is_local:
+        return create_local_model(spec.name)
+    clients = [create_server_model(spec.name, client_settings(endpoint)) for endpoint in spec.endpoints]
+    servers = [client for client in clients if hasattr(client, "without_retries")]
+    return BalancedChatModel(servers) if len(servers) > 1 else clients[0]
+
+
+def client_settings(endpoint: Endpoint) -> ClientSettings:
+    """How a client reaches one server; a registered one only at addresses that are public or allowed."""
+    return ClientSettings(base_url=endpoint.url, api_key=endpoint.key, permitted=permitted_at(endpoint))
+
+
+def permitted_at(endpoint: Endpoint) -> Permitted | None:
+    """The addresses of a host that may be connected to; None: any, because the operator named the server."""
+    if endpoint.hosts is None:
+        return None
+    from ragcore.fetching.addresses import AddressPolicy, permitted_addresses, system_resolve
+
+    return partial(permitted_addresses, allow=AddressPolicy.of(endpoint.hosts), resolve=system_resolve)
 
 
 @cache
@@ -237,7 +272,6 @@ def extractive_generator() -> LLMGenerator:
     return ExtractiveGenerator(tokenizer())
 
 
-@cache
 def generator() -> LLMGenerator:
     """The standard model with the others behind it, where any is configured, otherwise the extractive answerer."""
     ladder = _ladder("standard")
@@ -246,20 +280,19 @@ def generator() -> LLMGenerator:
 
 def generator_for(choice: RoutingDecision) -> LLMGenerator:
     """The model of the chosen tier within the tier's limits, the others behind it; extractive where none was chosen."""
-    return extractive_generator() if choice.tier is None else _generator_of(choice.tier)
+    if choice.tier is None:
+        return extractive_generator()
+    ladder = sorted(_ladder(choice.tier.name), key=lambda one: one[0] != choice.tier)
+    return _fallback(tuple(ladder), is_limited=True) if ladder else extractive_generator()
 
 
-@cache
-def _generator_of(tier: Tier) -> LLMGenerator:
-    others = [other for other in _ladder(tier.name) if other != tier]
-    return _fallback((tier, *others), is_limited=True)
-
-
-def _fallback(ladder: Sequence[Tier], *, is_limited: bool) -> LLMGenerator:
+@lru_cache(KEPT_CLIENTS)
+def _fallback(ladder: tuple[tuple[Tier, ModelSpec], ...], *, is_limited: bool) -> LLMGenerator:
+    """The same generator for equal models: it remembers which of them did not answer a moment ago."""
     from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
     from ragcore.llm.generators import LLMAnswerGenerator
 
-    rungs = [TieredGenerator(tier=tier, generator=LLMAnswerGenerator(_model_of(tier))) for tier in ladder]
+    rungs = [TieredGenerator(tier=tier, generator=LLMAnswerGenerator(_client_of(spec))) for tier, spec in ladder]
     return FallbackGenerator(rungs, is_limited=is_limited)
 
 

@@ -53,4 +53,13 @@ PLACES_USE = act(
     roles=OWNERS,
     besides="owners only those that are open to them",
 )
+MODELS_MANAGE = act(
+    "models.manage",
+    on="language model",
+    says="connect, change, test, remove; say what it is used for",
+    roles=frozenset({Role.PLATFORM_ADMIN}),
+)
+MODELS_SEE = act(
+    "models.see", on="language model", says="see which one is used for what, without servers", roles=ADMINISTRATORS
+)
 SOURCE_CHANGE = act("source.change", on="source", says="change, run, hand over, delete", roles=OWNERS)

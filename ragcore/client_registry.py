@@ -11,8 +11,8 @@ from __future__ import annotations
 import pkgutil
 import random
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -49,13 +49,21 @@ class ClientSettings:
     """What clients are made with; each reads the fields that concern it."""
 
     base_url: str = ""
-    api_key: str = ""
+    api_key: str = field(default="", repr=False)
     models_dir: Path = Path()  # where downloaded and converted models are kept
     threads: int = 0  # of a model in this process; 0: all cores
     backend: str = "torch"  # of a local reranker: torch, onnx or openvino
     batch: int = 0  # texts of one request; 0: as suits the model
     budget_seconds: float = 5.0  # for one question
     trust_remote_code: bool = False  # run code that comes with a model
+    # of an embedder: what stands before texts, and how tokens become one vector ("": as the model says)
+    query_prefix: str = ""
+    document_prefix: str = ""
+    pooling: str = ""
+    max_tokens: int = 0  # of a text that an embedder reads; 0: as the model says
+    shorten: Callable[..., Any] | None = None  # float[n, d] and `model` -> float32[n, 768]; None: d is 768
+    # host and port -> the addresses that may be connected to, or an error; None: any (`ragcore.checked_hosts`)
+    permitted: Callable[[str, int], Sequence[str]] | None = None
 
 
 class Client(Protocol[T_co]):

@@ -271,6 +271,25 @@ class EmbedderRefusedError(PermanentError):
         "not_loaded": "The embedding model '%(model)s' cannot be loaded: %(problem)s",
         "dimensions": ("The embedding model '%(model)s' gives %(dimensions)s dimensions; the index needs %(needed)s."),
         "vectors": "The embedding model '%(model)s' gives vectors that are zero or not finite.",
+        "code_not_trusted": (
+            "The embedding model '%(model)s' comes with code of its own, which runs only where it is allowed "
+            "(EMBEDDER_TRUST_REMOTE_CODE=1)."
+        ),
+        "pooling": "The embedding model '%(model)s' has no pooling '%(pooling)s'.",
+        "all_alike": "The embedding model '%(model)s' gives the same vector for every text.",
+        "not_fitted": (
+            "The embedding model '%(model)s' gives %(dimensions)s dimensions, and nothing says how to shorten them."
+        ),
+        "other_dimensions": (
+            "The embedding model '%(model)s' gives %(dimensions)s dimensions; its stored vectors have %(needed)s."
+        ),
+        "no_prefix": (
+            "The embedding model '%(model)s' cannot be shortened to 768 numbers: "
+            "only %(kept)s %% of the nearest texts stay the nearest."
+        ),
+        "cuts_texts": (
+            "The embedding model '%(model)s' reads only %(tokens)s tokens of a text; at least %(least)s are needed."
+        ),
     }
 
 

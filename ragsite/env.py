@@ -132,6 +132,12 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     TOKENIZER_FILE: Annotated[Path | None, AfterValidator(check_vocabulary)] = None  # unset: tokens are estimated
     EMBEDDING_BASE_URL: HttpUrl = None
     EMBEDDING_API_KEY: str | None = Field(default=None, repr=False)
+    # what stands before texts, how tokens become one vector, and how much is read ("", 0: as the model says)
+    EMBEDDER_QUERY_PREFIX: str = ""
+    EMBEDDER_DOCUMENT_PREFIX: str = ""
+    EMBEDDER_POOLING: Literal["", "cls", "mean", "max", "lasttoken"] = ""
+    EMBEDDER_MAX_TOKENS: int = Field(default=0, ge=0, le=1_000_000)
+    EMBEDDER_TRUST_REMOTE_CODE: bool = False  # run code that comes with a model of EMBEDDER=sentence_transformers
     EMBEDDER: str = "embedded"
     RERANKER_URL: HttpUrl = None
     RERANKER_API_KEY: str | None = Field(default=None, repr=False)

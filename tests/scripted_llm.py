@@ -26,6 +26,7 @@ class Reply:
     hold_before: int | None = None  # wait for `release` before this piece (0-based)
     vectors: tuple[tuple[float, ...], ...] | None = None  # an embeddings answer instead of the default ones
     body: bytes | None = None  # this body instead of all that
+    failure: Any = None  # what a status of failure comes with, as JSON
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self, reply: Reply, body: dict[str, Any]) -> None:
             if reply.status != 200:
-                failure = {"error": {"message": "scripted failure", "type": "scripted"}}
+                failure = reply.failure or {"error": {"message": "scripted failure", "type": "scripted"}}
                 self._send(reply.status, json.dumps(failure).encode(), reply.headers)
             elif reply.body is not None:
                 self._send(200, reply.body)

@@ -13,6 +13,7 @@ from chat.answering.stage_plans import is_loop_off
 from chat.experiments import Assignment, assign
 from chat.types import AnswerRequest
 from knowledge import model_registry
+from knowledge.model_setup import setup_refresh
 from knowledge.models import KnowledgeSet
 from knowledge.options_draft import prompt_text_in_force, set_options_in_force
 from knowledge.selectors import sets_readable
@@ -22,6 +23,8 @@ from ragcore.options import AnswerOptions, Resolved, VoiceOptions, options_sha25
 from ragcore.presets import mode_layers, preset, preset_retrieval_mode
 from ragcore.prompts import load
 
+PROMPT_TOKENS = 800  # of rules and question, which history_tokens counts, too
+LEAST_ROOM_TOKENS = 512
 LEAST_LATENCY = 0.001  # seconds; a client's 0 asks for the fastest model, where an option of 0 is no limit
 
 
@@ -54,6 +57,7 @@ class AnswerConfig:
             model=model.name if model else "",
             embedder=settings.EMBEDDER,
             reranker=settings.RERANKER,
+            registry=model_registry.models_fingerprint(),
             prompts=tuple(prompts),
             persona=self.persona,
             voice=asdict(self.voice),
@@ -72,6 +76,7 @@ class ConfigFingerprint:
     model: str
     embedder: str
     reranker: str
+    registry: str  # of registered models
     prompts: tuple[str, ...]  # fingerprints
     persona: str
     voice: Mapping[str, str]
@@ -87,6 +92,7 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     Mode and preset are options themselves and are found first; the mode that the client names is the one. Of limits of
     cost and time the smallest one holds: a client can lower what the site allows and never raise it.
     """
+    setup_refresh()
     alone = only_set(scope=scope, sets=request.sets)
     site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
     assigned = Assignment(options=set_options_in_force(alone) if alone else {})
@@ -103,6 +109,7 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     if is_loop_off(named):
         of_mode["tiered"] = True  # U14: without its loop a mode writes with the model that the question needs
     resolved = _limited(resolve(AnswerOptions, ("mode", of_mode), site, own, of_preset, sent), site, own, of_preset)
+    resolved = _within_context(resolved, model_registry.least_context_tokens())
     return AnswerConfig(
         options=resolved.value,
         origin=resolved.origin,
@@ -153,6 +160,22 @@ def _limited(resolved: Resolved[AnswerOptions], *layers: tuple[str, Mapping[str,
             least = min(known, key=lambda r: getattr(r.value, name))
             values[name], origin[name] = getattr(least.value, name), least.origin[name]
     return Resolved(replace(resolved.value, **values), origin)
+
+
+def _within_context(resolved: Resolved[AnswerOptions], context_tokens: int | None) -> Resolved[AnswerOptions]:
+    """The same with no more sources and earlier turns than the models have room for beside rules and answer.
+
+    Of the room, sources get three quarters. Options that are within it stay as they are.
+    """
+    options = resolved.value
+    if context_tokens is None:
+        return resolved
+    answer = min(options.max_tokens, context_tokens // 3)
+    room = max(context_tokens - answer - PROMPT_TOKENS, LEAST_ROOM_TOKENS)
+    most = {"max_tokens": answer, "context_tokens": room * 3 // 4, "history_tokens": room // 4 + PROMPT_TOKENS}
+    values = {name: limit for name, limit in most.items() if getattr(options, name) > limit}
+    origin = {**resolved.origin, **dict.fromkeys(values, "model")}
+    return Resolved(replace(options, **values), origin)
 
 
 def sent_options(request: AnswerRequest) -> dict[str, object]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import cache
-
-from django.conf import settings
 
 from chat.answering.answer_config import AnswerConfig
 from chat.answering.context import AnswerContext
@@ -18,7 +15,7 @@ from ragcore.grounding.context import render_context
 from ragcore.llm.client import fenced
 from ragcore.llm.fallback import FallbackGenerator
 from ragcore.llm.generators import EndEvent, RoutedGenerator, UnavailableGenerator
-from ragcore.llm.tiers import Price, RoutingDecision, Tier, choose_tier, generation_complexity, parse_prices
+from ragcore.llm.tiers import Price, RoutingDecision, Tier, choose_tier, generation_complexity
 from ragcore.llm.usage import CostBudget, MeteredStream, UsageEntry
 from ragcore.ports import ChatMessage, GenerationRequest, LLMGenerator
 from ragcore.prompts import load
@@ -184,18 +181,12 @@ def price_of(model: str, usage: Usage) -> Decimal | None:
     return price.of(usage) if price is not None else None
 
 
-@cache
 def _price_of(model: str, tiers: tuple[Tier, ...]) -> Price | None:
-    """Of a tier, or of the table, where the judge has a model of its own."""
+    """Of a tier, or of the model by its name, such as the judge's."""
     for tier in tiers:
         if tier.model == model and tier.price_in is not None and tier.price_out is not None:
             return Price(prompt=tier.price_in, completion=tier.price_out)
-    return _table(settings.LLM_PRICES or "").get(model)
-
-
-@cache
-def _table(prices: str) -> dict[str, Price]:
-    return parse_prices(prices) if prices else {}
+    return model_registry.model_price(model)
 
 
 def routing_decision(generator: LLMGenerator | None) -> RoutingDecision | None:

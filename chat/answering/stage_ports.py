@@ -58,7 +58,8 @@ class AnswerPorts:
     @cached_property
     def stage_ports(self) -> StagePorts:
         """Ports for `ragcore.answering`."""
-        llm, judge = self._client(model_registry.chat_model()), self._client(model_registry.judge_model())
+        light, standard = model_registry.light_model(), model_registry.chat_model()
+        llm, judge = self._client(light), self._client(model_registry.judge_model())
         return StagePorts(
             search=self.search,
             write=self.write,
@@ -66,7 +67,7 @@ class AnswerPorts:
             embedder=model_registry.embedder(),
             counter=model_registry.counter(),
             llm=llm,
-            judge=judge or llm,
+            judge=judge or (llm if light is standard else self._client(standard)),
             lexicon=LexiconChain([one for one in (self.context.lexicon, model_registry.lexicon()) if one is not None]),
             report=self.report,
             build_context=self.build_context,

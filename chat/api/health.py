@@ -20,6 +20,8 @@ from django.db import connection
 from chat.executors import run_cpu, run_db
 from chat.redis_client import client
 from knowledge import model_registry
+from knowledge.model_setup import Endpoint, Purpose, setup_now, setup_refresh
+from ragcore.checked_hosts import CheckedAsyncTransport
 from ragcore.client_registry import tls_context
 from ragcore.ports import Reranker, RerankInput
 from ragcore.types import Passage, Query
@@ -29,7 +31,13 @@ logger = logging.getLogger(__name__)
 LIMIT_SECONDS = 3  # of each check; all run at once
 REQUIRED = ("postgres", "redis", "embedder")  # without these there are no answers
 NOT_CONFIGURED: Mapping[str, Any] = {"state": "not_configured"}
-TIERS = {"llm": "LLM", "llm_fast": "LLM_FAST", "llm_advanced": "LLM_ADVANCED", "llm_judge": "LLM_JUDGE"}
+TIERS = {
+    "llm": Purpose.STANDARD,
+    "llm_fast": Purpose.FAST,
+    "llm_advanced": Purpose.ADVANCED,
+    "llm_light": Purpose.LIGHT,
+    "llm_judge": Purpose.JUDGE,
+}
 OFFICE = ("soffice", "libreoffice")
 
 Check = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -42,6 +50,7 @@ async def health_report() -> dict[str, Any]:
     a model behind them, the reranker and the one behind it, what reads pictures and old formats. `answering` names who
     writes an answer, in the order in which they are tried, of those that are up.
     """
+    await run_db(setup_refresh)
     checks = _checks()
     results = await asyncio.gather(*(_timed(name, check) for name, check in checks.items()))
     dependencies = dict(zip(checks, results, strict=True))
@@ -52,7 +61,7 @@ async def health_report() -> dict[str, Any]:
 
 
 def _checks() -> dict[str, Check]:
-    tiers: dict[str, Check] = {name: partial(_tier, prefix) for name, prefix in TIERS.items()}
+    tiers: dict[str, Check] = {name: partial(_tier, purpose) for name, purpose in TIERS.items()}
     return {
         "postgres": _postgres,
         "redis": _redis,
@@ -119,23 +128,35 @@ async def _embedder() -> Mapping[str, Any]:
     return {"model": await run_cpu(embed)}
 
 
-async def _tier(prefix: str) -> Mapping[str, Any]:
-    """The server of LLM_…, as `knowledge.model_registry` finds it; a tier without its own is at the standard one."""
-    model = getattr(settings, f"{prefix}_MODEL")
-    url = getattr(settings, f"{prefix}_BASE_URL")
-    key = getattr(settings, f"{prefix}_API_KEY")
-    if not url and model:
-        url, key = settings.LLM_BASE_URL, key or settings.LLM_API_KEY
-    if not url:
+async def _tier(purpose: str) -> Mapping[str, Any]:
+    """The servers of the model for a purpose; it is up where one of them is."""
+    spec = setup_now().models.get(purpose)
+    if spec is None:
         return NOT_CONFIGURED
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    async with httpx.AsyncClient(timeout=LIMIT_SECONDS, headers=headers, verify=tls_context()) as http:
-        answer = await http.get(f"{url.rstrip('/')}/models")
-    found = {"model": model or "default"}
+    states = await asyncio.gather(*(_server(one) for one in spec.endpoints), return_exceptions=True)
+    found: dict[str, Any] = {"model": spec.name}
+    if len(states) > 1:
+        found["servers"] = len(states)
+        found["servers_up"] = sum(isinstance(one, Mapping) and one["state"] == "up" for one in states)
+    said = next((one for one in states if isinstance(one, Mapping) and one["state"] == "up"), states[0])
+    if isinstance(said, BaseException):
+        raise said
+    return {**found, **said}
+
+
+async def _server(endpoint: Endpoint) -> Mapping[str, Any]:
+    """Whether a server lets its models be listed with this key."""
+    headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
+    permitted = model_registry.permitted_at(endpoint)
+    transport = CheckedAsyncTransport(permitted) if permitted else None
+    async with httpx.AsyncClient(
+        timeout=LIMIT_SECONDS, headers=headers, verify=tls_context(), transport=transport
+    ) as http:
+        answer = await http.get(f"{endpoint.url.rstrip('/')}/models")
     if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return {**found, "state": "down", "error": "the key is refused"}
+        return {"state": "down", "error": "the key is refused"}
     # a server without this address (404) may answer questions all the same
-    return {**found, "state": "up" if answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else "down"}
+    return {"state": "up" if answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else "down"}
 
 
 async def _local_model() -> Mapping[str, Any]:

@@ -79,7 +79,7 @@ def _left_out(turns: Sequence[tuple[datetime, Turn]], budget_tokens: int) -> lis
 
 
 def _summary(before: str, turns: Sequence[Turn]) -> str:
-    if (model := model_registry.chat_model()) is not None:
+    if (model := model_registry.light_model()) is not None:
         said = [f"用户 / user: {turn.question}\nAI: {_plain(turn.answer)}" for turn in turns]
         conversation = "\n\n".join([before, *said] if before else said)
         client = LlmClient(model, seconds=MODEL_SECONDS)

@@ -105,6 +105,7 @@ def _threads() -> ThreadPoolExecutor:
 
 
 TRY_SESSION = "SELECT pg_try_advisory_lock(hashtextextended(%(name)s, 0))"
+WAIT_SESSION = "SELECT pg_advisory_lock(hashtextextended(%(name)s, 0))"
 UNLOCK_SESSION = "SELECT pg_advisory_unlock(hashtextextended(%(name)s, 0))"
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, 0))"
 LOCK_SHARED = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%(name)s, 0))"
@@ -136,6 +137,17 @@ def representations_try_lock() -> Iterator[bool]:
     """True while this connection may ask the model again for what rules wrote; False if another one does."""
     with _session_lock("ragsite.representations") as held:
         yield held
+
+
+@contextmanager
+def embedder_fit_lock() -> Iterator[None]:
+    """Wait until no other process measures an embedding model for the first time, and keep others out meanwhile."""
+    name = {"name": "ragsite.embedder_fit"}
+    fetch(WAIT_SESSION, name)
+    try:
+        yield
+    finally:
+        fetch(UNLOCK_SESSION, name)
 
 
 @contextmanager

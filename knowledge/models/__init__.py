@@ -24,6 +24,7 @@ from knowledge.models.graph import (
 from knowledge.models.index import (
     BackendChange,
     CorpusEpoch,
+    EmbedderFit,
     IndexEntry,
     LexicalStatistics,
     SetEpoch,
@@ -34,6 +35,7 @@ from knowledge.models.index import (
     WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
+from knowledge.models.language_models import LanguageModel, ModelPurpose, ModelServer, ModelsVersion
 from knowledge.models.latent import LatentModel, LatentTerm, LatentVector
 from knowledge.models.lexicon import LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
 from knowledge.models.places import SourcePlace
@@ -60,6 +62,7 @@ __all__ = [
     "EntityDecision",
     "EntityKind",
     "EntityReading",
+    "EmbedderFit",
     "FactReading",
     "FactState",
     "HandlerRule",
@@ -70,12 +73,16 @@ __all__ = [
     "LatentModel",
     "LatentTerm",
     "LatentVector",
+    "LanguageModel",
     "LexicalStatistics",
     "LexiconChange",
     "LexiconMining",
     "LexiconTerm",
     "LexiconVersion",
     "Mention",
+    "ModelPurpose",
+    "ModelServer",
+    "ModelsVersion",
     "OptionsChange",
     "QueryAdapter",
     "QueueTurn",

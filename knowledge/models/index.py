@@ -117,6 +117,23 @@ class VectorRotation(models.Model):
         return f"{self.tenant_id} {self.model} {self.pk}"
 
 
+class EmbedderFit(models.Model):
+    """How vectors of an embedding model become the 768 numbers that are stored (`ragcore.embedding.shortening`).
+
+    Written when a model is used for the first time, and never changed: stored vectors were made with it.
+    """
+
+    model = models.CharField(max_length=128, primary_key=True)
+    dimensions = models.PositiveIntegerField()  # that the model gives
+    projection = models.BinaryField(null=True)  # float16[dimensions, 768], row by row; None: the first 768 numbers
+    kept_whole = models.FloatField(null=True)  # shares of neighbours that 768 and 384 numbers find; None: not measured
+    kept_prefix = models.FloatField(null=True)
+    created = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.dimensions}"
+
+
 class Term(models.Model):
     """A term of the lexical index with its document frequency, per tenant and language."""
 

@@ -17,7 +17,8 @@ from functools import cache
 from django.conf import settings
 from redis import Redis
 
-from knowledge.model_registry import chat_model
+from knowledge.model_registry import light_model
+from knowledge.model_setup import setup_refresh
 from ragcore.llm.client import with_short_retries
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
 
@@ -42,7 +43,8 @@ def embedding_slot(*, alive: Callable[[], None]) -> AbstractContextManager[None]
 
 def background_model(*, is_patient: bool = True) -> ChatModel | None:
     """The configured language model for background work, or None. Unless it is patient, it retries once and soon."""
-    model = chat_model()
+    setup_refresh()
+    model = light_model()
     return None if model is None else SlottedChatModel(model if is_patient else with_short_retries(model))
 
 

@@ -16,6 +16,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.access_errors import PlaceInvalidError
 from knowledge.errors import FolderNotAllowedError, UnknownTenantError
+from knowledge.model_setup import registry_changed
 from knowledge.models import Source, SourcePlace
 from knowledge.rights import PLACES_MANAGE
 from knowledge.services.floors import source_floor_apply
@@ -100,6 +101,8 @@ def place_save(*, scope: Scope, actor: User, place: SourcePlace, values: Mapping
     except IntegrityError as error:
         raise NameTakenError("place", name=place.location) from error
     _record(actor, "place.give" if is_new else "place.change", place, fields=changed)
+    if place.kind == Kind.HOST:  # model servers may be there
+        registry_changed()
     for source in Source.objects.filter(tenant=place.tenant_id, kind=Source.Kind.FOLDER).order_by("pk"):
         source_floor_apply(actor=actor, source=source)
     return place
@@ -111,6 +114,8 @@ def place_take(*, scope: Scope, actor: User, place: SourcePlace) -> None:
     _manage_check(scope)
     _record(actor, "place.take", place)
     place.delete()
+    if place.kind == Kind.HOST:
+        registry_changed()
 
 
 def place_location_read(*, kind: str, location: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragcore.client_registry import ClientKind, ClientSettings, delays, is_retryable, tls_context
-from ragcore.embedding.vectors import DIMENSIONS, matryoshka
+from ragcore.embedding.vectors import DIMENSIONS, as_given, model_label
 from ragcore.errors import EmbedderRefusedError, ModelUnavailableError
 
 FloatArray = npt.NDArray[np.float32]
@@ -20,7 +20,8 @@ class OpenAIEmbedder:
     """Implements ports.Embedder over HTTP.
 
     Retries three times, after 1, 2 and 4 s, on 429, 5xx, timeouts and lost connections, then raises
-    ModelUnavailableError. Raises EmbedderRefusedError for other answers and for vectors below 768 dimensions.
+    ModelUnavailableError. Raises EmbedderRefusedError for other answers and for vectors below 768 dimensions; longer
+    ones, such as those of bge-m3, need `shorten`.
     """
 
     client = ClientKind(kind="openai", argument="MODEL", needs_url=True)
@@ -36,25 +37,40 @@ class OpenAIEmbedder:
         timeout_seconds: float = 30.0,
         query_prefix: str = "",
         document_prefix: str = "",
+        shorten: Callable[..., FloatArray] | None = None,
+        permitted: Callable[[str, int], Sequence[str]] | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         import httpx
 
-        self.model = model
+        from ragcore.checked_hosts import CheckedTransport
+
+        self.model = model_label(model, query_prefix, document_prefix)
+        self._name = model
         self._batch = batch
         self._prefixes = {"query": query_prefix, "document": document_prefix}
         self._sleep = sleep
+        self._shorten = shorten or as_given
         self._client = httpx.Client(
             base_url=base_url.rstrip("/") + "/",
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
             timeout=timeout_seconds,
             verify=tls_context(),
+            transport=CheckedTransport(permitted) if permitted else None,
         )
 
     @classmethod
     def from_settings(cls, argument: str, settings: ClientSettings) -> OpenAIEmbedder:
         """The model of this name at the configured server."""
-        return cls(base_url=settings.base_url, api_key=settings.api_key, model=argument)
+        return cls(
+            base_url=settings.base_url,
+            api_key=settings.api_key,
+            model=argument,
+            query_prefix=settings.query_prefix,
+            document_prefix=settings.document_prefix,
+            shorten=settings.shorten,
+            permitted=settings.permitted,
+        )
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
         """See ports.Embedder."""
@@ -76,23 +92,30 @@ class OpenAIEmbedder:
         """Close the connections."""
         self._client.close()
 
+    def whole_vectors(self, texts: Sequence[str]) -> FloatArray:
+        """float32[n, d] of documents, as the model gives them."""
+        prefixed = [self._prefixes["document"] + text for text in texts]
+        rows = [self._request(prefixed[at : at + self._batch]) for at in range(0, len(prefixed), self._batch)]
+        return np.array([vector for row in rows for vector in row], dtype=np.float32)
+
     def _embed(self, texts: list[str]) -> FloatArray:
-        rows = [self._request(texts[at : at + self._batch]) for at in range(0, len(texts), self._batch)]
+        batches = [texts[at : at + self._batch] for at in range(0, len(texts), self._batch)]
+        rows = [self._shorten(self._request(batch), model=self.model) for batch in batches]
         return np.vstack([np.zeros((0, DIMENSIONS), np.float32), *rows])
 
-    def _request(self, texts: list[str]) -> FloatArray:
+    def _request(self, texts: list[str]) -> list[list[float]]:
         """Vectors of one batch."""
         import httpx
 
         waits = delays()
         while True:
             try:
-                response = self._client.post("embeddings", json={"model": self.model, "input": texts})
+                response = self._client.post("embeddings", json={"model": self._name, "input": texts})
                 problem = f"status {response.status_code}"
             except httpx.TransportError as error:
                 response, problem = None, type(error).__name__
             if response is not None and response.is_success:
-                return matryoshka(_vectors(response, len(texts)), model=self.model)
+                return _vectors(response, len(texts))
             if response is not None and not is_retryable(response.status_code):
                 raise EmbedderRefusedError(
                     "request_refused", status=response.status_code, detail=response.text[:500], problem=problem

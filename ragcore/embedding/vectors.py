@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from hashlib import sha256
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +40,27 @@ def plain(vector: FloatArray) -> FloatArray:
 def whole(vector: FloatArray) -> FloatArray:
     """The 768 numbers that are compared with those of passages: the embedder's own, or those after them."""
     return vector[-DIMENSIONS:]
+
+
+def model_label(model: str, *ways: object) -> str:
+    """The name under which vectors are stored: with another prefix or pooling they cannot be compared.
+
+    The plain name where all ways are as the model says.
+    """
+    if not any(ways):
+        return model
+    return f"{model}#{sha256(json.dumps(ways).encode()).hexdigest()[:8]}"
+
+
+def as_given(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
+    """The same for vectors of 768 numbers. Raises EmbedderRefusedError for longer ones, too.
+
+    Nothing is known of how they may be shortened (`ragcore.embedding.shortening`), and none is cut silently.
+    """
+    rows = np.asarray(vectors, dtype=np.float32)
+    if rows.ndim == 2 and rows.shape[1] > DIMENSIONS:
+        raise EmbedderRefusedError("not_fitted", model=model, dimensions=rows.shape[1])
+    return matryoshka(rows, model=model)
 
 
 class CachingEmbedder:

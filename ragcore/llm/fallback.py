@@ -104,7 +104,7 @@ class FallbackGenerator:
                     yield self._with_usage(event, rung, spent)
                 return
             finally:
-                await _closed(events)
+                await closed(events)
         raise ModelUnavailableError if self._absent else TooExpensiveError
 
     def _limited(self, request: GenerationRequest, rung: TieredGenerator) -> GenerationRequest:
@@ -169,7 +169,7 @@ def _is_empty(event: GenerationEvent) -> bool:
     return event.final and not event.text
 
 
-async def _closed(events: AsyncIterator[GenerationEvent]) -> None:
+async def closed(events: AsyncIterator[GenerationEvent]) -> None:
     """Streams that are left in the middle give their connection back now and not when they are collected."""
     close = getattr(events, "aclose", None)
     if close is not None:

@@ -170,6 +170,7 @@ class OpenAIChatModel:
         connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         tokens: TokenCounter | None = None,
+        permitted: Callable[[str, int], Sequence[str]] | None = None,
     ) -> None:
         self.name = model
         self._base_url = base_url
@@ -177,7 +178,8 @@ class OpenAIChatModel:
         self._total_timeout = total_timeout_seconds
         self._connect_timeout = connect_timeout_seconds
         self._sleep = sleep
-        self._has_short_retries = False
+        self._delays: Sequence[float] = RETRY_DELAYS_SECONDS
+        self._permitted = permitted
         self._tokens = tokens or EstimateCounter()
         # Connections belong to the event loop that opened them.
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
@@ -185,7 +187,7 @@ class OpenAIChatModel:
     @classmethod
     def from_settings(cls, argument: str, settings: ClientSettings) -> OpenAIChatModel:
         """The model of this name at the configured server; "" where the server has one model only."""
-        return cls(base_url=settings.base_url, api_key=settings.api_key, model=argument)
+        return cls(base_url=settings.base_url, api_key=settings.api_key, model=argument, permitted=settings.permitted)
 
     async def stream(
         self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int
@@ -224,8 +226,15 @@ class OpenAIChatModel:
 
     def with_short_retries(self) -> OpenAIChatModel:
         """The same model over the same connections, with one short retry, for requests that can be done without."""
+        return self._with_delays(SHORT_DELAYS_SECONDS)
+
+    def without_retries(self) -> OpenAIChatModel:
+        """The same model over the same connections, asked once, for where another server can be asked instead."""
+        return self._with_delays(())
+
+    def _with_delays(self, seconds: Sequence[float]) -> OpenAIChatModel:
         other = copy(self)
-        other._has_short_retries = True
+        other._delays = seconds
         return other
 
     async def close(self) -> None:
@@ -236,7 +245,7 @@ class OpenAIChatModel:
 
     async def _begin(self, request: Mapping[str, Any], deadline: float) -> tuple[CompletionStream, str | None]:
         """A stream and its first text; None if the model ended properly without any. Retries."""
-        waits = delays(SHORT_DELAYS_SECONDS if self._has_short_retries else RETRY_DELAYS_SECONDS)
+        waits, is_patient = delays(self._delays), self._delays == RETRY_DELAYS_SECONDS
         while True:
             completion, asked_for, is_busy = CompletionStream(), 0.0, False
             try:
@@ -254,7 +263,7 @@ class OpenAIChatModel:
                     raise ModelUnavailableError("refused", problem=problem, status=status) from error
             await completion.close()
             wait = next(waits, None)
-            is_too_long = self._has_short_retries and wait is not None and asked_for > wait
+            is_too_long = not is_patient and wait is not None and asked_for > wait
             if wait is not None:
                 wait = max(wait, asked_for)
             if wait is None or is_too_long or asyncio.get_running_loop().time() + wait > deadline:
@@ -274,9 +283,19 @@ class OpenAIChatModel:
                 api_key=self._api_key or "none",  # local servers want no key, the client insists on one
                 max_retries=0,
                 # The client's own transport closes itself in whatever event loop runs when it is collected.
-                http_client=httpx.AsyncClient(timeout=timeout, follow_redirects=True, verify=tls_context()),
+                http_client=httpx.AsyncClient(
+                    timeout=timeout, follow_redirects=True, verify=tls_context(), transport=self._transport()
+                ),
             )
         return self._clients[loop]
+
+    def _transport(self) -> Any:
+        """One that checks where it connects; None: any address will do."""
+        if self._permitted is None:
+            return None
+        from ragcore.checked_hosts import CheckedAsyncTransport
+
+        return CheckedAsyncTransport(self._permitted)
 
     def _estimate(self, messages: Sequence[ChatMessage], answer: str) -> Usage:
         prompt = message_tokens((message.content for message in messages), self._tokens.count)

@@ -56,6 +56,23 @@ def fitting_texts(*, most: int) -> list[TextGroup]:
     ]
 
 
+def sample_texts(*, most: int) -> list[str]:
+    """About `most` texts of both languages and all lengths, read in a second: only Python's own help and messages."""
+    random = np.random.default_rng(SEED)
+    topics = sorted(set(python_topics()))
+    lines = sorted({line for text in topics if _is_short(line := text.split("\n\n")[0].replace("\n", " "))})
+    messages = sorted({text for text in chinese_messages() if len(text) >= 6})
+    share = -(-most // 4)
+    found = [
+        *(text[: LONG_CHARACTERS[1]] for text in _drawn(topics, share, random)),
+        *_drawn(lines, share, random),
+        *_drawn(messages, share, random),
+    ]
+    drawn = [_drawn_line(random) for _ in range(max(most - len(found), share))]
+    every = list(dict.fromkeys([*found, *drawn]))
+    return [every[place] for place in random.permutation(len(every))[:most]]
+
+
 def rotation_fitted(groups: Sequence[TextGroup], embedder: Embedder) -> FloatArray:
     """float32[768, 768], orthogonal: the principal directions of all groups in their columns."""
     moment = np.zeros((embedder.dimensions, embedder.dimensions))

@@ -4,15 +4,9 @@ import pytest
 from django.test import override_settings
 
 from knowledge import model_registry
+from knowledge.model_setup import setup_now
 from ragcore.llm.tiers import RoutingDecision, choose_tier
 
-CACHED = (
-    model_registry.tiers,
-    model_registry.generator,
-    model_registry._generator_of,
-    model_registry._server_model,
-    model_registry._local_model,
-)
 NONE = {
     f"LLM_{kind}{name}": None
     for kind in ("", "FAST_", "ADVANCED_", "JUDGE_")
@@ -22,24 +16,17 @@ NONE = {
 
 @pytest.fixture
 def configured():
-    """Settings of models for one test; engines are made anew before and after it."""
+    """Settings of models for one test."""
     active = []
 
     def configure(**given):
         override = override_settings(**{**NONE, **given})
         override.enable()
         active.append(override)
-        _forget()
 
     yield configure
     for override in reversed(active):
         override.disable()
-    _forget()
-
-
-def _forget():
-    for function in CACHED:
-        function.cache_clear()
 
 
 def asked(generator):
@@ -96,10 +83,10 @@ def test_all_tiers_stand_behind_the_one_that_is_asked(configured):
 def test_the_key_of_one_server_is_not_sent_to_another(configured):
     configured(**ALL, LLM_JUDGE_MODEL="judge")
 
-    fast, advanced = model_registry._server_model("FAST"), model_registry._server_model("ADVANCED")
+    fast, advanced = (setup_now().models[name].endpoints for name in ("fast", "advanced"))
 
-    assert (fast._base_url, fast._api_key) == ("http://m/v1", "k")
-    assert (advanced._base_url, advanced._api_key) == ("http://l/v1", "")
+    assert [(one.url, one.key, one.hosts) for one in fast] == [("http://m/v1", "k", None)]
+    assert [(one.url, one.key, one.hosts) for one in advanced] == [("http://l/v1", "", None)]
     assert model_registry.judge_model().name == "judge"
 
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from django.conf import settings
-
-from knowledge.errors import CredentialsUnreadableError, SourceSettingsError
+from knowledge.errors import SourceSettingsError
 from knowledge.models import Source
-
-if TYPE_CHECKING:  # the library is loaded on first use
-    from cryptography.fernet import Fernet
+from knowledge.sealed_text import text_open, text_seal
 
 PURPOSE = b"ragsite: credentials of sources"
 MIN_SECRET = 16  # characters of a webhook's secret
@@ -45,28 +39,13 @@ def credentials_check(*, kind: str, credentials: Mapping[str, str]) -> None:
 
 
 def credentials_encrypt(credentials: Mapping[str, str]) -> str:
-    """Encrypted and authenticated (Fernet), for Source.credentials; empty for none."""
-    return _fernet().encrypt(json.dumps(dict(credentials)).encode()).decode() if credentials else ""
+    """Encrypted and authenticated, for Source.credentials; empty for none."""
+    return text_seal(json.dumps(dict(credentials)), purpose=PURPOSE) if credentials else ""
 
 
 def credentials_decrypt(stored: str) -> dict[str, str]:
     """The plain fields. Raises CredentialsUnreadableError after a change of SECRET_KEY."""
-    from cryptography.fernet import InvalidToken
-
     if not stored:
         return {}
-    try:
-        plain: dict[str, str] = json.loads(_fernet().decrypt(stored.encode()))
-    except InvalidToken:
-        raise CredentialsUnreadableError from None
+    plain: dict[str, str] = json.loads(text_open(stored, purpose=PURPOSE))
     return plain
-
-
-def _fernet() -> Fernet:
-    """The cipher under a key that is derived from SECRET_KEY for this purpose alone (HKDF, RFC 5869)."""
-    from cryptography.fernet import Fernet
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(settings.SECRET_KEY.encode())
-    return Fernet(base64.urlsafe_b64encode(derived))

@@ -46,13 +46,6 @@ def model_server(status: int):
         thread.join()
 
 
-@pytest.fixture(autouse=True)
-def fresh_tiers():
-    model_registry.tiers.cache_clear()
-    yield
-    model_registry.tiers.cache_clear()
-
-
 async def states(api: Api) -> dict[str, str]:
     body = (await api.get(REPORT)).json()
     return {name: value["state"] for name, value in body["dependencies"].items()}
@@ -72,6 +65,7 @@ async def test_every_dependency_is_named_with_its_state_and_latency(api):
         "llm": "not_configured",
         "llm_fast": "not_configured",
         "llm_advanced": "not_configured",
+        "llm_light": "not_configured",
         "llm_judge": "not_configured",
         "llm_local": "not_configured",
         "extractive": "up",
@@ -89,7 +83,6 @@ async def test_each_tier_is_asked_at_its_own_server_with_its_own_key(api, settin
         settings.LLM_FAST_MODEL = "small"  # at the standard server
         settings.LLM_ADVANCED_BASE_URL, settings.LLM_ADVANCED_MODEL = advanced, "large"
         settings.LLM_ADVANCED_API_KEY = None
-        model_registry.tiers.cache_clear()
 
         body = (await api.get(REPORT)).json()
 

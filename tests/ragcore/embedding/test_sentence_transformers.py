@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from ragcore.embedding.sentence_transformers import SentenceTransformersEmbedder
+from ragcore.embedding.shortening import Shortening
 from ragcore.errors import EmbedderRefusedError
 from tests.contracts.embedder import TEXTS, EmbedderContract
 
@@ -35,6 +36,7 @@ def embedder(save_bert):
 class TestSentenceTransformersEmbedder(EmbedderContract):
     def test_prefixes_are_put_in_front_of_their_kind(self, embedder):
         prefixed = SentenceTransformersEmbedder(embedder.model, "cpu", query_prefix="x x ", document_prefix="5 ")
+        assert prefixed.model != embedder.model  # their vectors cannot be compared
 
         np.testing.assert_allclose(prefixed.embed_queries(["text"]), embedder.embed_documents(["x x text"]), atol=1e-5)
         np.testing.assert_allclose(prefixed.embed_documents(["text"]), embedder.embed_queries(["5 text"]), atol=1e-5)
@@ -45,10 +47,13 @@ class TestSentenceTransformersEmbedder(EmbedderContract):
         with pytest.raises(EmbedderRefusedError, match="32 dimensions; the index needs 768"):
             small.warm()
 
-    def test_a_longer_vector_is_cut_and_normalised(self, save_bert):
-        large = SentenceTransformersEmbedder(save_bert(800), device="cpu")
+    def test_a_longer_vector_is_never_cut_by_itself(self, save_bert):
+        folder = save_bert(800)
+        cut = Shortening(dimensions=800)
 
-        vectors = large.embed_queries(["text"])
+        with pytest.raises(EmbedderRefusedError, match="nothing says how to shorten"):
+            SentenceTransformersEmbedder(folder, device="cpu").embed_queries(["text"])
+        vectors = SentenceTransformersEmbedder(folder, device="cpu", shorten=cut.apply).embed_queries(["text"])
 
         assert vectors.shape == (1, 768)
         assert np.linalg.norm(vectors) == pytest.approx(1, abs=1e-4)

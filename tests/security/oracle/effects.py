@@ -19,6 +19,7 @@ DERIVED = {
     *("knowledge_indexentry", "knowledge_wholevector", "knowledge_tenantvectors", "knowledge_vectorrotation"),
     *("knowledge_latentterm", "knowledge_latentvector"),
     *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
+    "knowledge_embedderfit",
     *("knowledge_representationretry", "knowledge_queueturn", "chat_turnfigures"),
 }
 BESIDE = ("documents.withdraw", "document.security", "source.floor")  # events without an actor, beside an act
@@ -253,8 +254,9 @@ class Permits:
     def _of_a_lexicon(self, who: Person, change: Change, fresh: Any) -> bool:
         """Rows of the lexicon of a set or of the own tenant."""
         row = change.row
-        if row.get("clearance", 0) > who.clearance:
-            return False
+        if row.get("clearance", 0) > who.clearance:  # unless it goes with the whole set
+            in_set = row["knowledge_set_id"]
+            return change.after is None and in_set is not None and self.rules.manages_set(who, in_set)
         if row["knowledge_set_id"] is None:
             return who.administers and who.tenant == row["tenant_id"]
         in_set = row["knowledge_set_id"]
@@ -331,6 +333,9 @@ class Permits:
 
     def _knowledge_sourceplace(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform
+
+    _knowledge_languagemodel = _knowledge_modelserver = _knowledge_modelpurpose = _knowledge_sourceplace
+    _knowledge_modelsversion = _knowledge_sourceplace
 
     def _accounts_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform

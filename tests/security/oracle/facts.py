@@ -91,6 +91,7 @@ KINDS = {  # kind → model
     "source": "knowledge.Source",
     "set_source": "knowledge.SetSource",
     "place": "knowledge.SourcePlace",
+    "language_model": "knowledge.LanguageModel",
     "triple": "knowledge.Triple",
     "triple_import": "knowledge.TripleImport",
     "handler": "knowledge.SourceHandler",

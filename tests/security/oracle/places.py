@@ -43,11 +43,13 @@ from knowledge.models import (
     IngestItem,
     IngestJob,
     KnowledgeSet,
+    LanguageModel,
     LatentModel,
     LexiconChange,
     LexiconMining,
     LexiconTerm,
     LexiconVersion,
+    ModelServer,
     OptionsChange,
     ReaderList,
     SetSource,
@@ -77,7 +79,16 @@ def world_make() -> World:
     world = people_make()
     for name in TENANTS:
         Place(world, name).fill()
+    _language_models(world)
     return world
+
+
+def _language_models(world: World) -> None:
+    """One that nothing uses, at a server that is refused before it is connected to."""
+    name, path = world.word(), world.word()
+    model = LanguageModel.objects.create(name=name)
+    ModelServer.objects.create(model=model, url=f"http://127.0.0.1:9/{path}")
+    world.tell("language_model", model, name=name, url=path)
 
 
 class Place:

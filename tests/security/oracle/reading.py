@@ -185,6 +185,13 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: w.is_platform,
         lambda r, w, pk: w.is_platform,
     ),
+    "language_model": (
+        _admins,
+        lambda r, w, pk: w.is_platform,  # it is not used for anything
+        lambda r, w: w.is_platform,
+        lambda r, w, pk: w.is_platform,
+        lambda r, w, pk: w.is_platform,
+    ),
     "user": (_admins, _tenant_of("user"), _admins, _tenant_of("user"), _tenant_of("user")),
     "group": (_admins, _tenant_of("group"), _admins, _tenant_of("group"), _tenant_of("group")),
     "attribute": (_admins, _tenant_of("attribute"), _admins, _tenant_of("attribute"), _tenant_of("attribute")),
@@ -339,6 +346,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_lexiconterm_back", "knowledge_lexiconterm_undo"),
     *("feedback_badcase_again", "feedback_badcase_act", "knowledge_triple_import_delete"),
     *("knowledge_triple_decide", "knowledge_triple_undo"),
+    *("knowledge_languagemodel_test", "knowledge_languagemodel_purpose"),
 }
 API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),
@@ -457,6 +465,7 @@ LISTS: dict[str, tuple[str, str, Opens]] = {  # address → kind, facet, who fin
     ),
     "/admin/knowledge/knowledgeset/": ("set", "name", lambda r, w, pk: _of_sets(r, w) and r.curates_set(w, pk)),
     "/admin/knowledge/source/": ("source", "name", lambda r, w, pk: _keepers(r, w) and r.sees_source(w, pk)),
+    "/admin/knowledge/languagemodel/": ("language_model", "name", ADMIN["language_model"][1]),
     "/admin/chat/message/": ("message", "question", lambda r, w, pk: r.reviews_message(w, pk)),
     "/admin/feedback/badcase/": ("message", "question", lambda r, w, pk: _case_listed(r, w, pk)),
     "/admin/chat/approvedanswer/": (

@@ -46,10 +46,12 @@ PLAIN = {  # parameters that name no object
     "reference": ("0" * 32,),
     "link_id": ("00000000-0000-0000-0000-000000000002",),  # what links show: tests/chat/test_sharing.py
     "source": ("wiki", "1"),
+    "purpose": ("standard", "judge", "nothing"),
     "content_type_id": ("1", "7", "20"),
     "app_label": ("accounts", "knowledge", "chat", "feedback", "evaluation"),
     "url": ("knowledge/nothing", "x"),
 }
+OF_SITE = {"language_model"}  # kinds that belong to no tenant
 HANGS_ON = {  # kinds without a tenant of their own: column, kind of what they hang on
     "version": ("document_id", "document"),
     "chunk": ("version_id", "version"),
@@ -143,7 +145,9 @@ class Aim:
         self.near: dict[tuple[int, str], list[int | str]] = {}  # tenant, kind → ids
         for kind, rows in facts.rows.items():
             for found in rows:
-                self.near.setdefault((self._tenant(kind, found), kind), []).append(found)
+                homes = list(facts.rows["tenant"]) if kind in OF_SITE else [self._tenant(kind, found)]
+                for home in homes:
+                    self.near.setdefault((int(home), kind), []).append(found)
         self.mine: dict[tuple[int, str], list[int | str]] = {}  # person, kind → ids
         for kind, column in OWNED.items():
             for found, row in facts.rows[kind].items():

@@ -246,6 +246,10 @@ class Rules:
         opened = row["for_owners"] and row["tenant_id"] == who.tenant and self.manages_any(who)
         return self.administers(who, row["tenant_id"]) or opened
 
+    def _language_model(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        """Administrators of the site; those of tenants see names of models that are used, and these are not."""
+        return who.is_platform
+
     def sees_triple(self, who: Person, pk: int) -> bool:
         """An imported fact with its set, a fact of a passage with the live version of its document."""
         row = self.facts.row("triple", pk)

@@ -362,6 +362,8 @@ class Acts:
             "knowledge_knowledgeset_enrich": [form()],
             "knowledge_source_run": [form()],
             "knowledge_source_compose": [form(**{f"source{self.any('source')}-is_chosen": "on"})],
+            "knowledge_languagemodel_test": [form()],
+            "knowledge_languagemodel_purpose": [form()],
             "knowledge_sourcehandler_try": [form(path="a/b.txt", title="t", text="x")],
             "knowledge_optionschange_import": [form(file=options_file(), confirm="1", note="x")],
             "knowledge_optionschange_undo": [form()],

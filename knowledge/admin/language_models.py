@@ -1,0 +1,312 @@
+"""Admin page of language models: who does what, servers with their keys, and a test that says what is wrong (D42).
+
+Administrators of the site change them. Administrators of a tenant see which model is used for what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
+
+from accounts.admin.base import AdministratorAdmin, admin_scope, admin_user, ago
+from accounts.error_messages import error_message
+from accounts.roles import administers
+from knowledge.model_setup import environment_models, setup_now, setup_refresh
+from knowledge.models import LanguageModel, ModelPurpose, ModelServer
+from knowledge.rights import MODELS_MANAGE
+from knowledge.services.language_models import (
+    FIELDS,
+    model_check,
+    model_delete,
+    model_save,
+    purposes_check,
+    server_check,
+    server_delete,
+    server_save,
+)
+from knowledge.services.model_tests import Tested, environment_model_test, model_test, tested_sentence
+from ragcore.errors import RagError
+
+if TYPE_CHECKING:  # the theme has no types; its class is Django's with other templates
+    from django.contrib.admin import StackedInline as UntypedStackedInline
+
+    StackedInline = UntypedStackedInline[Any, Any]
+else:
+    from unfold.admin import StackedInline
+
+LIST = "admin:knowledge_languagemodel_changelist"
+Purpose = ModelPurpose.Purpose
+
+
+def manages(request: HttpRequest) -> bool:
+    """Whether the person may change models."""
+    return administers(scope=admin_scope(request), doing=MODELS_MANAGE)
+
+
+class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A model and what it is used for; purposes that the environment sets are not offered."""
+
+    used_for = forms.MultipleChoiceField(
+        label=_("Used for"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple({"class": "rs-choices"}),
+        help_text=_("Another model that does this now gives it up. Without a model of its own, “answers” does it."),
+    )
+
+    class Meta:
+        model = LanguageModel
+        fields: ClassVar = list(FIELDS)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        held = list(self.instance.purposes.values_list("purpose", flat=True)) if self.instance.pk else []
+        locked = set(environment_models()) - set(held)
+        if "used_for" in self.fields:
+            free = [choice for choice in Purpose.choices if choice[0] not in locked]
+            self.fields["used_for"].choices = free  # type: ignore[attr-defined]
+            self.initial.setdefault("used_for", held or ([] if LanguageModel.objects.exists() else [free[0][0]]))
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean() or {}
+        try:
+            if "name" in cleaned:
+                prices = {name: cleaned.get(name) for name in ("price_in", "price_out")}
+                model_check(name=cleaned["name"], **prices)
+            held = list(self.instance.purposes.values_list("purpose", flat=True)) if self.instance.pk else []
+            purposes_check(cleaned.get("used_for", ()), held=held)
+        except RagError as error:
+            self.add_error(None, error_message(error))
+        return cleaned
+
+
+class ServerForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A server; its key is written and never shown."""
+
+    new_key = forms.CharField(
+        label=_("Key"),
+        required=False,
+        strip=True,
+        widget=UnfoldAdminPasswordWidget({"autocomplete": "new-password"}),
+        help_text=_("Stored encrypted and never shown again. Local servers often need none."),
+    )
+    remove_key = forms.BooleanField(label=_("Remove the key"), required=False, widget=UnfoldBooleanWidget)
+
+    class Meta:
+        model = ModelServer
+        fields: ClassVar = ["url", "enabled"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk and self.instance.key:
+            self.fields["new_key"].help_text = _("A key is stored. Leave this empty to keep it.")
+        else:
+            self.fields["remove_key"].disabled = True
+
+    @property
+    def key(self) -> str | None:
+        """The new key, "" to remove the old one, None to keep it."""
+        return self.cleaned_data.get("new_key") or ("" if self.cleaned_data.get("remove_key") else None)
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean() or {}
+        if cleaned.get("url"):
+            stored = ModelServer.objects.filter(pk=self.instance.pk).first() if self.instance.pk else None
+            try:
+                server_check(stored=stored, url=cleaned["url"], key=self.key)
+            except RagError as error:
+                self.add_error("new_key" if error.code == "model_invalid" else "url", error_message(error))
+        return cleaned
+
+
+class ServerInline(StackedInline):
+    """The servers of a model."""
+
+    model = ModelServer
+    form = ServerForm
+    fields = ("url", ("new_key", "remove_key"), ("enabled", "last_test"))
+    readonly_fields = ("last_test",)
+    extra = 0
+    verbose_name = _("server")
+    verbose_name_plural = _("Servers: the least busy one that answers is asked first")
+
+    def get_extra(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> int:
+        return 0 if obj is not None and obj.servers.exists() else 1
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return manages(request)
+
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
+
+    @admin.display(description=_("Last test"))
+    def last_test(self, row: ModelServer) -> str:
+        return tested_sentence(row.test_code, row.test_data) if row.test_code else "–"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurposeRow:
+    """A line of the table of purposes."""
+
+    purpose: str
+    label: str
+    model: str
+    is_locked: bool
+    address: str  # of its page or ""
+    servers: Sequence[str]
+
+
+@admin.register(LanguageModel)
+class LanguageModelAdmin(AdministratorAdmin):
+    """See the module."""
+
+    form = ModelForm
+    inlines: ClassVar = [ServerInline]
+    list_display = ("name", "used_for", "server_total", "state")
+    search_fields = ("name",)
+    ordering = ("name",)
+    list_before_template = "admin/knowledge/languagemodel/list_top.html"
+    change_form_outer_before_template = "admin/knowledge/languagemodel/tools.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
+        """Models are of the site: administrators of a tenant see those that are used."""
+        rows = LanguageModel.objects.prefetch_related("servers", "purposes")
+        shown = rows if manages(request) else rows.filter(purposes__isnull=False).distinct()
+        return shown.order_by(*(self.get_ordering(request) or ("name",)))
+
+    def get_fieldsets(self, request: HttpRequest, obj: LanguageModel | None = None) -> Any:
+        if not manages(request):
+            return ((None, {"fields": ("name", "context_tokens")}),)
+        fields = ("name", "used_for", "context_tokens", ("price_in", "price_out"))
+        return ((None, {"fields": fields}),)
+
+    def get_list_display(self, request: HttpRequest) -> Sequence[str]:
+        return self.list_display if manages(request) else ("name", "used_for")
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path("<int:pk>/test/", view(self.test), name="knowledge_languagemodel_test"),
+            path("environment/<str:purpose>/test/", view(self.test_purpose), name="knowledge_languagemodel_purpose"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return super().has_add_permission(request) and manages(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_add_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_add_permission(request)
+
+    # ── the list ────────────────────────────────────────────────────────────────────────────────
+
+    @admin.display(description=_("used for"))
+    def used_for(self, row: LanguageModel) -> str:
+        return ", ".join(str(one.get_purpose_display()) for one in row.purposes.all()) or "–"
+
+    @admin.display(description=_("servers"))
+    def server_total(self, row: LanguageModel) -> int:
+        return sum(server.enabled for server in row.servers.all())
+
+    @admin.display(description=_("Last test"))
+    def state(self, row: LanguageModel) -> Any:
+        tested = [server for server in row.servers.all() if server.enabled and server.tested]
+        if not tested:
+            return _("not tested")
+        failed = [server for server in tested if server.test_code != "ok"]
+        shown = failed[0] if failed else tested[0]
+        words = tested_sentence(shown.test_code, shown.test_data)
+        return f"{shown.url}: {words}" if failed else ago(shown.tested or shown.model.created)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        setup_refresh(now=True)
+        extra = {"purposes": self._purposes(request), "manages_models": manages(request)}
+        return super().changelist_view(request, {**(extra_context or {}), **extra})
+
+    def _purposes(self, request: HttpRequest) -> list[PurposeRow]:
+        setup, rows = setup_now(), dict(ModelPurpose.objects.values_list("purpose", "model_id"))
+        found = []
+        for purpose, label in Purpose.choices:
+            spec = setup.models.get(purpose)
+            page = reverse("admin:knowledge_languagemodel_change", args=[rows[purpose]]) if purpose in rows else ""
+            is_locked = spec is not None and spec.is_locked
+            found.append(
+                PurposeRow(
+                    purpose=purpose,
+                    label=str(label),
+                    model=spec.name if spec else "",
+                    is_locked=is_locked,
+                    address="" if is_locked else page,
+                    servers=[one.url for one in spec.endpoints] if spec and manages(request) else (),
+                )
+            )
+        return found
+
+    # ── changing ────────────────────────────────────────────────────────────────────────────────
+
+    def save_model(self, request: HttpRequest, obj: LanguageModel, form: Any, change: bool) -> None:
+        values = {name: form.cleaned_data[name] for name in FIELDS if name in form.cleaned_data}
+        purposes = form.cleaned_data.get("used_for")
+        model_save(scope=admin_scope(request), actor=admin_user(request), model=obj, values=values, purposes=purposes)
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        who = {"scope": admin_scope(request), "actor": admin_user(request)}
+        formset.save(commit=False)
+        for server in formset.deleted_objects:
+            server_delete(server=server, **who)
+        for each in formset.forms:
+            if each in formset.deleted_forms or not each.has_changed() or not each.cleaned_data.get("url"):
+                continue
+            each.instance.model = form.instance
+            values = {name: each.cleaned_data[name] for name in ("url", "enabled")}
+            server_save(server=each.instance, values=values, key=each.key, **who)
+
+    def delete_model(self, request: HttpRequest, obj: LanguageModel) -> None:
+        model_delete(scope=admin_scope(request), actor=admin_user(request), model=obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[LanguageModel]) -> None:
+        for model in queryset:
+            self.delete_model(request, model)
+
+    # ── testing ─────────────────────────────────────────────────────────────────────────────────
+
+    def test(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: ask every server of a model, and say what came of it."""
+        if not manages(request) or not self.has_view_permission(request):
+            raise PermissionDenied
+        model = get_object_or_404(LanguageModel, pk=pk)
+        back = reverse("admin:knowledge_languagemodel_change", args=[pk]) if "page" in request.POST else reverse(LIST)
+        return self._tested(
+            request, lambda: model_test(scope=admin_scope(request), actor=admin_user(request), model=model), back
+        )
+
+    def test_purpose(self, request: HttpRequest, purpose: str) -> HttpResponse:
+        """POST: the same for a model that the environment sets."""
+        if not manages(request) or not self.has_view_permission(request):
+            raise PermissionDenied
+        who = {"scope": admin_scope(request), "actor": admin_user(request)}
+        return self._tested(request, lambda: environment_model_test(purpose=purpose, **who), reverse(LIST))
+
+    def _tested(self, request: HttpRequest, test: Any, back: str) -> HttpResponse:
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        try:
+            outcome: list[Tested] = test()
+        except RagError as error:
+            messages.error(request, error_message(error))
+            return redirect(back)
+        for one in outcome:
+            say = messages.success if one.is_ok else messages.error
+            say(request, f"{one.url}: {one.sentence}")
+        return redirect(back)

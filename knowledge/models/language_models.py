@@ -1,0 +1,112 @@
+"""Chat models that administrators of the site have registered: servers with their keys, and who does what (D42)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+MAX_CONTEXT_TOKENS = 100_000_000
+
+
+class LanguageModel(models.Model):
+    """A chat model of the whole site; which of its servers answers is decided for each request."""
+
+    name = models.CharField(
+        _("model"), max_length=128, unique=True, help_text=_("As its server calls it, such as gpt-4o-mini or qwen3:8b.")
+    )
+    price_in = models.DecimalField(
+        _("price of input"),
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text=_("Of a million tokens. Without prices answers have no cost."),
+    )
+    price_out = models.DecimalField(
+        _("price of output"), max_digits=12, decimal_places=6, null=True, blank=True, validators=[MinValueValidator(0)]
+    )
+    context_tokens = models.PositiveIntegerField(
+        _("context length"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(512), MaxValueValidator(MAX_CONTEXT_TOKENS)],
+        help_text=_("Tokens of question, sources and answer together. Prompts are kept within it."),
+    )
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("language model")
+        verbose_name_plural = _("language models")
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(price_in__isnull=True, price_out__isnull=True)
+                | models.Q(price_in__gte=0, price_out__gte=0),
+                name="knowledge_model_prices",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ModelServer(models.Model):
+    """One of the servers of a model. `key` is encrypted; nothing reads it but the client that sends it."""
+
+    model = models.ForeignKey(LanguageModel, on_delete=models.CASCADE, related_name="servers", verbose_name=_("model"))
+    url = models.CharField(
+        _("address"), max_length=1024, help_text=_("Of its OpenAI-compatible API, such as https://api.example.org/v1.")
+    )
+    key = models.TextField(_("key"), blank=True, editable=False)
+    enabled = models.BooleanField(_("in use"), default=True)
+    tested = models.DateTimeField(_("tested"), null=True, editable=False)
+    test_code = models.CharField(max_length=32, blank=True, editable=False)  # of ragcore.llm.probe; "": not tested
+    test_data = models.JSONField(default=dict, blank=True, editable=False)  # of its sentence
+
+    class Meta:
+        verbose_name = _("server")
+        verbose_name_plural = _("servers")
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["model", "url"], name="knowledge_server_once")]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class ModelPurpose(models.Model):
+    """What a model is used for; each purpose has one model at most."""
+
+    class Purpose(models.TextChoices):
+        STANDARD = "standard", _("answers")
+        FAST = "fast", _("answers to simple questions")
+        ADVANCED = "advanced", _("answers to complex questions")
+        LIGHT = "light", _("rewriting, analysis and summaries")
+        JUDGE = "judge", _("judging passages and answers")
+
+    purpose = models.CharField(_("used for"), max_length=16, choices=Purpose.choices, primary_key=True)
+    model = models.ForeignKey(LanguageModel, on_delete=models.CASCADE, related_name="purposes", verbose_name=_("model"))
+
+    class Meta:
+        verbose_name = _("purpose of a model")
+        verbose_name_plural = _("purposes of models")
+        ordering: ClassVar = ["purpose"]
+
+    def __str__(self) -> str:
+        return f"{self.purpose} {self.model_id}"
+
+
+class ModelsVersion(models.Model):
+    """One row that gets another value with every change of the registry: processes compare it with what they read."""
+
+    ONE = 1
+
+    number = models.PositiveSmallIntegerField(primary_key=True, default=ONE)
+    value = models.UUIDField(default=uuid.uuid4)
+
+    def __str__(self) -> str:
+        return str(self.value)

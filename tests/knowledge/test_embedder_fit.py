@@ -1,0 +1,113 @@
+"""How the configured model is shortened: measured once, stored, never changed (D6, D14)."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from knowledge import model_registry
+from knowledge.models import EmbedderFit, WholeVector
+from ragcore.errors import EmbedderRefusedError
+from tests.scripted_llm import Reply, serving
+
+pytestmark = pytest.mark.django_db
+DIRECTIONS = 60
+
+
+def vectors(texts, *, dimensions, first):
+    """What tells texts apart stands in 60 numbers from `first` on."""
+    rows = np.full((len(texts), dimensions), 1e-3)
+    for row, text in zip(rows, texts, strict=True):
+        seed = int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
+        row[first : first + DIRECTIONS] = np.random.default_rng(seed).normal(size=DIRECTIONS)
+    return rows
+
+
+@pytest.fixture
+def configured(settings):
+    """The embedder of a server whose vectors have a form."""
+    with serving() as server:
+
+        def configure(**form):
+            server.respond = lambda asked: Reply(
+                vectors=tuple(map(tuple, vectors(asked.body["input"], **form).tolist()))
+            )
+            settings.EMBEDDER, settings.EMBEDDING_BASE_URL = "openai:bge-m3", server.url
+            model_registry.embedder.cache_clear()
+            return model_registry.embedder()
+
+        yield configure
+    model_registry.embedder.cache_clear()
+
+
+def cosines_of(rows):
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit @ unit.T
+
+
+def test_a_wide_model_without_a_usable_prefix_is_projected_the_same_way_everywhere(configured):
+    texts = [f"text {number}" for number in range(30)]
+    embedder = configured(dimensions=1024, first=900)
+
+    found = embedder.embed_documents(texts)
+
+    row = EmbedderFit.objects.get()
+    assert (row.model, row.dimensions, row.kept_prefix > 0.95) == ("bge-m3", 1024, True)
+    wanted = cosines_of(vectors(texts, dimensions=1024, first=900))
+    np.testing.assert_allclose(cosines_of(found), wanted, atol=0.01)
+    np.testing.assert_allclose(cosines_of(found[:, :384]), wanted, atol=0.01)
+    another_process = configured(dimensions=1024, first=900)
+    np.testing.assert_allclose(another_process.embed_documents(texts), found, atol=1e-4)
+    assert EmbedderFit.objects.count() == 1
+
+
+def test_a_matryoshka_model_keeps_its_numbers(configured):
+    embedder = configured(dimensions=1024, first=10)
+
+    found = embedder.embed_queries(["one", "two"])
+
+    row = EmbedderFit.objects.get()
+    assert (row.projection, row.kept_whole) == (None, 1.0)
+    given = vectors(["one", "two"], dimensions=1024, first=10)[:, :768]
+    np.testing.assert_allclose(found, given / np.linalg.norm(given, axis=1, keepdims=True), atol=1e-5)
+
+
+def test_vectors_that_an_earlier_version_has_cut_stay_comparable(configured):
+    embedder = configured(dimensions=1024, first=900)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")  # it belongs to no entry
+    WholeVector.objects.create(
+        entry_id=1,
+        chunk_id=1,
+        version_id=1,
+        tenant_id=1,
+        representation="body",
+        embedding_model="bge-m3",
+        vector=[1.0] * 768,
+    )
+
+    found = embedder.embed_documents(["one", "two"])
+
+    assert found.shape == (2, 768)
+    assert (EmbedderFit.objects.get().projection, EmbedderFit.objects.get().kept_whole) == (None, None)
+
+
+def test_a_server_that_changes_its_model_is_noticed(configured):
+    configured(dimensions=1024, first=10).embed_queries(["one"])
+
+    other = configured(dimensions=2048, first=10)
+
+    with pytest.raises(EmbedderRefusedError, match="2048 dimensions; its stored vectors have 1024"):
+        other.embed_queries(["one"])
+
+
+def test_a_model_that_cannot_be_shortened_stores_nothing(configured):
+    embedder = configured(dimensions=32, first=0)
+
+    with pytest.raises(EmbedderRefusedError, match="32 dimensions"):
+        embedder.embed_documents(["one"])
+
+    assert not EmbedderFit.objects.exists()

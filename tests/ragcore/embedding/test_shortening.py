@@ -1,0 +1,94 @@
+"""Shorter vectors of models that are Matryoshka and of those that are not (D6, D14)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragcore.embedding.shortening import (
+    Shortening,
+    neighbours_kept,
+    prefix_verify,
+    projection_fit,
+)
+from ragcore.errors import EmbedderRefusedError
+
+
+def sample(dimensions: int, *, used: slice, count: int = 400, seed: int = 0) -> np.ndarray:
+    """float32[n, d] in which only some numbers tell texts apart."""
+    random = np.random.default_rng(seed)
+    rows = np.full((count, dimensions), 1e-3, np.float32)
+    rows[:, used] = random.normal(size=(count, len(range(*used.indices(dimensions)))))
+    return rows
+
+
+def test_a_matryoshka_prefix_is_verified():
+    rows = sample(1024, used=slice(0, 200))
+
+    found = prefix_verify(rows, model="m")
+
+    assert (found.kind, found.dimensions) == ("prefix", 1024)
+    assert found.kept_whole == found.kept_prefix == 1.0
+    assert found.apply(rows, model="m").shape == (400, 768)
+
+
+@pytest.mark.parametrize("used", [slice(800, 1000), slice(300, 500), slice(0, 1024, 4)])
+def test_a_prefix_that_loses_neighbours_is_not_taken_and_a_projection_keeps_them(used):
+    rows = sample(1024, used=used)
+
+    assert prefix_verify(rows, model="m") is None
+    fitted = projection_fit(rows, model="m")
+
+    short = fitted.apply(rows, model="m")
+    assert fitted.kind == "projection"
+    assert min(fitted.kept_whole, fitted.kept_prefix) > 0.98
+    assert neighbours_kept(rows, short[:, :384], depth=20) > 0.98
+
+
+def test_of_768_numbers_a_rotation_changes_no_cosine():
+    rows = sample(768, used=slice(500, 700))
+
+    fitted = projection_fit(rows, model="m")
+
+    short, unit = fitted.apply(rows, model="m"), rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(short @ short.T, unit @ unit.T, atol=2e-3)
+    stored = Shortening(dimensions=768, packed=fitted.packed)
+    assert np.array_equal(stored.apply(rows, model="m"), short)
+
+
+def test_vectors_that_fill_more_than_768_directions_evenly_are_refused():
+    rows = np.random.default_rng(3).normal(size=(600, 4096)).astype(np.float32)
+
+    with pytest.raises(EmbedderRefusedError, match="cannot be shortened"):
+        projection_fit(rows, model="m")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (np.ones((100, 32)), "32 dimensions"),
+        (np.ones((100, 1024)), "the same vector"),
+        (np.zeros((100, 768)), "zero or not finite"),
+        (np.full((100, 768), np.nan), "zero or not finite"),
+    ],
+)
+def test_what_is_no_model_is_refused(rows, said):
+    for fit in (prefix_verify, projection_fit):
+        with pytest.raises(EmbedderRefusedError, match=said):
+            fit(rows.astype(np.float32), model="m")
+
+
+def test_another_width_than_that_of_stored_vectors_is_refused():
+    with pytest.raises(EmbedderRefusedError, match="1024 dimensions; its stored vectors have 768"):
+        Shortening(dimensions=768).apply(np.ones((1, 1024)), model="m")
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), scale=st.floats(0.01, 100))
+def test_lengths_of_vectors_do_not_matter(seed, scale):
+    rows = sample(900, used=slice(700, 800), count=100, seed=seed)
+    fitted = projection_fit(rows, model="m")
+
+    np.testing.assert_allclose(fitted.apply(rows * scale, model="m"), fitted.apply(rows, model="m"), atol=1e-4)

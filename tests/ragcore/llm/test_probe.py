@@ -1,0 +1,110 @@
+"""What a test of a model server says where it fails (D42)."""
+
+from __future__ import annotations
+
+import socket
+from functools import partial
+
+import pytest
+
+from ragcore.fetching.addresses import AddressPolicy, permitted_addresses, system_resolve
+from ragcore.llm.probe import probe_chat
+from tests.scripted_llm import Reply, serving
+
+LOCAL = partial(permitted_addresses, allow=AddressPolicy.of(["127.0.0.1", "localhost"]), resolve=system_resolve)
+PUBLIC = partial(permitted_addresses, allow=AddressPolicy(), resolve=system_resolve)
+
+
+@pytest.fixture(scope="module")
+def running():
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running):
+    running.default, running.respond = Reply(texts=("ready",)), None
+    running.requests.clear()
+    return running
+
+
+def code(server, model="m", **options):
+    return probe_chat(server.url, "k", model, permitted=LOCAL, **options).code
+
+
+def test_a_server_that_answers_is_asked_as_answers_are(server):
+    found = probe_chat(server.url, "secret", "m", permitted=LOCAL)
+
+    assert (found.code, found.is_ok, found.data["said"]) == ("ok", True, "ready")
+    (request,) = server.requests
+    assert request.authorization == "Bearer secret"
+    assert (request.body["model"], request.body["stream"]) == ("m", True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (Reply(status=401), "key_refused"),
+        (Reply(status=403), "key_refused"),
+        (Reply(status=404), "path_unknown"),
+        (Reply(status=400), "rejected"),
+        (Reply(status=422), "rejected"),
+        (Reply(status=429), "busy"),
+        (Reply(status=503), "server_failed"),
+        (Reply(status=307), "redirected"),
+        (Reply(body=b"<html>Welcome to nginx</html>"), "nonsense"),
+        (Reply(body=b'{"choices": []}'), "nonsense"),
+        (Reply(body=b'data: {"unexpected": 1}\n\n'), "nonsense"),
+        (Reply(body=b'data: [1, 2]\n\n'), "nonsense"),
+        (Reply(body=b"x" * 400_000), "nonsense"),
+        (Reply(texts=("",)), "silent"),
+        (Reply(texts=("",), finish_reason="length"), "ok"),
+        (Reply(texts=("ready",), cut_after=0), "lost"),
+    ],
+)  # fmt: skip
+def test_each_way_to_fail_has_a_code(server, reply, expected):
+    server.default = reply
+
+    assert code(server) == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"error": {"message": "The model `m` does not exist.", "type": "NotFoundError", "code": 404}},
+        {"error": {"message": "model 'm' not found", "type": "api_error"}},
+        {"error": {"message": "You cannot use it", "code": "model_not_found", "type": "invalid_request_error"}},
+        {"error": "model 'm' not found"},
+    ],
+)
+def test_an_unknown_model_is_told_from_an_unknown_address(said, server):
+    server.default = Reply(status=404, failure=said)
+
+    assert code(server) == "model_unknown"
+
+
+def test_a_server_that_hangs_is_given_up(server):
+    server.default = Reply(hold_before=0)
+
+    assert code(server, seconds=0.3) == "timeout"
+    server.release.set()
+
+
+def test_names_ports_and_addresses_that_lead_nowhere():
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+
+    def asked(url, permitted=LOCAL):
+        return probe_chat(url, "", "m", permitted=permitted).code
+
+    assert asked(f"http://127.0.0.1:{port}/v1") == "connection_refused"
+    assert asked("http://no-such-host.invalid/v1") == "name_unresolved"
+    assert asked("ftp://example.org") == "address"
+    assert asked("nonsense") == "address"
+    assert asked("http://127.0.0.1:9/v1", PUBLIC) == "not_allowed"
+    assert asked("http://169.254.169.254/v1", PUBLIC) == "not_allowed"
+
+
+def test_a_server_without_tls_is_told(server):
+    assert probe_chat(server.url.replace("http:", "https:"), "", "m", permitted=LOCAL).code == "tls"
