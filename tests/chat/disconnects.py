@@ -69,7 +69,7 @@ def random_answer(rng: random.Random) -> Reply:
 async def read_as_page(site: Any, reader: Reader) -> None:
     """By WebSocket, until the answer is over."""
     while reader.done is None:
-        async with site.socket() as socket:
+        async with site.socket(close_timeout=0.2) as socket:  # what was not read hides the other side's farewell
             left = reader.rng.randint(1, MOST_READ)
             await socket.send(json.dumps({"type": "resume", "message_id": reader.message_id, "after": reader.last}))
             while left and reader.done is None:

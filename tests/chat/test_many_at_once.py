@@ -61,10 +61,12 @@ class Site:
             base_url=self.url, headers=headers, timeout=DEADLINE_SECONDS, trust_env=False, limits=limits, **options
         )
 
-    def socket(self):
+    def socket(self, close_timeout=10.0):
         cookie = {"Cookie": f"sessionid={self.session}"}
         address = f"{self.url.replace('http', 'ws', 1)}/ws/chat"
-        return websockets.connect(address, origin=self.url, additional_headers=cookie, proxy=None)
+        return websockets.connect(
+            address, origin=self.url, additional_headers=cookie, proxy=None, close_timeout=close_timeout
+        )
 
     async def in_flight(self):
         async with self.client() as client:
