@@ -18,6 +18,7 @@ from accounts.scope import Scope
 from chat.models import Conversation, Message
 from knowledge.selectors.lexicon import lexicon_of_person
 from knowledge.services.suggestions import titles_suggested
+from ragcore.text.lexicon import TermLexicon
 from ragcore.text.normalise import visible
 from ragcore.text.scripts import cjk_share
 from ragcore.understanding.lexicon import lexicon_names
@@ -25,6 +26,7 @@ from ragcore.understanding.lexicon import lexicon_names
 LEAST_LATIN, LEAST_CJK = 3, 2  # characters from which something is offered
 MOST_TYPED = 200  # characters that are looked at
 QUESTIONS, TITLES, TERMS = 4, 4, 3
+OTHER_NAMES = 2  # shown beside a term
 MOST_WORDS, MOST_CHARACTERS = 5, 10  # of the end of the text that a title or a term may continue
 _BREAK = re.compile(r"[\s，。？！、,.?!;；:：()（）]")
 
@@ -36,6 +38,7 @@ class Suggestion:
     kind: Literal["question", "document", "term"]
     text: str
     start: int
+    detail: str = ""  # other names of a term
 
 
 def suggestions(*, scope: Scope, typed: str) -> list[Suggestion]:
@@ -86,7 +89,12 @@ def _terms(scope: Scope, typed: str, ends: Sequence[int]) -> Iterator[Suggestion
         for name in names:
             if left and name.casefold().startswith(part) and name.casefold() != part:
                 left -= 1
-                yield Suggestion(kind="term", text=name, start=end)
+                yield Suggestion(kind="term", text=name, start=end, detail=_other_names(published, name))
+
+
+def _other_names(lexicon: TermLexicon | None, name: str) -> str:
+    """What a published term is called, too: its long form, its translations."""
+    return " · ".join(lexicon.alternatives(name)[:OTHER_NAMES]) if lexicon else ""
 
 
 @cache

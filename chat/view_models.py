@@ -20,10 +20,12 @@ from chat.figures import FigureLine, figures_of
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
 from chat.rendering import claim_at
+from chat.rendering.terms import ExplainedTerm, explained_terms
 from chat.source_lines import KnownDocument, SourceLine, known_documents, level_of, source_line, with_files
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_askable, sets_curated, sets_listed, sets_readable
 from knowledge.selectors.entity_cards import EntityCard, passage_cards
+from knowledge.selectors.lexicon import lexicon_of_person
 from knowledge.view_models import SourceView, source_view
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.text.scripts import cjk_share
@@ -86,6 +88,7 @@ class TurnView:
     rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
     meant: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
     attached: Sequence[str] = ()  # names of the files that came with the question
+    terms: Sequence[ExplainedTerm] = ()  # of the lexicon, in the answer
     versions: Sequence[uuid.UUID] = ()  # ids of this turn and of those asked in its place; () where it is the only one
 
     @property
@@ -223,9 +226,11 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     views = (_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows)
     versions = selectors.versions_of(messages=rows)
     files, names = attached_citations(scope=scope, messages=rows), attached_names(scope=scope, messages=rows)
+    lexicon = lexicon_of_person(scope=scope)
     shown = [
         replace(
             view,
+            terms=explained_terms(lexicon, view.message.answer),
             sources=with_files(view.sources, files.get(view.message.pk, ())),
             figures=figures.get(view.message.pk, ()),
             versions=versions.get(view.message.pk, ()),

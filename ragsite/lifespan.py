@@ -19,6 +19,7 @@ from chat.turns.stream_hub import close_hub
 from knowledge import model_registry
 from ragsite.env import env
 from ragsite.garbage import freeze_loaded
+from ragsite.warm_pages import warm_pages
 from ragsite.web_server import is_complete, mark_ready
 
 logger = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ _preparation: threading.Thread | None = None
 
 
 async def start_up() -> None:
-    """Load the models, and mark turns that an earlier process left behind.
+    """Load models and pages, and mark turns that an earlier process left behind.
 
     One of several web processes returns when that is done: it listens afterwards, and until then the others answer.
     """
@@ -67,4 +68,8 @@ def _prepare() -> None:
         model_registry.warm()
     except Exception:
         logger.exception("the models could not be loaded in advance; the first question loads them")
+    try:
+        warm_pages()
+    except Exception:
+        logger.exception("the pages could not be prepared; the first reader of each waits for it")
     freeze_loaded()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ class Reply:
     headers: tuple[tuple[str, str], ...] = ()  # besides the usual ones, where the body comes at once
     usage: tuple[int, int] | None = (7, 3)  # prompt and completion tokens; None: the server does not report them
     hold_before: int | None = None  # wait for `release` before this piece (0-based)
+    pause_seconds: float = 0.0  # between the pieces of a stream, as of a slow model
     vectors: tuple[tuple[float, ...], ...] | None = None  # an embeddings answer instead of the default ones
     body: bytes | None = None  # this body instead of all that
     failure: Any = None  # what a status of failure comes with, as JSON
@@ -120,6 +122,8 @@ def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
                     self.close_connection = True
                     self.connection.close()
                     return
+                if number and reply.pause_seconds:
+                    time.sleep(reply.pause_seconds)
                 self._event(_delta({"role": "assistant", "content": text}, None))
             if reply.finish:
                 self._event(_delta({}, reply.finish_reason))

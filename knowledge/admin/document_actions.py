@@ -1,4 +1,4 @@
-"""Pages that act on many documents at once: move them between sets, set their weight, upload files into sets.
+"""Pages that act on many documents at once: move them between sets, set weight or review date, upload files into sets.
 
 The script of the upload page sends one file a request to the public API; where the files are on their way is told by
 one list for all of them, which the server makes, so that it is still there after a reload. Without scripts the form
@@ -8,7 +8,7 @@ posts here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from django import forms
@@ -30,12 +30,14 @@ from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
 from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator
+from knowledge.admin.document_acts import DayWidget
 from knowledge.admin.jobs import open_among, rows_of, summary_of
 from knowledge.errors import InvalidWeightError
 from knowledge.models import Document, IngestItem, KnowledgeSet
 from knowledge.selectors import sets_curated
 from knowledge.selectors.dashboard import items_uploaded
 from knowledge.services.document_weights import HIGHEST, LOWEST, documents_weigh
+from knowledge.services.reviews import Keep, documents_review
 from knowledge.services.transfers import TransferResult, documents_copy, documents_move, documents_remove
 from ragcore.errors import RagError
 
@@ -148,6 +150,68 @@ def _weigh(request: HttpRequest, ids: list[int]) -> HttpResponse:
     if len(ids) == 1:
         return redirect(reverse("admin:knowledge_document_change", args=ids) + "?view=about")
     return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all")
+
+
+# ── review dates ──────────────────────────────────────────────────────────────────────────────────
+
+
+class ReviewForm(forms.Form):
+    """What to say of the review of many documents: an empty date leaves theirs as they are."""
+
+    review_by = forms.DateField(
+        label=_("Review by"),
+        required=False,
+        widget=DayWidget,
+        help_text=_("Empty: each document keeps its date."),
+    )
+    without = forms.BooleanField(label=_("Remove the review date"), required=False)
+    reviewed = forms.BooleanField(label=_("Reviewed now"), required=False)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("review_by") and cleaned.get("without"):
+            self.add_error("without", _("Give a date or remove it, not both."))
+        elif not self.errors and not any(cleaned.values()):
+            raise forms.ValidationError(_("Give a date, remove it, or mark the documents as reviewed."))
+        return cleaned
+
+    def review_by_or_keep(self) -> date | None | Keep:
+        """The date to set, None for none, or "keep"."""
+        return None if self.cleaned_data["without"] else self.cleaned_data["review_by"] or "keep"
+
+
+def review_address(ids: list[int]) -> str:
+    """The page that asks for the review date."""
+    return f"{reverse('admin:knowledge_document_review')}?ids={','.join(map(str, ids))}"
+
+
+def review_view(request: HttpRequest, *, documents: QuerySet[Document], context: dict[str, Any]) -> HttpResponse:
+    """GET: by when, or that they were reviewed; POST: do it, and go back to the list."""
+    data = request.POST if request.method == "POST" else request.GET
+    chosen = documents.filter(pk__in=ids_of(data.get("ids", "").split(",")))
+    form = ReviewForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        outcome = documents_review(
+            scope=admin_scope(request),
+            actor=admin_user(request),
+            document_ids=[document.pk for document in chosen],
+            review_by=form.review_by_or_keep(),
+            is_reviewed=form.cleaned_data["reviewed"],
+        )
+        text = ngettext("Review of %(count)d document saved.", "Reviews of %(count)d documents saved.", outcome.changed)
+        messages.success(request, text % {"count": outcome.changed})
+        for refused in outcome.refused:
+            messages.error(request, f"{refused.title}: {error_message(refused.error)}")
+        return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all&review=planned")
+    found = {
+        **context,
+        "title": _("Review documents"),
+        "form": form,
+        "documents": chosen[:NAMED],
+        "count": chosen.count(),
+        "ids": data.get("ids", ""),
+    }
+    return TemplateResponse(request, "admin/knowledge/document/review.html", found)
 
 
 RECENT = timedelta(hours=12)

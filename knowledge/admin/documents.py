@@ -30,6 +30,8 @@ from knowledge.admin.curation import CuratorAdmin, ids_of, run_action
 from knowledge.admin.document_actions import (
     TITLES,
     recent_view,
+    review_address,
+    review_view,
     transfer_address,
     transfer_view,
     upload_view,
@@ -106,7 +108,7 @@ class DocumentAdmin(CuratorAdmin):
     show_full_result_count = False
     actions = (
         *("move_selected", "copy_selected", "remove_selected"),
-        *("retry_selected", "rebuild_selected", "weigh_selected"),
+        *("retry_selected", "rebuild_selected", "weigh_selected", "review_selected"),
     )
     list_before_template = "admin/knowledge/document/list_top.html"
     change_form_template = "admin/knowledge/document/page.html"
@@ -128,6 +130,7 @@ class DocumentAdmin(CuratorAdmin):
             ("upload/recent/", recent_view, "recent"),
             ("transfer/<str:verb>/", self.transfer, "transfer"),
             ("weigh/", self.weigh, "weigh"),
+            ("review/", self.review, "review"),
             ("<int:pk>/retry/", self.retry, "retry"),
             ("<int:pk>/rebuild/", self.rebuild, "rebuild"),
             ("<int:pk>/diff/", self.diff, "diff"),
@@ -282,6 +285,10 @@ class DocumentAdmin(CuratorAdmin):
     def weigh_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
         return HttpResponseRedirect(weigh_address([document.pk for document in queryset]))
 
+    @admin.action(description=_("Set review date…"))
+    def review_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
+        return HttpResponseRedirect(review_address([document.pk for document in queryset]))
+
     def _each(self, request: HttpRequest, rows: Any, service: Callable[..., Any]) -> int:
         """How many documents the service was done for; the reasons of the others are told."""
         done = 0
@@ -349,6 +356,13 @@ class DocumentAdmin(CuratorAdmin):
             raise Http404
         rows = documents_managed(scope=admin_scope(request)).order_by("title")
         return weigh_view(request, documents=rows, context=self.admin_site.each_context(request))
+
+    def review(self, request: HttpRequest) -> HttpResponse:
+        """The page that asks by when documents are to be reviewed."""
+        if not self.has_view_permission(request):
+            raise Http404
+        rows = documents_managed(scope=admin_scope(request)).order_by("title")
+        return review_view(request, documents=rows, context=self.admin_site.each_context(request))
 
     def upload(self, request: HttpRequest) -> HttpResponseBase:
         """The page for dropping files."""

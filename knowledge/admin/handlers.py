@@ -54,7 +54,8 @@ class HandlerForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     field_map = PairsField(
         label=_("field map"),
         help_text=_(
-            "Name in the source system = attribute here, one per line. “clearance” and “readers” decide who may read."
+            "Name in the source system = attribute here, one per line. “clearance” and “readers” decide who may read; "
+            "“review_by” is the date by which the document is to be reviewed."
         ),
     )
 

@@ -25,7 +25,7 @@ from knowledge.selectors import documents_kept, documents_readable, set_curated
 from knowledge.selectors.documents import documents_in_any
 from knowledge.services.composition import documents_settle, memberships_by_hand_record
 from knowledge.services.floors import source_floor
-from knowledge.services.handlers import handlers_apply, security_apply
+from knowledge.services.handlers import arrival_apply, handlers_apply
 from knowledge.services.names import document_names, names_store
 from knowledge.services.quotas import Quota, quota_hold
 
@@ -264,7 +264,7 @@ def _register_again(
     names_store([arrival_names(document, arrival)])
     document.sha256 = arrival.sha256
     document.save()
-    security_apply(document, sent=arrival.least_clearance)
+    arrival_apply(document, sent=arrival.least_clearance)
     if document.handled.get("sets") or is_composed(document.source):
         memberships_by_hand_record(document_ids=[document.pk], set_ids=[s.pk for s in arrival.sets])
         documents_settle(document_ids=[document.pk])

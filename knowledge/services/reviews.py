@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, Literal
 
@@ -12,12 +12,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from accounts.errors import NotAllowedError
 from accounts.models import User
+from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
 from knowledge.models import Document, DocumentReview
-from knowledge.selectors.keeping import documents_kept
+from knowledge.selectors import documents_readable
+from knowledge.selectors.keeping import documents_kept, kept_among
 from knowledge.selectors.reviews import reviews_due
+from knowledge.services.transfers import TransferRefusal, TransferResult
 from notifications.kinds import notification_kind
 from notifications.services import notification_send
 
@@ -32,24 +36,51 @@ Keep = Literal["keep"]
 
 def review_change(
     *, actor: User, document: Document, review_by: date | None | Keep = "keep", is_reviewed: bool = False
-) -> None:
+) -> bool:
     """Set by when a document is to be reviewed (None: no date), or say that it was reviewed now. Needs a transaction.
 
-    Owners are told again when another date comes. The caller has checked that the actor keeps the document.
+    Returns whether anything changed. Owners are told again when another date comes. The caller has checked that the
+    actor keeps the document.
     """
     if review_by == "keep" and not is_reviewed:
-        return
+        return False
     row, _is_new = DocumentReview.objects.select_for_update().get_or_create(document=document)
     before = row.review_by
     if review_by != "keep" and review_by != before:
         row.review_by, row.told = review_by, None
     elif not is_reviewed:
-        return
+        return False
     if is_reviewed:
         row.reviewed, row.reviewed_by = timezone.now(), actor
     row.save()
     days = {"before": _text(before), "after": _text(row.review_by), "reviewed": is_reviewed}
     audit_record(actor=actor, action="document.review", target=document.title, document=document.pk, **days)
+    return True
+
+
+@transaction.atomic
+def documents_review(
+    *,
+    scope: Scope,
+    actor: User,
+    document_ids: Sequence[int],
+    review_by: date | None | Keep = "keep",
+    is_reviewed: bool = False,
+) -> TransferResult:
+    """`review_change` for many documents.
+
+    Documents that the asker may not change are refused singly; hidden ones are ignored.
+    """
+    rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
+    documents = list(rows.select_for_update(of=("self",)))
+    kept = kept_among(scope=scope, document_ids=[document.pk for document in documents])
+    refused = [TransferRefusal(d.pk, d.title, NotAllowedError("kept_by_others")) for d in documents if d.pk not in kept]
+    changed = [
+        review_change(actor=actor, document=document, review_by=review_by, is_reviewed=is_reviewed)
+        for document in documents
+        if document.pk in kept
+    ]
+    return TransferResult(sum(changed), tuple(refused))
 
 
 def reviews_arrived(*, arrived: Mapping[int, date]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +14,7 @@ from ragcore.ports import Tokenizer
 from ragcore.text.sentences import lines_of
 from ragcore.types import Passage, Sentence, Source
 
+_GOES_ON = re.compile(r"\|| {0,3}\d{1,3}\. ")  # a row of a table, a point of a numbered list
 DOUBTFUL_BELOW = 0.1  # nearly all foreign sentences are below, a fifth of right ones by themselves
 MUCH_BETTER = 2.0  # times: beside a quotation that answers better, a doubtful one is told apart
 HOPELESS_BELOW = 0.03  # of the best quotation: then all of them are doubtful
@@ -53,12 +55,14 @@ class RelevanceJudge:
     def of_quotations(self, text: str, sentences: Sequence[Sentence], sources: Sequence[Source]) -> list[Sentence]:
         """The sentences of `text`, in order, with their relevance.
 
-        Neighbours in one line of the text from one source are judged together: a sentence that goes on with an answer
-        is no worse than the one that begins it. Sentences without a citation have none.
+        Neighbours in one line of the text from one source are judged together, and so are the steps of a numbered list
+        and the rows of a table: a sentence that goes on with an answer is no worse than the one that begins it.
+        Sentences without a citation have none.
         """
         by_number = {source.number: source for source in sources}
         judged: list[Sentence] = []
-        lines = lines_of(text, [sentence.text for sentence in sentences])
+        blocks = _blocks(text)
+        lines = [blocks[line] for line in lines_of(text, [sentence.text for sentence in sentences])]
         placed = zip(lines, [next(iter(sentence.citations), 0) for sentence in sentences], sentences, strict=True)
         for (_line, cited), group in groupby(placed, key=lambda item: item[:2]):
             found = [sentence for _line, _cited, sentence in group]
@@ -69,3 +73,14 @@ class RelevanceJudge:
     def _of_text(self, sentences: Sequence[Sentence], source: Source) -> float:
         said = " ".join(MARKER.sub("", sentence.text) for sentence in sentences)
         return self.of_source(replace(source, text=said, passage=replace(source.passage, text=said)))
+
+
+def _blocks(text: str) -> list[int]:
+    """For each line of a text the line with which its numbered list or table begins; other lines stand alone."""
+    firsts: list[int] = []
+    before = ""
+    for number, line in enumerate(text.split("\n")):
+        kind = match[0][-1:] if (match := _GOES_ON.match(line)) else ""
+        firsts.append(firsts[-1] if kind and kind == before else number)
+        before = kind
+    return firsts

@@ -195,13 +195,20 @@ class Wording:
     supplement: str
     aspect: str
     said: str
+    closest: str  # above a passage of which it is not sure that it answers
     gap: str  # between a sentence and its marker, and between sentences
 
 
 _WORDS: dict[Script, Wording] = {
-    "zh": Wording(supplement="补充要点", aspect="方面", said="资料所述", gap=""),
-    "zht": Wording(supplement="補充要點", aspect="方面", said="資料所述", gap=""),
-    "en": Wording(supplement="Also relevant", aspect="Aspect", said="What the sources say", gap=" "),
+    "zh": Wording(supplement="补充要点", aspect="方面", said="资料所述", closest="最相关的段落", gap=""),
+    "zht": Wording(supplement="補充要點", aspect="方面", said="資料所述", closest="最相關的段落", gap=""),
+    "en": Wording(
+        supplement="Also relevant",
+        aspect="Aspect",
+        said="What the sources say",
+        closest="The passage that fits best",
+        gap=" ",
+    ),
 }
 
 

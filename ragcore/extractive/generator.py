@@ -45,7 +45,7 @@ NEARLY_BEST = 0.25  # share of the best probability
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
-DOUBTFUL = 0.5  # the same below which it is no explanation
+DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best
 BESIDE = 0.02  # probability from which a sentence is added
 MOST_BESIDE = 3
 BESIDE_DEFINITION = 0.15  # share of the best sentence's probability that another one needs beside a definition
@@ -56,7 +56,8 @@ class ExtractiveGenerator:
 
     The text is Markdown in the language of the question; every sentence is verbatim and carries its `[n]`. The form
     follows the question: a table for a comparison, the list of the source for steps and enumerations, the defining
-    sentence first for a definition.
+    sentence first for a definition. Where no sentence stands out, the passage that fits best is quoted and marked as
+    such instead of sentences from everywhere.
     """
 
     name = "extractive"
@@ -145,8 +146,7 @@ class ExtractiveGenerator:
         ]
         chances = {id(s): float(chance) for s, chance in zip(found, chances_of(scores), strict=True)}
         held = sum(chances[id(s)] for s in runs)
-        if held < DOUBTFUL:
-            return []
+        lead = [f"**{words.closest}**\n\n"] if held < DOUBTFUL else []
         missing: list[Statement] = []
         for statement in sorted(found, key=lambda s: -chances[id(s)]):
             if held >= HELD or len(missing) == MOST_BESIDE or chances[id(statement)] < BESIDE:
@@ -155,7 +155,9 @@ class ExtractiveGenerator:
                 missing.append(statement)
                 held += chances[id(statement)]
         block = [passage_block(shown, words)] if shown else []
-        return [*block, supplement([[s] for s in missing], words)] if block and missing else block
+        if not block:
+            return []
+        return [*lead, *block, *([supplement([[s] for s in missing], words)] if missing else [])]
 
 
 def prefer_full_coverage(chances: FloatArray, known: SentenceFeatures) -> FloatArray:

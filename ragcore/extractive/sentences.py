@@ -21,7 +21,7 @@ _HEADING = re.compile(r"\s*#{1,6}\s")
 _RULE = re.compile(r"[\s|:\-=*_`~]+")
 _SECTION_NUMBER = re.compile(r"\s*\d+(?:\.\d+)+\s+\S.{0,80}")
 _ENDS = re.compile(r"[。！？.!?;；:：…」』”\")）]\s*\Z")
-_ITEM = re.compile(r"\s{0,3}(?:[-*+•]\s|\d{1,3}[.)、．]\s?|[(（]\d{1,3}[)）])")
+_ITEM = re.compile(r"\s{0,3}(?:[-*+•]\s|\d{1,3}(?:[)、．]|\.(?!\d))\s?|[(（]\d{1,3}[)）])")
 _ASKS = re.compile(r"(?:问|問|Q(?:uestion)?)\s*\d{0,3}\s*[.:：]\s*(?=\S)", re.IGNORECASE)  # in questions and answers
 _ANSWERS = re.compile(r"(?:答|回答|A(?:nswer)?)\s*\d{0,3}\s*[.:：]\s*(?=\S)", re.IGNORECASE)
 # a sentence that only says where to look

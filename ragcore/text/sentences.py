@@ -18,8 +18,10 @@ _CANDIDATE = re.compile(
     rf"(?P<stop>[。！？｡]+|[.!?]+)(?P<close>[{_CLOSERS}]*?{_MARKERS}[{_CLOSERS}]*)(?P<space>[ \t\u3000]*)"
 )
 _LINE = re.compile(r"[^\n]*(?:\n[ \t\r]*)+|[^\n]+\Z")
+_MEASURE = r"\d{1,3}\.\d+(?:\s*[a-z%°,;)]|\s*[kMGT]?(?:Hz|bit|bps|B|W|V)\b)"  # "0.1 for 60 s"; "5.7 General" is a title
 _BLOCK_START = re.compile(
-    r"\s*(?:#{1,6}\s|[-*+•·●▪◦]\s|\d{1,3}[.)、．]\s?|[(（]\d{1,3}[)）]|[|>]|```|~~~|[一二三四五六七八九十]{1,3}、)"
+    rf"\s*(?:#{{1,6}}\s|[-*+•·●▪◦]\s|(?!{_MEASURE})\d{{1,3}}[.)、．]\s?|[(（]\d{{1,3}}[)）]|[|>]|```|~~~"
+    r"|[一二三四五六七八九十]{1,3}、)"
 )
 _WHOLE_LINE = re.compile(r"\s*(?:#{1,6}\s|\||```|~~~)")  # headings, table rows and fences end with their line
 _LIST_NUMBER = re.compile(

@@ -22,6 +22,7 @@ from accounts.relative_time import relative_time
 from accounts.selectors import person_name
 from chat.error_messages import answer_html
 from chat.models import Message
+from chat.rendering.terms import mark_terms
 from chat.view_models import TurnView
 from feedback.models import Vote
 from notifications.selectors import unread_count
@@ -109,9 +110,11 @@ def shortcoming(message: Message) -> str:
 
 
 @register.filter
-def answer(message: Message) -> SafeString:
-    """The stored HTML of an answer, which was sanitised when it was made; its reasons in the user's language."""
-    return mark_safe(answer_html(message))  # noqa: S308
+def answer(turn: TurnView) -> SafeString:
+    """The stored HTML of an answer, which was sanitised when it was made; its reasons in the user's language, terms of
+    the lexicon marked.
+    """
+    return mark_safe(mark_terms(answer_html(turn.message), turn.terms))  # noqa: S308
 
 
 @register.simple_tag

@@ -84,9 +84,9 @@ async function look(typed) {
     const { suggestions } = await response.json(); // in any case: an answer that is not read keeps its connection
     if (field.value !== typed || document.activeElement !== field) return;
     offer(
-      suggestions.map(({ kind, text, start }) => ({
+      suggestions.map(({ kind, text, start, detail }) => ({
         label: text,
-        note: words(`suggest_${kind}`),
+        note: detail || words(`suggest_${kind}`),
         apply: () => write(`${[...typed].slice(0, start).join("")}${text}`),
       })),
     );

@@ -1,4 +1,4 @@
-// What a citation or an underline means, on hover and on focus.
+// What a citation, a term or an underline means, on hover and on focus.
 
 import { byId, place, words } from "./dom.js";
 
@@ -40,9 +40,20 @@ function describeSupport(span) {
   return [line("", words(key)), ...(reason ? [line("tooltip-place", reason)] : [])];
 }
 
+function describeTerm(span) {
+  const term = document.createElement("strong");
+  term.textContent = span.textContent;
+  return [term, line("", span.dataset.term)];
+}
+
+function describe(target) {
+  if (target.matches(".cite")) return describeSource(target);
+  return target.matches(".term") ? describeTerm(target) : describeSupport(target);
+}
+
 function show(target) {
   anchor = target;
-  box.replaceChildren(...(target.matches(".cite") ? describeSource(target) : describeSupport(target)));
+  box.replaceChildren(...describe(target));
   box.hidden = false;
   place(box, target, { above: true });
   target.setAttribute("aria-describedby", "tooltip");
@@ -55,7 +66,7 @@ export function hide() {
   box.hidden = true;
 }
 
-const targetOf = (event) => event.target.closest?.(".thread .cite, .support:not(.supported)");
+const targetOf = (event) => event.target.closest?.(".thread .cite, .thread .term, .support:not(.supported)");
 
 export function start() {
   document.addEventListener("pointerover", (event) => {
@@ -73,7 +84,7 @@ export function start() {
   document.addEventListener("focusout", hide);
   document.addEventListener("click", (event) => {
     hide();
-    const marked = event.target.closest?.(".thread .support:not(.supported)");
+    const marked = event.target.closest?.(".thread .term, .thread .support:not(.supported)");
     if (marked && !event.target.closest("button, a")) show(marked); // fingers do not hover
   });
   byId("main").addEventListener("scroll", hide, { passive: true });

@@ -5,6 +5,7 @@ The full form (TESTS_FULL=1) has as many clients as people fear; the short one a
 
 import asyncio
 import json
+import random
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,14 +18,17 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 
 from bench.load.people import make_people
+from chat.branches import branches_of
+from chat.models import Conversation, Message
 from ragsite.embedded.processes import Process, free_port, wait_until
 from ragsite.embedded.redis import Redis
+from tests.chat.disconnects import follow_answer, random_answer
 from tests.factories import ingest, make_set, make_user
 from tests.forms_plugin import is_full
 from tests.live_site import await_answer, running
 from tests.scripted_llm import Reply, ScriptedLLM, serving
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900 if is_full() else 180)]
 
 STREAM = "/api/v1/rag/generate/stream"
 QUESTION = "What does a handover do?"
@@ -34,6 +38,8 @@ SILENT = 200 if is_full() else 40
 LEAVING = 100 if is_full() else 20
 EQUAL = 50
 STREAMS = 20
+DISCONNECTS = 1000 if is_full() else 40
+FOLLOWED = 8 if is_full() else 2  # answers at a time
 DEADLINE_SECONDS = 60
 
 
@@ -55,10 +61,12 @@ class Site:
             base_url=self.url, headers=headers, timeout=DEADLINE_SECONDS, trust_env=False, limits=limits, **options
         )
 
-    def socket(self):
+    def socket(self, close_timeout=10.0):
         cookie = {"Cookie": f"sessionid={self.session}"}
         address = f"{self.url.replace('http', 'ws', 1)}/ws/chat"
-        return websockets.connect(address, origin=self.url, additional_headers=cookie, proxy=None)
+        return websockets.connect(
+            address, origin=self.url, additional_headers=cookie, proxy=None, close_timeout=close_timeout
+        )
 
     async def in_flight(self):
         async with self.client() as client:
@@ -113,6 +121,8 @@ async def test_it_bears_what_unfriendly_clients_do(site):
     await clients_that_vanish_leave_nothing_behind(site)
     await sockets_that_never_read_hold_nobody_up(site)
     await no_connection_is_held_while_a_model_writes(site)
+    await readers_who_come_and_go_see_the_stored_answer(site)
+    await questions_of_two_tabs_have_one_order(site)
     await answers_end_while_redis_is_away(site)
 
 
@@ -209,6 +219,66 @@ def sessions_of_others():
             "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
         )
         return cursor.fetchone()
+
+
+async def readers_who_come_and_go_see_the_stored_answer(site):
+    """Each answer is read by pages and clients of the API that are cut off, or loaded anew, at random moments."""
+    rng, disconnects, asked = random.Random(1), 0, len(site.model.requests)
+    questions = 0
+    while disconnects < DISCONNECTS:
+        replies = [random_answer(rng) for _ in range(FOLLOWED)]
+        site.model.script(*replies)
+        async with site.client() as client:
+            ids = await asyncio.gather(*(first_event(client, f"{QUESTION} {questions + n}") for n in range(FOLLOWED)))
+        for readers in await asyncio.gather(
+            *(follow_answer(site, key, seed=questions + n) for n, key in enumerate(ids))
+        ):
+            stored = await Message.objects.aget(pk=readers[0].message_id)
+            assert {reader.text for reader in readers if reader.chunks} == {stored.answer}
+            assert stored.answer in {"".join(reply.texts).strip() for reply in replies}
+            assert {reader.done.get("html", stored.answer_html) for reader in readers} == {stored.answer_html}
+            blocks = [reader.blocks for reader in readers if reader.blocks]
+            assert all(html == blocks[0].get(at, html) for seen in blocks for at, html in seen.items())
+            disconnects += sum(reader.disconnects for reader in readers)
+        questions += FOLLOWED
+    print(f"{disconnects} disconnects, {questions} questions, {len(site.model.requests) - asked} requests to the model")
+    assert len(site.model.requests) - asked == questions
+
+
+async def first_event(client, question):
+    """Ask, and leave as soon as the answer begins; the id of the message."""
+    async with client.stream("POST", STREAM, json={"query": question, "cache": False}) as answer:
+        return answer.headers["x-message-id"]
+
+
+async def questions_of_two_tabs_have_one_order(site):
+    """Two pages that show the same conversation ask at the same moment, a few times."""
+    async with site.socket() as first, site.socket() as second:
+        await first.send(json.dumps({"type": "ask", "question": f"{QUESTION} first"}))
+        begun = await until_done(first)
+        key, after = begun["conversation_id"], begun["message_id"]
+        for round_ in range(3):
+            body = {"type": "ask", "conversation_id": key, "after": after}
+            for name, tab in (("left", first), ("right", second)):
+                await tab.send(json.dumps({**body, "question": f"{QUESTION} {name} {round_}"}))
+            ends = await asyncio.gather(until_done(first), until_done(second))
+            after = ends[round_ % 2]["message_id"]  # of one of the two, whichever came first
+
+    conversation = await Conversation.objects.aget(pk=key)
+    branches = await sync_to_async(branches_of)(conversation)
+    assert len(branches.shown) == 7
+    assert branches.shown == list(branches.parents)
+
+
+async def until_done(socket):
+    """The announcement of the turn whose answer has then ended."""
+    begun = None
+    while True:
+        event = json.loads(await socket.recv())
+        begun = event if event["type"] == "turn" else begun
+        assert event["type"] not in ("problem", "error"), event
+        if event["type"] == "done":
+            return begun
 
 
 async def answers_end_while_redis_is_away(site):

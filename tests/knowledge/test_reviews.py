@@ -14,7 +14,7 @@ from accounts.models import AuditEvent
 from knowledge.models import Document, DocumentReview
 from knowledge.selectors.reviews import due_dates
 from knowledge.services.documents import document_update
-from knowledge.services.reviews import reviews_tell
+from knowledge.services.reviews import documents_review, reviews_tell
 from notifications.kinds import KINDS, sentence_of
 from notifications.models import Notification
 from tests.admin.conftest import make_document, signed_in
@@ -204,3 +204,41 @@ def test_readers_see_a_quiet_sign_at_the_source_and_only_of_what_they_may_see(wo
     Document.objects.update(clearance=4)
     assert due_dates(scope=scope_of(world.bob), document_ids=[document.pk]) == {}
     assert signs()[0] is False
+
+
+# ── many at once ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_many_documents_are_reviewed_from_the_list(owner, document):
+    second = make_document("Travel policy", document.sets.get())
+    foreign = make_document("Foreign", make_set("other", owners=[make_user()], visibility="everyone"))
+    client, ids = signed_in(owner), [str(document.pk), str(second.pk)]
+    listed = reverse("admin:knowledge_document_changelist")
+    address = reverse("admin:knowledge_document_review")
+
+    asked = client.post(f"{listed}?hands=all", {"action": "review_selected", "_selected_action": ids})
+    page = client.get(asked["location"]).content.decode()
+    nothing = client.post(address, {"ids": ",".join(ids)}).content.decode()
+    both = client.post(address, {"ids": ids[0], "review_by": "2099-05-01", "without": "on"}).content.decode()
+    client.post(address, {"ids": ",".join([*ids, str(foreign.pk)]), "review_by": "2099-05-01", "reviewed": "on"})
+
+    assert "Leave policy" in page
+    assert "Give a date, remove it" in nothing
+    assert "not both" in both
+    rows = DocumentReview.objects.values_list("document_id", "review_by", "reviewed_by")
+    assert {(pk, str(day), by) for pk, day, by in rows} == {(int(pk), "2099-05-01", owner.pk) for pk in ids}
+    client.post(address, {"ids": ids[0], "without": "on"})
+    assert DocumentReview.objects.get(document=document).review_by is None
+    assert AuditEvent.objects.filter(action="document.review").count() == 3
+
+
+def test_documents_that_others_keep_are_refused_singly(owner, document):
+    shared = make_document("Shared", document.sets.get())
+    shared.sets.add(make_set("theirs", owners=[make_user()]))
+
+    outcome = documents_review(
+        scope=scope_of(owner), actor=owner, document_ids=[document.pk, shared.pk], review_by=TODAY()
+    )
+
+    assert (outcome.changed, [one.document_id for one in outcome.refused]) == (1, [shared.pk])
+    assert not DocumentReview.objects.filter(document=shared).exists()

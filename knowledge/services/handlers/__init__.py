@@ -1,11 +1,11 @@
 """Source handlers: how documents of one kind of source are treated (D10)."""
 
 from knowledge.services.handlers.changes import (
+    arrival_apply,
     arrival_refusal,
     attributes_seed,
     handlers_apply,
     handlers_seed,
-    security_apply,
 )
 from knowledge.services.handlers.indentation import document_nest, text_nest, version_nest
 from knowledge.services.handlers.rules import (
@@ -32,7 +32,7 @@ __all__ = [
     "handlers_apply",
     "handlers_seed",
     "pattern_check",
-    "security_apply",
+    "arrival_apply",
     "series_settle",
     "template_check",
     "text_nest",

@@ -20,9 +20,19 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Attribute, Document, DocumentVersion, HandlerRule, Source, SourceHandler
 from knowledge.seeds import seed_attributes, seed_handlers
 from knowledge.services.composition import documents_settle
-from knowledge.services.handlers.rules import Handler, HandlerOutcome, handler_evaluate, handler_value, newer_in_series
+from knowledge.services.handlers.review_dates import review_date_write
+from knowledge.services.handlers.rules import (
+    Handler,
+    HandlerOutcome,
+    handler_evaluate,
+    handler_value,
+    mapped_review_date,
+    newer_in_series,
+)
 from knowledge.services.handlers.security import says_anything, security_said, security_write
 from ragcore.errors import RagError
+
+KEPT = ("seen", "sets", "security", "review_by", "titled")  # of `Document.handled` when the outcome is replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +77,7 @@ def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handler
         raise refusal
     _write(document, plain, wanted)
     _security(document, handler, plain, rule=wanted.clearance, is_read=parsed_text is not None)
+    review_date_write(document, wanted.review_by)
     documents_settle(document_ids=[document.pk])
     document.refresh_from_db(fields=["handled"])
     if document.live_version_id is not None:  # its present passages are found by other sets, tags and attributes now
@@ -74,14 +85,16 @@ def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handler
     return wanted
 
 
-def security_apply(document: Document, *, sent: int) -> None:
-    """Write again who may read a locked document that has arrived again, by the attributes that it has now.
+def arrival_apply(document: Document, *, sent: int) -> None:
+    """Write again who may read a locked document that has arrived again, and its review date, by its attributes now.
 
     What a rule said of its text stays until it is read again. `sent`: as in `security_write`.
     """
     row = document.source.handler
     handler = Handler() if row is None else handler_value(row)
-    _security(document, handler, document_without_handler(document), rule=None, is_read=False, sent=sent)
+    plain = document_without_handler(document)
+    _security(document, handler, plain, rule=None, is_read=False, sent=sent)
+    review_date_write(document, mapped_review_date(handler, plain.metadata))
 
 
 def _security(
@@ -146,7 +159,7 @@ def _write(document: Document, plain: PlainDocument, wanted: HandlerOutcome) -> 
     document.tags = sorted({*plain.tags, *tags})
     document.metadata = {**plain.metadata, **metadata}
     document.is_whole, document.series = wanted.whole, wanted.series
-    kept = {key: document.handled[key] for key in ("seen", "sets", "security", "titled") if key in document.handled}
+    kept = {key: document.handled[key] for key in KEPT if key in document.handled}
     said = {
         "tags": tags,
         "metadata": metadata,

@@ -67,6 +67,7 @@ class HandlerOutcome:
     series_version: str = ""
     slow: tuple[str, ...] = ()  # patterns that were given up after their time
     clearance: str | None = None  # as a rule says, for knowledge.services.handlers.security
+    review_by: Any = None  # as the source or a rule says, for knowledge.services.handlers.review_dates
 
 
 def handler_value(row: SourceHandler) -> Handler:
@@ -192,6 +193,8 @@ logger = logging.getLogger(__name__)
 Action, Looks = HandlerRule.Action, HandlerRule.Looks
 CLEARANCE, READERS = "clearance", "readers"  # what is mapped to these decides who may read, see security.py
 SECURITY_TARGETS = frozenset({CLEARANCE, READERS})
+REVIEW_BY = "review_by"  # what is mapped to it is the date by which the document is to be reviewed
+NO_ATTRIBUTES = SECURITY_TARGETS | {REVIEW_BY}
 HIDDEN = "_"  # attributes that begin with it serve templates and are not written on the document
 MAX_VALUE = 512  # characters of an attribute
 
@@ -210,8 +213,9 @@ def handler_evaluate(
     attributes = {
         ours: metadata[theirs]
         for theirs, ours in handler.field_map.items()
-        if metadata.get(theirs) and ours not in SECURITY_TARGETS
+        if metadata.get(theirs) and ours not in NO_ATTRIBUTES
     }
+    review_by = mapped_review_date(handler, metadata)
     clearance: str | None = None
     tags: list[str] = []
     slow: list[str] = []
@@ -226,6 +230,8 @@ def handler_evaluate(
                 tags.append(value[:64])
             case Action.SET_ATTRIBUTE if rule.attribute in SECURITY_TARGETS:
                 clearance = value if value and rule.attribute == CLEARANCE else clearance
+            case Action.SET_ATTRIBUTE if rule.attribute == REVIEW_BY:
+                review_by = value or review_by
             case Action.SET_ATTRIBUTE if value and rule.attribute:
                 attributes[rule.attribute] = value
             case Action.SPLIT_WHOLE:
@@ -243,7 +249,14 @@ def handler_evaluate(
         series_version=template_fill(handler.version_template, known)[:128],
         slow=tuple(slow),
         clearance=clearance,
+        review_by=review_by,
     )
+
+
+def mapped_review_date(handler: Handler, metadata: Mapping[str, Any]) -> Any:
+    """The value of the field that is mapped to the review date; of several the last that is there, None without."""
+    given = (metadata.get(theirs) for theirs, ours in handler.field_map.items() if ours == REVIEW_BY)
+    return next(reversed([value for value in given if value]), None)
 
 
 def _groups(rule: Rule, text: str | None, slow: list[str]) -> Mapping[str, str] | None:

@@ -36,3 +36,14 @@ def test_a_quotation_that_does_not_answer_is_told_from_one_that_does_and_from_wh
     assert [is_doubtful(one.relevance, bolts.relevance) for one in (bolts, other, nobody)] == [False, True, False]
     assert nobody.relevance is None
     assert judge.of_source(sources[0]) > 2 * judge.of_source(sources[1])
+
+
+@pytest.mark.parametrize(("marks", "together"), [(("1. ", "2. "), True), (("- ", "- "), False)])
+def test_the_steps_of_a_numbered_list_are_judged_together_and_points_alone(tokenizer, marks, together):
+    lines = [f"{mark}{text} [1]" for mark, text in zip(marks, (BOLTS, DRAIN), strict=True)]
+    sentences = [Sentence(text=f"{text} [1]", support="supported", citations=(1,)) for text in (BOLTS, DRAIN)]
+    judge = RelevanceJudge(question="How is the coolant pump mounted?", tokenizer=tokenizer)
+
+    first, second = judge.of_quotations("\n".join(lines), sentences, [_source(1, f"{BOLTS} {DRAIN}")])
+
+    assert (first.relevance == second.relevance) is together

@@ -56,6 +56,17 @@ def test_a_wrapped_line_is_joined_with_the_next_and_a_short_one_is_not():
 
 
 @pytest.mark.parametrize(
+    ("line", "goes_on"),
+    [("0.1 for 60 seconds.", True), ("1.8 GHz and below.", True), ("5.7 General", False), ("1.Open it.", False)],
+)
+@pytest.mark.parametrize("indent", ["", "  "])
+def test_a_wrapped_line_that_begins_with_a_measure_is_joined(line, goes_on, indent):
+    before = "An alarm is cleared when the value stays below the threshold minus the hysteresis of"
+
+    assert len(split_sentences(f"{before}\n{indent}{line}")) == (1 if goes_on else 2)
+
+
+@pytest.mark.parametrize(
     "text",
     ["Step 1. Open the cabinet.", "The plant stands in Dongguan, P.R. China.", "Case 12. Two devices collide."],
 )
