@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("evaluation", "0010_run_cases")]
+    dependencies = [("evaluation", "0011_triples_component")]
 
     operations = [
         migrations.AddField(

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-        ('knowledge', '0033_document_chunking'),
+        ('knowledge', '0036_facts_decided'),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('knowledge', '0033_document_chunking'),
+        ('knowledge', '0037_latent_vectors'),
     ]
 
     operations = [

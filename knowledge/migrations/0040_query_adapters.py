@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0010_record_use'),
-        ('knowledge', '0033_document_chunking'),
+        ('knowledge', '0039_embedder_fit'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,0 +1,25 @@
+"""The gate also measures fitted query vectors."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("evaluation", "0012_gated_kinds")]
+
+    operations = [
+        migrations.AlterField(
+            model_name="gatedchange",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("set_options", "Settings of a knowledge set"),
+                    ("set_texts", "Prompt texts of a knowledge set"),
+                    ("lexicon", "Lexicon of a knowledge set"),
+                    ("query_adapter", "Fitted query vectors"),
+                ],
+                default="set_options",
+                max_length=16,
+                verbose_name="kind",
+            ),
+        ),
+    ]
