@@ -16,12 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-graph
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-nightly bench-judge bench-lexicon bench-triples bench-paths
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-failures bench-judge bench-lexicon bench-triples bench-paths
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-latent
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-finetune bench-lexicon bench-triples bench-paths
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-latent bench-finetune
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -103,8 +98,6 @@ bench-judge: install-dev ## The judge without a model beside people; DATA=DIR, F
 bench-failures: install-dev ## Wrong answers that people have labelled, and whether the diagnosis agrees; DATA="DIR …", SHOW=1 for cases
 	$(BIN)/python -m bench.failures compare $(if $(SHOW),--show) $(DATA)
 
-bench-judge: install-dev ## The judge without a model beside people; DATA=DIR, FAITHFUL=DIR and GROUNDED=DIR for two more sets
-	$(BIN)/python -m bench.judge $(DATA) $(if $(FAITHFUL),--faithful $(FAITHFUL)) $(if $(GROUNDED),--grounded $(GROUNDED))
 bench-triples: install ## Triples for questions with and without re-scoring, and kinds of questions; DATA=DIR
 	@$(BIN)/python -m bench.triples $(DATA)
 
@@ -113,6 +106,7 @@ bench-paths: install ## First answers of questions over two and three facts; DAT
 
 bench-facts: install ## Facts that the rules read in documents beside verdicts of people; DATA="DIR …", WHAT=sample draws them, COUNT=200
 	@$(BIN)/python -m bench.triples.judging $(or $(WHAT),score) --count $(or $(COUNT),200) $(DATA)
+
 bench-graph: install ## Hybrid search with and without the graph of entities; DATA="DIR …", LIMIT=300, GRAPH=auto
 	@$(BIN)/python -m bench.graph --limit $(or $(LIMIT),300) --graph $(or $(GRAPH),on) $(DATA)
 
