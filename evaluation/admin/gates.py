@@ -122,7 +122,9 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
 
 def _option_rows(change: GatedChange) -> list[tuple[str, Any]]:
     """The settings that change, by their labels; None: inherited again."""
-    rows = []
+    rows: list[tuple[str, Any]] = []
+    if change.kind == GatedChange.Kind.QUERY_ADAPTER:
+        rows.append((gettext("Fitted query vectors"), gettext("Version %(n)s") % {"n": change.payload["number"]}))
     for group, values in change.payload.get("options", {}).items():
         for name, value in values.items():
             before = change.knowledge_set.options.get(group, {}).get(name)
