@@ -39,10 +39,9 @@ logger = logging.getLogger(__name__)
 State = QueryAdapter.State
 LEASE = timedelta(minutes=3)
 CHECKPOINT_SECONDS = 10.0
-JUDGE_EVERY = 5  # rounds
 LEAST_PAIRS = 20
 MOST_STARTS = 6  # without an end
-PATIENCE = 4  # judgements in a row without a better one, after which the training ends
+PATIENCE = 10  # rounds in a row without a better one, after which the training ends
 SETTINGS = AdapterSettings()
 
 
@@ -158,12 +157,11 @@ class _Work:
             self._collect()
         judge = AdapterJudge.of_training(scope=self.scope, home=self.home, stored=self.row.pairs, alive=self.alive)
         training, best = self._begun(judge)
-        while not training.is_over and not best.is_stale(training.round, JUDGE_EVERY * PATIENCE):
+        while not training.is_over and not best.is_stale(training.round, PATIENCE):
             loss = training.advance()
-            if training.round % JUDGE_EVERY == 0 or training.is_over:
-                found = judge.judge(training, loss=loss)
-                self.row.curve = [*self.row.curve, found.point]
-                best = best.better_of(found)
+            found = judge.judge(training, loss=loss)
+            self.row.curve = [*self.row.curve, found.point]
+            best = best.better_of(found)
             self._store(training, best)
             if self.on_round is not None:
                 self.on_round(training.round)
@@ -207,15 +205,16 @@ class _Work:
         return training, first
 
     def _store(self, training: AdapterTraining, best: Judged) -> None:
-        """A checkpoint, now and then; progress each time."""
-        values: dict[str, Any] = {"round": training.round, "curve": self.row.curve, "best_round": best.round}
-        if time.monotonic() - self.stored_at >= CHECKPOINT_SECONDS or self.on_round is not None:
-            self.stored_at = time.monotonic()
-            values["checkpoint"] = best.packed(training.checkpoint())
-        else:
-            values = {}  # curve and checkpoint are of the same round
-        if values:
-            self.alive(**values)
+        """A checkpoint with the progress until then, every few seconds; after each round where somebody listens."""
+        if time.monotonic() - self.stored_at < CHECKPOINT_SECONDS and self.on_round is None:
+            return
+        self.stored_at = time.monotonic()
+        self.alive(
+            round=training.round,
+            curve=self.row.curve,
+            best_round=best.round,
+            checkpoint=best.packed(training.checkpoint()),
+        )
 
     def _finish(self, judge: AdapterJudge, best: Judged) -> None:
         result = judge.result(best)
