@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from accounts.scope import Scope
 from knowledge import model_registry
-from knowledge.backends import backend_of
+from knowledge.backends import Backend, backend_of
 from knowledge.backends.adapted import AdaptedPart, AdaptedVectorIndex
 from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, ScopedNameIndex
 from knowledge.indexes.entity_graph import ScopedEntityGraph
-from knowledge.indexes.latent import LatentEmbedder
+from knowledge.indexes.latent import LatentEmbedder, latent_side
 from knowledge.indexes.visibility import Visible
 from knowledge.selectors.query_adapters import search_parts
 from knowledge.types import RetrievalMode
@@ -64,7 +64,7 @@ def retrieval_pipeline(
         asked = LatentEmbedder(asked, model_registry.tokenizer(), scope.tenant_id, backend.latent)
     ports = Ports(
         lexical=backend.lexical,
-        vectors=_vectors(scope, visible, backend.vectors, options, sets, within),
+        vectors=_vectors(scope, visible, backend, options, sets, within),
         passages=backend.passages,
         fuzzy=ScopedFuzzyIndex(scope, visible),
         names=ScopedNameIndex(scope, visible),
@@ -84,23 +84,26 @@ def retrieval_pipeline(
 def _vectors(
     scope: Scope,
     visible: Visible,
-    plain: VectorIndex,
+    backend: Backend,
     options: RetrievalOptions,
     sets: Sequence[int],
     within: Scope | None,
 ) -> VectorIndex:
     """The index of vectors, through the query adapters of the sets that are asked."""
-    parts = search_parts(scope=scope, visible=visible, sets=sets, version=options.query_adapter, within=within)
+    parts = search_parts(
+        scope=scope, visible=visible, sets=sets, version=options.query_adapter, within=within, latent=backend.latent
+    )
     if all(part.adapter is None for part in parts):
-        return plain
+        return backend.vectors
     model = model_registry.embedder().model
     return AdaptedVectorIndex(
         [
             AdaptedPart(
-                plain
+                backend.vectors
                 if part.visible is visible
                 else backend_of(scope=scope, visible=part.visible, model=model).vectors,
                 part.adapter,
+                latent_side(backend.latent).scale if backend.latent else None,
             )
             for part in parts
         ]

@@ -27,7 +27,6 @@ from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed
 from knowledge.selectors.query_adapters import adapter_get, adapters_of_set
-from knowledge.selectors.training_vectors import space_name
 from knowledge.services.query_adapters import adapter_switch_off
 
 if TYPE_CHECKING:

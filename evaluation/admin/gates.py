@@ -129,6 +129,8 @@ def _changed_rows(change: GatedChange) -> list[tuple[str, Any]]:
     if change.kind == GatedChange.Kind.SET_TEXTS:
         field = KnowledgeSet._meta.get_field
         return [(str(field(name).verbose_name), text or "–") for name, text in change.payload["texts"].items()]  # type: ignore[union-attr]
+    if change.kind == GatedChange.Kind.QUERY_ADAPTER:
+        return [(gettext("Fitted query vectors"), gettext("Version %(n)s") % {"n": change.payload["number"]})]
     return _option_rows(change)
 
 

@@ -29,7 +29,7 @@ from knowledge.models import QueryAdapter
 from knowledge.queue import enqueue_on_commit
 from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get
-from knowledge.selectors.training_vectors import space_name
+from knowledge.selectors.training_vectors import space_of
 from ragcore.embedding.adapter_training import AdapterSettings, AdapterTraining
 from ragcore.errors import RagError
 from ragcore.text.question_pairs import MADE, QuestionPair
@@ -39,10 +39,9 @@ logger = logging.getLogger(__name__)
 State = QueryAdapter.State
 LEASE = timedelta(minutes=3)
 CHECKPOINT_SECONDS = 10.0
-JUDGE_EVERY = 5  # rounds
 LEAST_PAIRS = 20
 MOST_STARTS = 6  # without an end
-PATIENCE = 4  # judgements in a row without a better one, after which the training ends
+PATIENCE = 10  # rounds in a row without a better one, after which the training ends
 SETTINGS = AdapterSettings()
 
 
@@ -70,7 +69,7 @@ def training_start(
                 tenant_id=home.tenant_id,
                 knowledge_set=home,
                 number=number,
-                model=space_name(),
+                model=space_of(scope=scope).name,
                 origins=chosen,
                 rounds=SETTINGS.rounds,
                 author=actor,
@@ -156,14 +155,19 @@ class _Work:
         set_owned(scope=self.scope, set_id=self.home.pk)  # who lost the set since then teaches it nothing
         if not self.row.pairs:
             self._collect()
-        judge = AdapterJudge.of_training(scope=self.scope, home=self.home, stored=self.row.pairs, alive=self.alive)
+        space = space_of(scope=self.scope)
+        if self.row.model != space.name:  # domain vectors were fitted or switched since then: begin again in these
+            self.row.model, self.row.checkpoint, self.row.curve = space.name, None, []
+            self.alive(model=space.name, checkpoint=None, curve=[], round=0)
+        judge = AdapterJudge.of_training(
+            scope=self.scope, space=space, home=self.home, stored=self.row.pairs, alive=self.alive
+        )
         training, best = self._begun(judge)
-        while not training.is_over and not best.is_stale(training.round, JUDGE_EVERY * PATIENCE):
+        while not training.is_over and not best.is_stale(training.round, PATIENCE):
             loss = training.advance()
-            if training.round % JUDGE_EVERY == 0 or training.is_over:
-                found = judge.judge(training, loss=loss)
-                self.row.curve = [*self.row.curve, found.point]
-                best = best.better_of(found)
+            found = judge.judge(training, loss=loss)
+            self.row.curve = [*self.row.curve, found.point]
+            best = best.better_of(found)
             self._store(training, best)
             if self.on_round is not None:
                 self.on_round(training.round)
@@ -207,15 +211,16 @@ class _Work:
         return training, first
 
     def _store(self, training: AdapterTraining, best: Judged) -> None:
-        """A checkpoint, now and then; progress each time."""
-        values: dict[str, Any] = {"round": training.round, "curve": self.row.curve, "best_round": best.round}
-        if time.monotonic() - self.stored_at >= CHECKPOINT_SECONDS or self.on_round is not None:
-            self.stored_at = time.monotonic()
-            values["checkpoint"] = best.packed(training.checkpoint())
-        else:
-            values = {}  # curve and checkpoint are of the same round
-        if values:
-            self.alive(**values)
+        """A checkpoint with the progress until then, every few seconds; after each round where somebody listens."""
+        if time.monotonic() - self.stored_at < CHECKPOINT_SECONDS and self.on_round is None:
+            return
+        self.stored_at = time.monotonic()
+        self.alive(
+            round=training.round,
+            curve=self.row.curve,
+            best_round=best.round,
+            checkpoint=best.packed(training.checkpoint()),
+        )
 
     def _finish(self, judge: AdapterJudge, best: Judged) -> None:
         result = judge.result(best)

@@ -59,6 +59,11 @@ def rotation_state(*, tenant_id: int, model: str, epoch: int) -> RotationState:
     return states.get((tenant_id, model), epoch=epoch, make=lambda: _state(tenant_id, model))
 
 
+def live_latent(*, tenant_id: int, model: str) -> int:
+    """The fit of domain vectors in use now, read anew; 0: none."""
+    return _state(tenant_id, model).latent
+
+
 def rotation_for_new(*, tenant_id: int, model: str) -> int:
     """The rotation of new entries; it does not change before the running transaction ends."""
     params = {"tenant": tenant_id, "model": model}

@@ -17,7 +17,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get, adapter_load
-from knowledge.selectors.training_vectors import space_name
+from knowledge.selectors.training_vectors import space_of
 
 State = QueryAdapter.State
 
@@ -36,9 +36,10 @@ def adapter_switch_on(*, scope: Scope, actor: User, adapter_id: int, reason: str
         raise AdapterSwitchError("in_use")
     if not row.is_usable:
         raise AdapterSwitchError("unusable")
-    if row.model != space_name():
+    space = space_of(scope=scope)
+    if row.model != space.name:
         raise AdapterSwitchError("model")
-    if adapter_load(row.pk) is None:
+    if adapter_load(row.pk, space=space.name) is None:
         raise AdapterSwitchError("unusable")
     _retire(home)
     QueryAdapter.objects.filter(pk=row.pk).update(state=State.LIVE, live_since=timezone.now())

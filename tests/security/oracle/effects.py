@@ -460,6 +460,11 @@ class Permits:
     def _feedback_setestimate(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._by_set(who, change.row["knowledge_set_id"], fresh)
 
+    def _knowledge_queryadapter(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.columns <= {"author_id"} and self._person(who, change.row["author_id"]):
+            return True  # who started it is gone
+        return self._by_set(who, change.row["knowledge_set_id"], fresh)
+
     def _chat_experiment(self, who: Person, change: Change, fresh: Any) -> bool:
         if change.columns <= {"created_by_id"} and self._person(who, change.row["created_by_id"]):
             return True  # who started it is gone
