@@ -27,6 +27,7 @@ from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed
 from knowledge.selectors.query_adapters import adapter_get, adapters_of_set
+from knowledge.selectors.training_vectors import VectorSpace, space_of
 from knowledge.services.query_adapters import adapter_switch_off
 
 if TYPE_CHECKING:
@@ -120,12 +121,13 @@ def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
 def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """Trainings of the set of the address, and the form of a new one."""
     home = _set_asked(request, request.GET.get("set", ""))
+    space = space_of(scope=admin_scope(request))
     rows = list(adapters_of_set(scope=admin_scope(request), set_id=home.pk)[:SHOWN])
     page = {
         **context,
         "title": _("Fitted query vectors of “%(name)s”") % {"name": home.shown_name},
         "set": home,
-        "versions": [_shown(row) for row in rows],
+        "versions": [_shown(row, space) for row in rows],
         "live": next((row for row in rows if row.state == State.LIVE), None),
         "is_open": any(row.is_open for row in rows),
         "origins": [(name, ORIGIN_WORDS[name], name in CHECKED) for name in ORIGINS],
@@ -194,7 +196,7 @@ def _set_asked(request: HttpRequest, text: str) -> KnowledgeSet:
         raise Http404 from error
 
 
-def _shown(row: QueryAdapter) -> Shown:
+def _shown(row: QueryAdapter, space: VectorSpace) -> Shown:
     figures = row.figures
     words = lambda named, kinds: [(kinds.get(name, name), count) for name, count in named.items()]  # noqa: E731
     return Shown(
@@ -205,7 +207,7 @@ def _shown(row: QueryAdapter) -> Shown:
         overall=[(METRIC_WORDS[name], one) for name, one in figures.get("overall", {}).items() if name in METRIC_WORDS],
         dimensions=[(_dimension_words(name), one) for name, one in figures.get("dimensions", {}).items()],
         error=stored_message(row.error_code, row.error_message, row.error_data),
-        fits=row.model == space_name(),
+        fits=row.model == space.name,
     )
 
 
