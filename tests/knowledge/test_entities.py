@@ -177,9 +177,9 @@ def test_decisions_hold_for_documents_that_are_read_later_and_can_be_undone(owne
     assert "Kolm Picture" not in found(owner, question=question)[1].graph["query_entities"]
 
     rejected = entity_reject(scope=scope, actor=owner, set_id=into.pk, name="Rain of Kolm")
-    assert found(owner, question=question)[1].graph["query_entities"] == []
+    assert "Rain of Kolm" not in found(owner, question=question)[1].graph["query_entities"]
     entity_decision_undo(scope=scope, actor=owner, decision_id=rejected.pk)
-    assert found(owner, question=question)[1].graph["query_entities"] == ["Rain of Kolm"]
+    assert "Rain of Kolm" in found(owner, question=question)[1].graph["query_entities"]
 
 
 def test_a_split_outweighs_what_a_passage_says(owner):
