@@ -3,6 +3,7 @@ import pytest
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import Tenant
 from knowledge.errors import EntityDecisionError, GraphNotBuiltError
+from knowledge.indexes.entity_graph import MOST_INSIDE
 from knowledge.models import Entity, EntityReading, Mention
 from knowledge.selectors.entities import (
     entities_listed,
@@ -10,8 +11,10 @@ from knowledge.selectors.entities import (
     entity_counts,
     entity_named,
     entity_neighbours,
+    graph_of_search,
     graph_statistics,
 )
+from knowledge.selectors.visibility import visible_to
 from knowledge.services import document_delete, retrieve
 from knowledge.services.entities import (
     entities_merge,
@@ -202,3 +205,23 @@ def test_only_owners_decide_and_only_about_what_they_may_know(owner):
         entity_reject(scope=scope_of(owner), actor=owner, set_id=into.pk, name="no such name")
     with pytest.raises(EntityDecisionError):
         entities_merge(scope=scope_of(owner), actor=owner, set_id=into.pk, name="Ljuba", into="LJUBA")
+
+
+def test_an_entity_of_ten_thousand_mentions_costs_no_more_than_its_limit(owner):
+    library(owner)
+    one = Mention.objects.select_related("entity").filter(entity__key="ljuba", start__gte=0).first()
+    Mention.objects.bulk_create(
+        Mention(
+            tenant_id=one.tenant_id, entity=one.entity, document_id=one.document_id, version_id=one.version_id,
+            chunk_id=one.chunk_id, kind=one.kind, start=number, end=number + 1, sentence_start=number,
+            sentence_end=number + 1,
+        )
+        for number in range(10_000)
+    )  # fmt: skip
+    scope = scope_of(owner)
+    graph = graph_of_search(scope=scope, visible=visible_to(scope=scope), sets=(), within=None, lexicon=None)
+
+    assert len(graph.places([one.entity_id], heads=20, each=40)) <= 60
+    assert graph.degrees([one.entity_id], most=100) == {one.entity_id: 100}
+    assert len(graph.inside([one.chunk_id])[0]) <= MOST_INSIDE
+    assert "person" in found(owner)[0]
