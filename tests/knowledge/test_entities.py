@@ -112,6 +112,12 @@ def test_the_graph_leads_to_a_passage_that_the_question_has_no_word_of(owner):
     assert all(record.error is None for record in after.records)
 
 
+def test_a_name_that_is_nearly_right_is_linked(owner):
+    library(owner)
+    _, state = found(owner, question="Where did Bojann Hladeck die?")
+    assert state.graph["query_entities"] == ["Bojan Hladek"]
+
+
 def test_without_entities_there_is_no_graph(owner):
     ingest(owner, make_set(owners=[owner]), film=FILM)
     with pytest.raises(GraphNotBuiltError):
@@ -151,6 +157,7 @@ def test_abbreviations_are_other_names_with_the_rights_of_their_passage(owner):
     into = make_set(owners=[owner])
     ingest(owner, into, clearance=2, long="The Mobile Session Controller (MSC) keeps sessions.")
     ingest(owner, into, short="MSC faults need a restart of the board.")
+    ingest(owner, into, small="The carrier aggregation (CA) joins bands. With carrier aggregation it is fast.")
     entities_tend()
 
     insider, outsider = make_user(clearance=2), make_user(clearance=0)
@@ -159,6 +166,7 @@ def test_abbreviations_are_other_names_with_the_rights_of_their_passage(owner):
         "mobile session controller"
     ]
     assert not entity_aliases(scope=scope_of(outsider), entity_id=msc.pk).exists()
+    assert Mention.objects.filter(entity__key="carrier aggregation").count() == 2
     question = "Which faults of the Mobile Session Controller need a restart?"
     assert "short" in found(insider, question=question)[0]
 
