@@ -22,7 +22,7 @@ LEAST_ONE = 0.1
 TOLD_ENTITIES, TOLD_CHAINS, TOLD_PATHS = 20, 20, 10
 
 
-@stage("search.graph", label=_("graph"), optional=True, timing="graph")
+@stage("search.graph", label=_("graph"), optional=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchGraph:
     """Add the arm "graph": passages that the entities of the question lead to (`ragcore.graph.walk`). Drops nothing.

@@ -45,7 +45,7 @@ def test_a_person_is_called_by_the_last_name_later():
 
 
 def test_terms_of_the_lexicon_count_in_small_letters():
-    finder = MentionFinder(TermSpans.of(["user plane", "波束管理", "AS"]))
+    finder = MentionFinder((TermSpans.of(["user plane", "波束管理", "AS"]),))
 
     assert keys("The user plane is set up as usual.", finder) == ["user plane"]
     assert keys("采用波束管理。", finder) == ["波束管理"]
