@@ -373,13 +373,11 @@ class MeasuredFirstError(PermanentError):
 
 
 class EntityDecisionError(PermanentError):
-    """A decision about names of entities that means nothing."""
+    """A decision about names that means nothing."""
 
     code = "invalid_entity_decision"
     default_message = "This decision cannot be made."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "same_name": "'%(name)s' is one name already, however it is written.",
-    }
+    reasons: ClassVar[Mapping[str, Sentence]] = {"same_name": "'%(name)s' is one name already, however it is written."}
 
 
 class LexiconTermError(PermanentError):

@@ -86,7 +86,7 @@ _MODES: Final[Mapping[str, Layers]] = MappingProxyType(
             },
             "retrieval": {"rerank": True},
         },
-        # question and two rewrites, eight passages each, at most ten in the context
+        # question and two rewrites, eight passages each with those of the graph, at most ten in the context
         "ultimate": {
             "answer": {
                 "rewrite_method": "multi",
@@ -96,7 +96,7 @@ _MODES: Final[Mapping[str, Layers]] = MappingProxyType(
                 "confidence_threshold": 0.7,
                 "max_chunks": 10,
             },
-            "retrieval": {"rerank": True, "top_k": 8, "deduplicate": True},
+            "retrieval": {"rerank": True, "top_k": 8, "deduplicate": True, "graph": "on"},
         },
     }
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from knowledge.indexes.graph_triples import entity_key
-from knowledge.indexes.statements import fetch, ids_text
+from knowledge.indexes.statements import execute, fetch, ids_text
 from knowledge.models.graph import KEY_CHARACTERS
 from ragcore.graph.mentions import EntityMention
 
@@ -73,12 +73,9 @@ def mentions_store(passages: Sequence[ReadPassage], *, tenant_id: int) -> int:
     if not named:
         return 0
     keys = list(named)
-    given = {"tenant": tenant_id, "keys": keys}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            ADD_ENTITIES, {**given, "names": [named[k][0] for k in keys], "kinds": [named[k][1] for k in keys]}
-        )
-    ids: dict[str, int] = dict(fetch(ENTITY_IDS, given))
+    names, kinds = [named[key][0] for key in keys], [named[key][1] for key in keys]
+    execute(ADD_ENTITIES, {"tenant": tenant_id, "keys": keys, "names": names, "kinds": kinds})
+    ids: dict[str, int] = dict(fetch(ENTITY_IDS, {"tenant": tenant_id, "keys": keys}))
     count = _copy("knowledge_mention", MENTION_COLUMNS, _mention_rows(passages, ids, tenant_id))
     _copy("knowledge_entityalias", ALIAS_COLUMNS, _alias_rows(passages, ids, tenant_id))
     return count
@@ -113,12 +110,10 @@ def _copy(table: str, columns: str, rows: Iterable[tuple[object, ...]]) -> int:
 def mentions_remove(*, versions: Sequence[int]) -> None:
     """Take out all mentions and other names of versions, and the entities that nothing mentions any more."""
     given = {"versions": ids_text(versions)}
-    with connection.cursor() as cursor:
-        cursor.execute(ALIASES_REMOVE, given)
+    execute(ALIASES_REMOVE, given)
     entities = [row[0] for row in fetch(MENTIONS_REMOVE, given)]
     if entities:
-        with connection.cursor() as cursor:
-            cursor.execute(PRUNE, {"entities": ids_text(entities)})
+        execute(PRUNE, {"entities": ids_text(entities)})
 
 
 def readings_outdated(*, sets: Sequence[int], limit: int) -> list[int]:

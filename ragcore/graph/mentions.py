@@ -69,9 +69,9 @@ class EntityMention:
 
 @dataclass(frozen=True, slots=True)
 class MentionFinder:
-    """Finds mentions; `terms`: those of the lexicon, None where there is none."""
+    """Finds mentions; `terms`: names that are known already, those of the lexicon and of the document."""
 
-    terms: TermSpans | None = None
+    terms: tuple[TermSpans, ...] = ()
 
     def find(self, text: str, *, title: str = "", heading_path: Sequence[str] = ()) -> list[EntityMention]:
         """Mentions of a passage: of its title and headings first, then in order, at most MOST_MENTIONS."""
@@ -127,7 +127,7 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
 
 def question_names(text: str) -> list[str]:
     """Names that a question writes as such, in order, each once; whether anything is called so is another matter."""
-    found = [text[start:end] for start, end, _ in sorted(_spans(text, None))]
+    found = [text[start:end] for start, end, _ in sorted(_spans(text, ()))]
     return list(dict.fromkeys(name for name in found if not name.isdigit()))
 
 
@@ -157,9 +157,9 @@ def _last_word(name: str) -> str:
     return name_key(last) if len(last) > 2 and last[0].isupper() and not last.isupper() and last.isalpha() else ""
 
 
-def _spans(sentence: str, terms: TermSpans | None) -> Iterator[tuple[int, int, MentionKind]]:
-    if terms is not None:
-        yield from ((start, end, "term") for start, end in terms.find(sentence))
+def _spans(sentence: str, terms: Sequence[TermSpans]) -> Iterator[tuple[int, int, MentionKind]]:
+    for known in terms:
+        yield from ((start, end, "term") for start, end in known.find(sentence))
     for match in _QUOTED.finditer(sentence):
         group = next(number for number in range(1, 5) if match.group(number) is not None)
         is_short = len(match.group(group).split()) <= MOST_WORDS

@@ -228,12 +228,7 @@ class RetrievalOptions:
     # .879 (TeleQuAD), each on 300 questions. On TeleQuAD it began to fall at 0.5.
     title_weight: float = option(0.3, _("Weight of title and headings"), _("0: like any other text."), low=0, high=1)
     # "auto": comparisons and questions of several steps; single facts stay as words and vectors find them
-    graph: str = option(
-        "auto",
-        _("Follow names to other passages"),
-        _("Entities of the question lead to further passages, sentence by sentence."),
-        choices=_GRAPH_USES,
-    )
+    graph: str = option("auto", _("Follow names to other passages"), _("Sentence by sentence."), choices=_GRAPH_USES)
     title_boost: float = option(0.2, _("Maximum title-match boost"), low=0, high=0.5)
     profile: bool = option(True, _("Use the profile"), _("The user's work profile, where they allow it."))
     profile_shift: float = option(0.1, _("Maximum profile shift of semantic weight"), low=0, high=0.1)

@@ -25,6 +25,7 @@ NO_RIGHTS_INVOLVED = {
     "lexicon_of_version",
     "entry_of",
     *("sets_read_for_facts", "documents_to_read"),  # a task reads for all tenants
+    *("sets_read_for_entities", "documents_without_entities"),
     *("triples_with_words", "triples_around", "entity_key_of"),  # of facts that are given
     *TEXTS_AND_LABELS,
 }
@@ -32,6 +33,8 @@ NO_RIGHTS_INVOLVED = {
 CALLERS_WITHOUT_RIGHTS = {
     "sets_read_for_facts": {"knowledge/services/facts.py"},
     "documents_to_read": {"knowledge/services/facts.py"},
+    "sets_read_for_entities": {"knowledge/services/entities/reading.py"},
+    "documents_without_entities": {"knowledge/services/entities/reading.py"},
     "triples_with_words": {"knowledge/admin/triples.py"},
     "triples_around": {"knowledge/admin/triples.py"},
 }

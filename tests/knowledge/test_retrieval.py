@@ -54,6 +54,8 @@ def test_every_candidate_carries_the_scores_of_all_stages(owner):
         "load.passages",
         "drop.copies",
         "rerank",
+        "search.graph",
+        "fuse.graph",
         "cutoff.top_k",
     ]
     assert set(result.timings_ms) == {"coarse", "fine", "rerank", "total"}

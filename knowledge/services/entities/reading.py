@@ -11,6 +11,8 @@ import logging
 import time
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import groupby
+from operator import attrgetter
 
 from django.db import IntegrityError, transaction
 
@@ -22,7 +24,7 @@ from knowledge.models import Chunk, Document, EntityReading
 from knowledge.queue import READ_ENTITIES, enqueue_on_commit
 from knowledge.selectors.facts import documents_without_entities, sets_read_for_entities
 from knowledge.selectors.lexicon import lexicon_of_index
-from ragcore.graph.mentions import RULES_VERSION, EntityMention, MentionFinder
+from ragcore.graph.mentions import RULES_VERSION, MentionFinder
 from ragcore.graph.term_spans import TermSpans
 from ragcore.ports import Tokenizer
 from ragcore.text.lexicon import TermLexicon
@@ -71,10 +73,10 @@ def _read_tenant(tenant_id: int, sets: Sequence[int], *, until: float) -> bool:
     """Whether documents of this tenant still wait. Answers that were made before these were read are stale."""
     lexicon = lexicon_of_index(tenant_id=tenant_id)
     rules = rules_of(lexicon)
-    finder = MentionFinder(TermSpans.of(lexicon.all_names()) if lexicon else None)
+    terms = TermSpans.of(lexicon.all_names()) if lexicon else None
     has_read = False
     while rows := documents_without_entities(tenant_id=tenant_id, sets=sets, rules=rules, limit=BATCH):
-        _read_safely(rows, finder, rules)
+        _read_safely(rows, terms, rules)
         has_read = True
         if time.monotonic() >= until:
             break
@@ -91,40 +93,32 @@ def rules_of(lexicon: TermLexicon | None) -> str:
     return f"{RULES_VERSION}:{sha256(names.encode()).hexdigest()[:24]}"
 
 
-def _read_safely(documents: Sequence[Document], finder: MentionFinder, rules: str) -> None:
+def _read_safely(documents: Sequence[Document], terms: TermSpans | None, rules: str) -> None:
     """Read documents together; where a passage of one of them was deleted meanwhile, one by one without that one."""
     try:
-        _read(documents, finder, rules)
+        _read(documents, terms, rules)
     except IntegrityError:
         for document in documents:
             try:
-                _read([document], finder, rules)
+                _read([document], terms, rules)
             except IntegrityError:
                 logger.info("document %s was deleted while it was read for entities", document.pk)
 
 
 @transaction.atomic
-def _read(documents: Sequence[Document], finder: MentionFinder, rules: str) -> None:
+def _read(documents: Sequence[Document], terms: TermSpans | None, rules: str) -> None:
     by_version = {document.live_version_id: document for document in documents}
     versions = [pk for pk in by_version if pk is not None]
     mentions_remove(versions=versions)
     chunks = Chunk.objects.filter(version__in=versions, kind__in=KINDS, retired=None).order_by("version", "ordinal")
     counts = dict.fromkeys(versions, 0)
-    passages = []
-    tokenizer = model_registry.tokenizer()
-    for chunk in chunks.only("version_id", "text", "heading_path").iterator(chunk_size=500):
-        document = by_version[chunk.version_id]
-        found = finder.find(chunk.text, title=document.title, heading_path=chunk.heading_path)
-        counts[chunk.version_id] += len(found)
-        passages.append(
-            ReadPassage(
-                document=document.pk,
-                version=chunk.version_id,
-                chunk=chunk.pk,
-                mentions=found,
-                aliases=aliases_in(chunk.text, found, tokenizer),
-            )
-        )
+    passages: list[ReadPassage] = []
+    for version, rows in groupby(
+        chunks.only("version_id", "text", "heading_path").iterator(), attrgetter("version_id")
+    ):
+        read = passages_read(by_version[version], list(rows), terms)
+        counts[version] = sum(len(passage.mentions) for passage in read)
+        passages += read
     mentions_store(passages, tenant_id=documents[0].tenant_id)
     EntityReading.objects.filter(version__in=versions).delete()
     EntityReading.objects.bulk_create(
@@ -133,10 +127,25 @@ def _read(documents: Sequence[Document], finder: MentionFinder, rules: str) -> N
     )
 
 
-def aliases_in(text: str, mentions: Sequence[EntityMention], tokenizer: Tokenizer) -> list[tuple[str, str, str]]:
+def passages_read(document: Document, chunks: Sequence[Chunk], terms: TermSpans | None) -> list[ReadPassage]:
+    """Mentions and other names of the passages of one version. Names that one passage defines count in all of them."""
+    pairs = {chunk.pk: aliases_in(chunk.text, model_registry.tokenizer()) for chunk in chunks}
+    own = TermSpans.of({name for each in pairs.values() for first, second, _ in each for name in (first, second)})
+    finder = MentionFinder((own,) if terms is None else (terms, own))
+    return [
+        ReadPassage(
+            document=document.pk,
+            version=chunk.version_id,
+            chunk=chunk.pk,
+            mentions=finder.find(chunk.text, title=document.title, heading_path=chunk.heading_path),
+            aliases=pairs[chunk.pk],
+        )
+        for chunk in chunks
+    ]
+
+
+def aliases_in(text: str, tokenizer: Tokenizer) -> list[tuple[str, str, str]]:
     """Pairs of names that a passage says are one: (short, long, "abbreviation"), or both languages, "bracket"."""
-    if not mentions:
-        return []
     found = [(pair.first, pair.second, "abbreviation") for pair in find_abbreviations(text)]
     if not text.isascii():
         found += [(pair.first, pair.second, "bracket") for pair in find_translations(text, cut=tokenizer.words)]

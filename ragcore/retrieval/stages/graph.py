@@ -22,7 +22,7 @@ LEAST_ONE = 0.1
 TOLD_ENTITIES, TOLD_CHAINS, TOLD_PATHS = 20, 20, 10
 
 
-@stage("search.graph", label=_("graph"), optional=True, timing="graph", ranking="graph")
+@stage("search.graph", label=_("graph"), optional=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchGraph:
     """Add the arm "graph": passages that the entities of the question lead to (`ragcore.graph.walk`). Drops nothing.
@@ -85,7 +85,7 @@ def told(walk: Walk) -> dict[str, Any]:
     }
 
 
-@stage("fuse.graph", label=_("fusion with the graph"), optional=True)
+@stage("fuse.graph", label=_("fusion with the graph"), optional=True, ranking="graph")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FuseGraph:
     """Give the last of the `keep` places to the best passages of the arm "graph" that do not stand before them.
@@ -141,7 +141,7 @@ def _last_score(candidate: Candidate) -> float:
     return list(candidate.scores.values())[-1] if candidate.scores else 0.0
 
 
-@stage("rank.graph", label=_("graph ranking"), timing="fine")
+@stage("rank.graph", label=_("graph ranking"), timing="fine", ranking="graph")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankGraph:
     """Order by the graph alone: passages that it leads to, and those that the question found without it.

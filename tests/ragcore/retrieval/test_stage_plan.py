@@ -19,20 +19,22 @@ def names(mode="hybrid", **options):
 def test_a_plan_holds_the_stages_of_its_mode_in_their_order():
     assert names(rerank=False) == [
         *("correct.terms", "search.coarse", "search.fine", "boost.profile", "fuse.rsf"),
-        *("load.passages", "drop.copies", "cutoff.top_k"),
+        *("load.passages", "drop.copies", "search.graph", "fuse.graph", "cutoff.top_k"),
     ]
+    assert not {"search.graph", "fuse.graph"} & set(names(graph="off"))
+    assert names("graph", rerank=False)[-3:] == ["search.graph", "rank.graph", "cutoff.top_k"]
     vector = ["search.coarse", "search.fine", "rank.single_arm", "load.passages", "drop.copies", "cutoff.top_k"]
     assert names("vector", rerank=False) == vector
     bm25 = ["search.coarse", "rank.single_arm", "load.passages", "drop.copies", "cutoff.top_k"]
     assert names("bm25", rerank=False, fuzzy=False) == bm25
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "vector", "bm25"])
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "bm25", "graph"])
 def test_every_mode_reranks_where_that_is_wanted_and_only_there(mode):
     assert ("rerank" in names(mode, rerank=True), "rerank" in names(mode, rerank=False)) == (True, False)
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "vector", "bm25"])
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "bm25", "graph"])
 def test_every_plan_can_be_built(mode):
     options = RetrievalOptions(quality=True, cliff=True, deduplicate=True, neighbours=1)
 
@@ -52,6 +54,7 @@ def test_timings_and_rankings_are_declared_by_stages():
         "fuse.rsf": "fused",
         "rerank": "rerank",
         "weigh.quality": "quality",
+        **dict.fromkeys(("fuse.graph", "rank.graph"), "graph"),
     }
 
 

@@ -1,0 +1,123 @@
+"""The walk over a small graph that stands in a list of passages; the one in Postgres is tested with real documents."""
+
+from collections import defaultdict
+
+import pytest
+
+from ragcore.graph.linking import link_question
+from ragcore.graph.mentions import MentionFinder
+from ragcore.graph.walk import BEAM, CONSIDERED, HOPS, Walker
+from ragcore.text.tokenise import JiebaTokenizer
+from ragcore.types import Passage, Query
+from ragcore.types.graph import Node, Place
+
+FILM, PERSON, TOWN = 0, 1, 2
+TEXTS = {
+    FILM: ("Rain of Kolm", "Rain of Kolm is a film of 1961. It was directed by Bojan Hladek."),
+    PERSON: ("Bojan Hladek", "Bojan Hladek was a film maker. Hladek died in Ljuba."),
+    TOWN: ("Ljuba", "Ljuba lies on the river Sava."),
+}
+QUESTION = "Where did the director of Rain of Kolm die?"
+
+
+class Listed:
+    """Implements `ragcore.ports.EntityGraph` over passages of a test."""
+
+    def __init__(self, texts):
+        self.by_key, self.found, self.asked = {}, defaultdict(list), []
+        for chunk, (title, text) in texts.items():
+            for one in MentionFinder().find(text, title=title):
+                node = self.by_key.setdefault(one.key, Node(len(self.by_key) + 1, one.key, one.name))
+                place = Place(node.id, chunk, chunk, one.start < 0, one.sentence_start, one.sentence_end)
+                self.found[node.id].append(place)
+
+    def named(self, keys):
+        return {key: self.by_key[key] for key in keys if key in self.by_key}
+
+    def alike(self, keys, *, least, limit):
+        return {}
+
+    def other_names(self, nodes):
+        return {}
+
+    def places(self, entities, *, heads, each):
+        self.asked.append(len(entities))
+        return [
+            place
+            for entity in entities
+            for wanted, limit in ((True, heads), (False, each))
+            for place in [one for one in self.found[entity] if one.in_head is wanted][:limit]
+        ]
+
+    def inside(self, chunks):
+        nodes = {node.id: node for node in self.by_key.values()}
+        places = [place for each in self.found.values() for place in each if place.chunk in chunks]
+        return places, nodes
+
+    def degrees(self, entities, *, most):
+        return {entity: min(len(self.found[entity]), most) for entity in entities}
+
+
+def passages(texts):
+    return {c: Passage(chunk=c, document=c, version=1, text=text, title=title) for c, (title, text) in texts.items()}
+
+
+def walked(question=QUESTION, texts=TEXTS, found=()):
+    graph = Listed(texts)
+    walker = Walker(
+        graph=graph,
+        tokenizer=JiebaTokenizer(),
+        load=lambda chunks: {c: p for c, p in passages(texts).items() if c in chunks},
+        likeness=lambda chunks: dict.fromkeys(chunks, 0.2),
+    )
+    terms = JiebaTokenizer().terms(question)
+    query = Query(text=question, terms=tuple(terms), weights=dict.fromkeys(terms, 1.0))
+    return walker.walk(query, [(passages(texts)[c], 1.0) for c in found]), graph
+
+
+def test_a_walk_goes_from_the_question_over_what_stands_between():
+    walk, _ = walked()
+
+    assert [walk.nodes[entity].key for entity in walk.linked] == ["rain of kolm"]
+    assert set(walk.passages) == {FILM, PERSON, TOWN}
+    assert walk.passages[FILM] > walk.passages[PERSON] > walk.passages[TOWN] > 0
+    (hladek,) = (number for number, node in walk.nodes.items() if node.key == "bojan hladek")
+    assert walk.steps[hladek].sentence == "It was directed by Bojan Hladek."
+    assert [walk.nodes[one].key for one in walk.path(hladek)] == ["rain of kolm", "bojan hladek"]
+
+
+def test_where_the_question_names_nothing_the_first_passages_begin():
+    walk, _ = walked("Where did the director of that old picture die?", found=(FILM,))
+
+    assert not walk.linked
+    assert PERSON in walk.passages
+
+
+def test_nothing_is_found_in_an_empty_graph():
+    walk, _ = walked(texts={})
+    assert (walk.linked, walk.passages) == ({}, {})
+
+
+def test_each_step_follows_a_bounded_number_of_entities():
+    names = [
+        f"{first}{last}" for first in ("Ab", "Ce", "Di", "Fo", "Gu") for last in ("na", "rik", "ton", "lus", "mer")
+    ]
+    crowd = {3: ("Crowd", "Rain of Kolm was seen by " + ", ".join(names) + ".")}
+    walk, graph = walked(texts=TEXTS | crowd)
+
+    assert len(names) > BEAM
+    assert max(graph.asked) <= CONSIDERED
+    assert BEAM < len(walk.active) <= 1 + HOPS * BEAM
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Who made Rain of Kolm and Ljuba?", ["ljuba", "rain of kolm"]),
+        ("who was bojan hladek?", ["bojan hladek"]),
+        ("What is Bojan Hladek's town?", ["bojan hladek"]),
+        ("Is it late?", []),
+    ],
+)
+def test_a_question_is_linked_by_the_longest_names(question, wanted):
+    assert sorted(node.key for node in link_question(question, Listed(TEXTS))) == wanted
