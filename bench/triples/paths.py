@@ -2,8 +2,8 @@
 
     python -m bench.triples.paths DIR [--slips]
 
-DIR holds kb.jsonl {subject, relation, object} and questions.jsonl {question, answers, hops}. `--slips` swaps two letters
-in the longest word of the entity that each question names.
+DIR holds kb.jsonl {subject, relation, object} and questions.jsonl {question, answers, hops}. `--slips` swaps two
+letters in the longest word of the entity that each question names.
 """
 
 from __future__ import annotations
