@@ -174,6 +174,12 @@ class PathFields(serializers.Serializer[Any]):
     path = serializers.ListField(child=serializers.DictField())
 
 
+class LinkedFields(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    how = serializers.CharField(help_text="spelling or meaning.")
+    score = serializers.FloatField()
+
+
 class FactSearchFields(serializers.Serializer[Any]):
     """Facts best first, the chain of reasons and knowledge, answers, and answers over several facts."""
 
@@ -186,6 +192,7 @@ class FactSearchFields(serializers.Serializer[Any]):
     written_by = serializers.ChoiceField(["rules", "model"])
     answers = serializers.ListField(child=serializers.CharField())
     paths = PathFields(many=True)
+    entities = LinkedFields(many=True, help_text="Names that the question misspells or says in other words.")
 
 
 @extend_schema(tags=["triples"])
@@ -288,6 +295,7 @@ def found_fields(found: FactsFound) -> dict[str, Any]:
         "written_by": answer.chain.by,
         "answers": list(answer.chain.answers),
         "paths": [_path(one) for one in found.paths],
+        "entities": [{"name": one.key, "how": one.how, "score": one.score} for one in found.entities],
     }
 
 

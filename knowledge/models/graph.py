@@ -173,7 +173,11 @@ class TripleDecision(models.Model):
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
     knowledge_set = models.ForeignKey(
-        "knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("set")
+        "knowledge.KnowledgeSet",
+        on_delete=models.CASCADE,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("knowledge set"),
     )
     # that says it: who may not read it is told nothing of the decision; None: imported
     document = models.ForeignKey(

@@ -158,7 +158,7 @@ def json_values(reply: str) -> Iterator[Any]:
     while match := re.compile(r"[{\[]").search(reply, at):
         try:
             value, at = decoder.raw_decode(reply, match.start())
-        except ValueError:
+        except (ValueError, RecursionError):  # a model may repeat a bracket for ever
             at = match.end()
         else:
             yield value

@@ -12,6 +12,11 @@ from ragcore.text.normalise import squeeze
 K = 5
 
 
+def _plain(text: str) -> str:
+    """Without what parts the names of a triple, and without differences of case, spaces and punctuation."""
+    return squeeze(text.replace("|", " "))
+
+
 class _Rescored:
     """Relevant is a triple whose text is a quotation of the case, "subject | relation | object"."""
 
@@ -23,8 +28,8 @@ class _Rescored:
         ranking = self.ranking(case)
         if ranking is None or not case.quotations:
             return None
-        wanted = {squeeze(text): text for text in case.quotations}
-        return [wanted.get(text, "") for text in dict.fromkeys(map(squeeze, ranking[:K]))]
+        wanted = {_plain(text): text for text in case.quotations}
+        return [wanted.get(text, "") for text in dict.fromkeys(map(_plain, ranking[:K]))]
 
 
 class _FirstStage(_Rescored):

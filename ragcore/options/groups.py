@@ -168,17 +168,12 @@ class FactOptions:
         _("Names, terms and identifiers with the passages that mention them, for questions over several documents."),
     )
     extract: bool = option(
-        False,
-        _("Read facts in documents"),
+        False, _("Read facts in documents"),
         _("Definitions, tables and plain statements become triples with their source."),
-    )
+    )  # fmt: skip
     model_passages: int = option(
-        40,
-        _("Passages read by the language model"),
-        _("Of each document, one request for each, where a language model is connected. 0: rules alone."),
-        low=0,
-        high=5000,
-    )
+        40, _("Passages read by the language model"), _("Of each document, one request for each. 0: rules alone."), low=0, high=5000
+    )  # fmt: skip
 
 
 # ── questions ───────────────────────────────────────────────────────────────────────────────────

@@ -109,7 +109,7 @@ def test_triples_are_confirmed_and_rejected_in_the_table(client, owner, shelf):
         one.refresh_from_db()
         assert one.state == state
     assert [row.undone is None for row in TripleDecision.objects.all()] == [True, False]
-    assert "Base Station" in page(client, owner, "", state="rejected")
+    assert "Base Station" in page(client, owner, "", state__exact="rejected")
 
 
 def test_others_see_and_decide_nothing(client, owner, shelf):

@@ -24,7 +24,7 @@ def reply(*facts, before=""):
 
 async def extracted(llm):
     model = OpenAIChatModel(llm.url, "key", "scripted")
-    client = LlmClient(model)
+    client = LlmClient(model, seconds=60)
     facts = await extract_by_model(PASSAGE, title="Board", llm=client)
     return None if facts is None else [(f.triple.subject, f.triple.relation, f.triple.object) for f in facts]
 
