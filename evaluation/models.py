@@ -386,16 +386,6 @@ class DiagnosisRun(models.Model):
         return self.done + self.failed
 
 
-from evaluation.remedy_models import OptionsDraft, RemedyApplication, WantedDocument  # noqa: E402  # models of this app
-
-__all__ = [
-    "Diagnosis",
-    "DiagnosisRun",
-    "EvaluationRun",
-    "GoldenCase",
-    "GoldenSet",
-    "GoldenVersion",
-    "OptionsDraft",
-    "RemedyApplication",
-    "WantedDocument",
-]
+from evaluation.remedy_models import OptionsDraft as OptionsDraft  # noqa: E402  # models of this app
+from evaluation.remedy_models import RemedyApplication as RemedyApplication  # noqa: E402
+from evaluation.remedy_models import WantedDocument as WantedDocument  # noqa: E402

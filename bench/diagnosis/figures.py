@@ -76,7 +76,7 @@ def rest_figures(outcomes: Sequence[Outcome]) -> dict[str, float | int | None]:
     """Other questions before and after the remedies: change of the means, after minus before; None without any."""
     before, after = _rest(outcomes)
     if not before:
-        return {"rest_cases": 0, "rest_ndcg_change": None, "rest_answered_change": None}
+        return {"rest_cases": 0, "rest_ndcg_change": None, "rest_answered_change": None, "rest_lost": 0, "rest_won": 0}
     return {
         "rest_cases": len(before),
         "rest_ndcg_change": round(float(np.mean([b.ndcg - a.ndcg for a, b in zip(before, after, strict=True)])), 4),

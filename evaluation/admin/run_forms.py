@@ -13,7 +13,8 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, U
 from accounts.error_messages import error_message
 from evaluation.models import GoldenSet, RunConfiguration
 from evaluation.services.configuration_text import plan_read
-from evaluation.services.runs import MOST_CONFIGURATIONS, ConfigurationPlan
+from evaluation.services.run_plans import ConfigurationPlan
+from evaluation.services.runs import MOST_CONFIGURATIONS
 from knowledge.admin.source_forms import CapitalLabels, PairsField
 from ragcore.errors import InvalidOptionsError
 from ragcore.metrics.registry import all_metrics

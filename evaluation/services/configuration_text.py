@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast, get_args
 
-from evaluation.services.runs import ConfigurationPlan
+from evaluation.services.run_plans import ConfigurationPlan
 from knowledge.services.options import options_merge
 from knowledge.types import RetrievalMode
 from ragcore.errors import InvalidOptionsError

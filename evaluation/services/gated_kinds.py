@@ -16,7 +16,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import GatedChange, OptionsDraft
-from evaluation.services.runs import ConfigurationPlan, Tried
+from evaluation.services.run_plans import ConfigurationPlan, Tried
 from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter
 from knowledge.options_draft import PROMPT_TEXTS
 from knowledge.selectors.options import QUERY_GROUPS

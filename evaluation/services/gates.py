@@ -29,7 +29,8 @@ from evaluation.services.comparison import (
     gate_judge,
 )
 from evaluation.services.gated_kinds import KINDS, asked_options, live_sha256
-from evaluation.services.runs import ConfigurationPlan, run_cancel, run_start
+from evaluation.services.run_plans import ConfigurationPlan
+from evaluation.services.runs import run_cancel, run_start
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed

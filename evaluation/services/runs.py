@@ -8,8 +8,8 @@ a time holds a run, by a lease that it renews with each case and that ends soon 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
 
@@ -30,11 +30,10 @@ from evaluation.services.golden_files import GoldenRow, row_read
 from evaluation.services.run_cases import CaseResult, case_dimensions, case_run
 from evaluation.services.run_components import AskedCase
 from evaluation.services.run_figures import CaseScores, dimension_figures, run_figures
+from evaluation.services.run_plans import LIVE, ConfigurationPlan, Given, Tried, draft_of
 from knowledge.models import KnowledgeSet
 from knowledge.options_draft import OptionsDraft, options_draft
 from knowledge.queue import enqueue_on_commit
-from knowledge.selectors import sets_listed
-from knowledge.selectors.options import site_options
 from knowledge.services.options import options_merge
 from knowledge.types import RetrievalMode
 from ragcore.options import options_sha256
@@ -43,35 +42,6 @@ SLICE_SECONDS = 10.0  # of one task; what else waits for the worker comes betwee
 LEASE = timedelta(minutes=3)  # more than any single case takes
 MOST_CONFIGURATIONS = 6
 State = EvaluationRun.State
-Given = Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """What else a set would say that is asked alone: texts of its prompts, the version of its lexicon."""
-
-    texts: Mapping[str, str] = field(default_factory=dict)
-    lexicon: int | None = None
-
-    @property
-    def stored(self) -> dict[str, Any]:
-        """As a configuration keeps it."""
-        texts = {"texts": dict(self.texts)} if self.texts else {}
-        return texts if self.lexicon is None else {**texts, "lexicon": self.lexicon}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationPlan:
-    """How to ask: `options` by group stand in the place of those that the set has; None takes one back."""
-
-    name: str
-    component: str = RunConfiguration.Component.ANSWER
-    retrieval_mode: RetrievalMode = "hybrid"
-    options: Given = field(default_factory=dict)
-    tried: Tried = Tried()
-
-
-LIVE = ConfigurationPlan(name="live")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,20 +240,6 @@ class _Work:
         """Its options over those of the set that is asked alone (D14), else over those of the site."""
         tried = Tried(**configuration.tried)
         return draft_of(scope=self.scope, sets=self.sets, options=configuration.options, tried=tried)
-
-
-def draft_of(*, scope: Scope, sets: Sequence[int], options: Given, tried: Tried | None = None) -> OptionsDraft:
-    """Options over those that are live: of the set that is asked alone (D14), else of the site."""
-    tried = tried or Tried()
-    if not options and not tried.stored:
-        return OptionsDraft()
-    alone = sets_listed(scope=scope).filter(pk=sets[0]).first() if len(sets) == 1 else None
-    if alone is not None:
-        merged = options_merge(alone.options, options, layer=f"set {alone.code}")
-        lexicons = {} if tried.lexicon is None else {alone.pk: tried.lexicon}
-        return OptionsDraft(sets={alone.pk: merged}, texts={alone.pk: tried.texts}, lexicons=lexicons)
-    site = options_merge(site_options(tenant_id=scope.tenant_id), options, layer="site")
-    return OptionsDraft(sites={scope.tenant_id: site})
 
 
 def outcome_store(*, configuration: RunConfiguration, case: int, result: CaseResult) -> None:

@@ -184,7 +184,11 @@ class KnowledgeSetViewSet(SetSourceActions):
 
     @extend_schema(request=SetBody(partial=True), responses=SetFields)
     def partial_update(self, request: Request, set_id: int) -> Response:
-        """Change a set that you own or administer."""
+        """Change a set that you own or administer.
+
+        `persona` and `answer_template` of a set that golden sets guard are measured before they come into force: the
+        answer is then 409 `measured_first`, with the id of the measured change; the other fields are changed.
+        """
         values = self.body(SetBody, partial=True)
         set_update(scope=self.scope, actor=self.user, set_id=set_id, values=values)
         return Response(self._fields(set_id))

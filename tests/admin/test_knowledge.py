@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from accounts.models import AuditEvent
+from evaluation.models import GatedChange, GoldenSet
 from knowledge.models import Document, IngestItem, IngestJob, KnowledgeSet
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_set, make_tenant, make_user
@@ -64,6 +65,25 @@ def test_an_owner_changes_readers_and_it_is_recorded(owner, own_set):
     assert own_set.visibility == "members"
     assert [*own_set.members.all()] == [reader]
     assert set(AuditEvent.objects.values_list("action", flat=True)) >= {"set.change", "set.members"}
+
+
+def test_a_persona_of_a_guarded_set_leads_to_its_measurement_and_everything_else_is_saved(owner, own_set):
+    golden = GoldenSet.objects.create(tenant=owner.tenant, name="guard")
+    golden.sets.add(own_set)
+    golden.cases.create(question="why?", answers=["so"])
+    url = reverse("admin:knowledge_knowledgeset_change", args=[own_set.pk])
+    values = {**SET_VALUES, "owners": [owner.pk], "persona": "the design desk", "example_questions": ""}
+    client = signed_in(owner)
+
+    answer = client.post(url, values)
+
+    change = GatedChange.objects.get()
+    assert answer.url == reverse("admin:evaluation_gatedchange_change", args=[change.pk])
+    own_set.refresh_from_db()
+    assert (own_set.name, own_set.persona) == ("Design", "")
+    page = client.get(answer.url).content.decode()
+    assert "the design desk" in page
+    assert "persona" in page
 
 
 def test_an_owner_cannot_leave_a_set_without_owner(owner, own_set):

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from bench.diagnosis.figures import Outcome, calibration_error, figures_of, reliabilities, remedied, table
+from bench.diagnosis.figures import (
+    Outcome,
+    RestScore,
+    calibration_error,
+    figures_of,
+    reliabilities,
+    remedied,
+    rest_figures,
+    rest_table,
+    table,
+)
 
 
 def outcome(*, found="retrieval", rule="words", confidence=0.9, is_remedied=None) -> Outcome:
@@ -32,8 +44,30 @@ def test_only_failures_with_a_remedy_count_as_remedied():
         "ece": 0.1,
         "remedied": 0.5,
         "cases": 3,
+        "rest_cases": 0,
+        "rest_ndcg_change": None,
+        "rest_answered_change": None,
+        "rest_lost": 0,
+        "rest_won": 0,
     }
     assert "1 of 2" in table(outcomes)
+
+
+def test_what_a_remedy_does_to_other_questions_is_paired():
+    before = (RestScore(ndcg=1.0, answered=1.0), RestScore(ndcg=0.5, answered=0.0), RestScore(ndcg=0.0, answered=0.0))
+    after = (RestScore(ndcg=0.7, answered=0.0), RestScore(ndcg=0.5, answered=1.0), RestScore(ndcg=0.0, answered=0.0))
+    outcomes = [replace(outcome(is_remedied=True), before=before, after=after), outcome()]
+
+    assert rest_figures(outcomes) == {
+        "rest_cases": 3,
+        "rest_ndcg_change": -0.1,
+        "rest_answered_change": 0.0,
+        "rest_lost": 1,
+        "rest_won": 1,
+    }
+    row = rest_table(outcomes).splitlines()[-1]
+    assert row.startswith("| add_question | 1 | 3 | -0.100 (")
+    assert row.endswith("| 1 | 1 |")
 
 
 def test_rules_are_calibrated_by_their_share_of_right_classes():

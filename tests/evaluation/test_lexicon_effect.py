@@ -18,7 +18,7 @@ def test_cases_that_mention_a_term_are_compared_without_and_with_the_lexicon():
     owner = make_user()
     home = make_set(owners=[owner])
     ingest(owner, home, beams=BEAMS, cake=CAKE)
-    golden = GoldenSet.objects.create(tenant=owner.tenant, name="g")
+    golden = GoldenSet.objects.create(tenant=owner.tenant, name="g", guards=False)
     golden.sets.set([home])
     for question, relevant in (("波束管理怎么做", "beams"), ("How is a cake made?", "cake")):
         GoldenCase.objects.create(golden_set=golden, question=question, relevant=[relevant])

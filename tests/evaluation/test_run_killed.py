@@ -19,7 +19,8 @@ from accounts.selectors import scope_for
 from evaluation.models import CaseOutcome, EvaluationRun, RunConfiguration
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
-from evaluation.services.runs import ConfigurationPlan, run_advance, run_start, runs_resume
+from evaluation.services.run_plans import ConfigurationPlan
+from evaluation.services.runs import run_advance, run_start, runs_resume
 from ragsite.embedded.processes import wait_until
 from tests.factories import ingest, make_admin, make_set
 

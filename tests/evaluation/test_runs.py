@@ -18,8 +18,8 @@ from evaluation.models import CaseOutcome, EvaluationRun, GoldenSet, RunConfigur
 from evaluation.services import run_components, runs
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
+from evaluation.services.run_plans import ConfigurationPlan
 from evaluation.services.runs import (
-    ConfigurationPlan,
     evaluation_run,
     run_advance,
     run_cancel,

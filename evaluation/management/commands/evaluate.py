@@ -34,7 +34,8 @@ from evaluation.services.run_files import (
     scores_by_question,
     verdict_junit,
 )
-from evaluation.services.runs import ConfigurationPlan, evaluation_run
+from evaluation.services.run_plans import ConfigurationPlan
+from evaluation.services.runs import evaluation_run
 from knowledge.management.progress import ProgressLine, jobs_wait
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_listed, sets_managed
