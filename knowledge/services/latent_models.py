@@ -22,6 +22,7 @@ from accounts.services import audit_record
 from knowledge import model_registry
 from knowledge.errors import LatentModelError
 from knowledge.indexes.copy import latent_terms_copy
+from knowledge.indexes.index_maintenance import tables_analyse
 from knowledge.indexes.latent import latent_terms, questions_fold
 from knowledge.indexes.latent_switch import (
     EntryCounts,
@@ -89,6 +90,7 @@ def latents_refresh() -> int:
                 building = _fitted(row)
             if building is not None:
                 written += _filled(building)
+                tables_analyse()
                 _switched(building)
     return written
 
