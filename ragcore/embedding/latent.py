@@ -100,14 +100,18 @@ class LatentTerms:
         return places, self.ids[places] == terms
 
 
+@dataclass(frozen=True, slots=True)
+class FoldedQuestion:
+    """The latent numbers of a question, float32[k] of unit length, or zeros; and how much of the question they hold."""
+
+    numbers: FloatArray
+    known: float  # length of its numbers by that of all its terms, 0 to 1
+
+
 def question_folded(
     terms: Sequence[str], known: Mapping[str, tuple[FloatArray, float]], *, rarest: float
-) -> FloatArray:
-    """float32[k] of at most unit length: a question's latent numbers, by the length that all of its terms have.
-
-    `known`: numbers and rarity of terms; others count as `rarest`. So a question of which the corpus knows little has
-    short latent numbers: its cosines come from the embedder, and stay low where that finds nothing near either.
-    """
+) -> FoldedQuestion:
+    """Fold a question in. `known`: numbers and rarity of terms; others count as `rarest` in the length of all terms."""
     folded = np.zeros(LATENT, np.float32)
     square = 0.0
     for term, count in Counter(terms).items():
@@ -115,7 +119,17 @@ def question_folded(
         square += (count * rarity) ** 2
         if numbers is not None:
             folded += count * numbers
-    return np.asarray(folded / max(square, 1e-12) ** 0.5, dtype=np.float32)
+    length = float(np.linalg.norm(folded))
+    return FoldedQuestion(folded / (length or 1.0), min(1.0, length / max(square, 1e-12) ** 0.5))
+
+
+def question_weight(known: float, *, usual: float, share: float = SHARE) -> float:
+    """By what cosines of a question are multiplied, 1 − share to 1: less where less of it is known than is usual.
+
+    Common words alone have latent numbers, too, and these are near to some passage: it is no sign that a question of
+    another subject has an answer here. The order of passages does not depend on this factor.
+    """
+    return 1.0 - share + share * min(1.0, known / max(usual, 1e-6))
 
 
 def rarest_of(passages: int) -> float:
