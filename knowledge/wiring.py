@@ -55,7 +55,7 @@ def retrieval_pipeline(
     backend = backend_of(scope=scope, visible=visible, model=embedder.model, domain_vectors=mode == "vector")
     asked: Embedder = CachingEmbedder(embedder)
     if backend.latent:
-        asked = LatentEmbedder(asked, model_registry.tokenizer(), scope.tenant_id, backend.latent)
+        asked = LatentEmbedder(asked, model_registry.tokenizer(), tenant_id=scope.tenant_id, latent=backend.latent)
     ports = Ports(
         lexical=backend.lexical,
         vectors=backend.vectors,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from django.core.management import call_command
 
@@ -121,7 +121,7 @@ class _Set:
             "ms": round(statistics.median(times), 1),
         }
 
-    def _found(self, question: str, mode: str) -> Retrieved:
+    def _found(self, question: str, mode: Literal["vector", "hybrid"]) -> Retrieved:
         request = RetrievalRequest(query=question, sets=(self.set_id,), top_k=10, mode=mode)
         return retrieve(scope=self.scope, request=request)
 

@@ -101,25 +101,17 @@ def scaled(hits: Sequence[Hit], vector: FloatArray, latent: int) -> list[Hit]:
 # ── questions ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
 class LatentEmbedder:
     """Implements ports.Embedder for the questions of one tenant: the embedder's 768 numbers, then the 768 joined ones.
 
     `ragcore.embedding.vectors.plain` and `whole` take a vector apart. Documents get the embedder's numbers alone.
     """
 
-    embedder: Embedder
-    tokenizer: Tokenizer
-    tenant_id: int
-    latent: int
-
-    @property
-    def model(self) -> str:
-        return self.embedder.model
-
-    @property
-    def dimensions(self) -> int:
-        return self.embedder.dimensions
+    def __init__(self, embedder: Embedder, tokenizer: Tokenizer, *, tenant_id: int, latent: int) -> None:
+        self.embedder, self.tokenizer = embedder, tokenizer
+        self.tenant_id, self.latent = tenant_id, latent
+        self.model = embedder.model
+        self.dimensions = embedder.dimensions
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
         """See ports.Embedder."""

@@ -146,15 +146,17 @@ def latent_fit(passages: SparseRows, *, dimensions: int = LATENT) -> LatentTerms
     from scipy.sparse import csr_matrix, diags
 
     ids, columns, counts = np.unique(passages.terms, return_inverse=True, return_counts=True)
+    rarer = np.sort(counts)[-MOST_TERMS - 1] if len(ids) > MOST_TERMS else 0  # terms of as many passages go
+    kept = np.flatnonzero(counts > rarer)
     rarity = np.log1p((len(passages) - counts + 0.5) / (counts + 0.5)) ** RARITY_POWER
-    kept = counts >= (np.sort(counts)[-MOST_TERMS] if len(ids) > MOST_TERMS else 1)
-    weights = passages.weights * rarity[columns] * kept[columns]
-    matrix = csr_matrix((weights.astype(np.float32), columns, passages.starts), shape=(len(passages), len(ids)))
+    weights = (passages.weights * rarity[columns]).astype(np.float32)
+    matrix = csr_matrix((weights, columns, passages.starts), shape=(len(passages), len(ids)))
     lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    directions = _right_singular((diags(1 / np.maximum(lengths, 1e-9)) @ matrix).tocsr().astype(np.float32), dimensions)
-    rows = np.zeros((len(ids), dimensions), np.float32)
-    rows[:, : directions.shape[1]] = directions * rarity[:, None]
-    return LatentTerms(ids[kept], rows[kept], rarity[kept].astype(np.float32))
+    scaled = (diags(1 / np.maximum(lengths, 1e-9)) @ matrix).tocsr()[:, kept].astype(np.float32)
+    directions = _right_singular(scaled, dimensions)
+    rows = np.zeros((len(kept), dimensions), np.float32)
+    rows[:, : directions.shape[1]] = directions * rarity[kept, None]
+    return LatentTerms(ids[kept], rows, rarity[kept].astype(np.float32))
 
 
 def _right_singular(matrix: object, dimensions: int) -> FloatArray:
