@@ -58,10 +58,11 @@ def retrieval_pipeline(
 ) -> PipelineRetriever:
     """The stages of a mode, bound to the asker's rights; `within`: and to a second person's, as `visible` is."""
     embedder = model_registry.embedder()
-    backend = backend_of(scope=scope, visible=visible, model=embedder.model)
+    # words are an arm of their own in the hybrid search, so these vectors add nothing to it (decision 025)
+    backend = backend_of(scope=scope, visible=visible, model=embedder.model, domain_vectors=mode == "vector")
     asked: Embedder = CachingEmbedder(embedder)
     if backend.latent:
-        asked = LatentEmbedder(asked, model_registry.tokenizer(), scope.tenant_id, backend.latent)
+        asked = LatentEmbedder(asked, model_registry.tokenizer(), tenant_id=scope.tenant_id, latent=backend.latent)
     ports = Ports(
         lexical=backend.lexical,
         vectors=_vectors(scope, visible, backend, options, sets, within),

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from django.core.management import call_command
 
@@ -101,24 +101,27 @@ class _Set:
         }
 
     def _asked(self, foreign: Sequence[str]) -> Mapping[str, Any]:
-        recall, ndcg, refused, times = [], [], [], []
+        recall, ndcg, times = [], [], []
+        refused: dict[str, list[float]] = {"vector": [], "hybrid": []}
         for question, right in self.cases:
-            recall.append(recall_at_k(_names(self._found(question, "vector")), right, 10))
             start = time.perf_counter()
-            hybrid = self._found(question, "hybrid")
+            near = self._found(question, "vector")
             times.append(1000 * (time.perf_counter() - start))
+            recall.append(recall_at_k(_names(near), right, 10))
+            hybrid = self._found(question, "hybrid")
             ndcg.append(ndcg_at_k(_names(hybrid), right, 10))
-            refused.append(float(not hybrid.relevant))
-        others = [float(not self._found(question, "hybrid").relevant) for question in foreign]
+            for mode, found in (("vector", near), ("hybrid", hybrid)):
+                refused[mode].append(float(not found.relevant))
+        others = [float(not self._found(question, "vector").relevant) for question in foreign]
         return {
             "recall": recall,
             "ndcg": ndcg,
-            "refused": round(statistics.mean(refused), 3),
+            "refused": {mode: round(statistics.mean(values), 3) for mode, values in refused.items()},
             "foreign": round(statistics.mean(others), 3) if others else None,
             "ms": round(statistics.median(times), 1),
         }
 
-    def _found(self, question: str, mode: str) -> Retrieved:
+    def _found(self, question: str, mode: Literal["vector", "hybrid"]) -> Retrieved:
         request = RetrievalRequest(query=question, sets=(self.set_id,), top_k=10, mode=mode)
         return retrieve(scope=self.scope, request=request)
 

@@ -19,7 +19,7 @@ from knowledge.selectors.latent_models import domain_vectors_off, latent_models_
 from knowledge.services.latent_models import LEAST_PASSAGES, latent_fit_request, latent_switch_off, latent_use
 
 State = LatentModel.State
-COLOURS = {State.LIVE: "success", State.BUILDING: "info", State.RETIRED: "warning", State.DROPPED: "danger"}
+COLOURS = {"live": "success", "building": "info", "retired": "warning", "dropped": "danger"}
 LIST = "admin:knowledge_latentmodel_changelist"
 
 

@@ -31,9 +31,10 @@ class Backend:
     latent: int = 0  # the fit whose joined vectors are compared; 0: the embedder's own
 
 
-def backend_of(*, scope: Scope, visible: Visible, model: str) -> Backend:
+def backend_of(*, scope: Scope, visible: Visible, model: str, domain_vectors: bool = False) -> Backend:
     """Postgres, or what SEARCH_BACKEND names once the asker's tenant has been copied there.
 
+    `domain_vectors`: compare joined vectors where the tenant has them in use (`knowledge.indexes.latent`).
     Texts always come from Postgres, and so do all answers while the other backend fails.
     """
     said: dict[str, Any] = {}
@@ -41,8 +42,10 @@ def backend_of(*, scope: Scope, visible: Visible, model: str) -> Backend:
     passages = ScopedPassageStore(scope, visible)
     collection = backend_collection(scope=scope) if settings.SEARCH_BACKEND == "milvus" else None
     if collection is None:
-        epoch = epoch_of(scope=scope, visible=visible)
-        latent = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch).latent
+        latent = 0
+        if domain_vectors:
+            epoch = epoch_of(scope=scope, visible=visible)
+            latent = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch).latent
         vectors = ScopedVectorIndex(scope, visible, model, said=said, latent=latent)
         return Backend(lexical=lexical, vectors=vectors, passages=passages, note=said, latent=latent)
     vectors = ScopedVectorIndex(scope, visible, model, said=said)

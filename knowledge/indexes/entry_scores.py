@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import epoch_of
 from knowledge.indexes.latent import latent_side, sql_of
@@ -72,6 +74,7 @@ def entry_scores_load(
     }
     sql = sql_of(EVIDENCE if vector is None else rotated_sql(EVIDENCE, state), latent)
     scale = latent_side(latent).scale if latent else CosineScale()
+    weight = float(np.linalg.norm(whole(vector))) if latent and vector is not None else 1.0
     rows = fetch(visible.applied(sql), params)
     return [
         EntryScores(
@@ -79,7 +82,7 @@ def entry_scores_load(
             representation=name,
             is_of_model=same,
             coarse=coarse,
-            fine=None if fine is None else scale(fine),
+            fine=None if fine is None else weight * scale(fine),
             weights=tuple(weights),
         )
         for chunk, name, same, coarse, fine, weights in rows

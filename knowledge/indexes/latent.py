@@ -18,19 +18,22 @@ from knowledge.indexes.statements import fetch, ids_text
 from ragcore.embedding.latent import (
     LATENT,
     CosineScale,
+    FoldedQuestion,
     LatentTerms,
     SparseRows,
     joined,
     question_folded,
+    question_weight,
     rarest_of,
 )
+from ragcore.embedding.vectors import whole
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.types import Hit
 
 SIDES = 32  # fits that a process remembers, a few numbers each
 
 SIDE = """
-SELECT model, rotation, sampled, cosine_offset, cosine_slope FROM knowledge_latentmodel WHERE id = %(latent)s
+SELECT model, rotation, sampled, usual, cosine_offset, cosine_slope FROM knowledge_latentmodel WHERE id = %(latent)s
 """
 OF_TEXTS = """
 SELECT DISTINCT ON (t.text) t.text, halfvec_send(l.vector), l.rarity
@@ -56,6 +59,7 @@ class LatentSide:
     model: str  # the embedder's
     rotation: int
     rarest: float  # rarity of a term that the corpus does not have
+    usual: float  # how much of a question its latent numbers hold, 0 to 1
     scale: CosineScale
 
     @property
@@ -72,9 +76,10 @@ def latent_name(model: str, latent: int) -> str:
 @lru_cache(SIDES)
 def latent_side(latent: int) -> LatentSide:
     """Of a fit that exists."""
-    model, rotation, sampled, offset, slope = fetch(SIDE, {"latent": latent})[0]
+    model, rotation, sampled, usual, offset, slope = fetch(SIDE, {"latent": latent})[0]
     scale = CosineScale(offset, slope)
-    return LatentSide(latent=latent, model=model, rotation=rotation, rarest=rarest_of(sampled), scale=scale)
+    rarest = rarest_of(sampled)
+    return LatentSide(latent=latent, model=model, rotation=rotation, rarest=rarest, usual=usual, scale=scale)
 
 
 def sql_of(sql: str, latent: int) -> str:
@@ -82,60 +87,59 @@ def sql_of(sql: str, latent: int) -> str:
     return sql.replace("knowledge_wholevector", "knowledge_latentvector") if latent else sql
 
 
-def scaled(hits: Sequence[Hit], latent: int) -> list[Hit]:
-    """Hits with their cosines on the scale of the embedder's own; the order stays."""
+def scaled(hits: Sequence[Hit], vector: FloatArray, latent: int) -> list[Hit]:
+    """Hits with their cosines on the scale of the embedder's own; the order stays.
+
+    The length of the question's joined vector says how far they count (`question_weight`).
+    """
     if not latent:
         return list(hits)
-    scale = latent_side(latent).scale
-    return [hit._replace(score=scale(hit.score)) for hit in hits]
+    scale, weight = latent_side(latent).scale, float(np.linalg.norm(whole(vector)))
+    return [hit._replace(score=weight * scale(hit.score)) for hit in hits]
 
 
 # ── questions ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
 class LatentEmbedder:
     """Implements ports.Embedder for the questions of one tenant: the embedder's 768 numbers, then the 768 joined ones.
 
     `ragcore.embedding.vectors.plain` and `whole` take a vector apart. Documents get the embedder's numbers alone.
     """
 
-    embedder: Embedder
-    tokenizer: Tokenizer
-    tenant_id: int
-    latent: int
-
-    @property
-    def model(self) -> str:
-        return self.embedder.model
-
-    @property
-    def dimensions(self) -> int:
-        return self.embedder.dimensions
+    def __init__(self, embedder: Embedder, tokenizer: Tokenizer, *, tenant_id: int, latent: int) -> None:
+        self.embedder, self.tokenizer = embedder, tokenizer
+        self.tenant_id, self.latent = tenant_id, latent
+        self.model = embedder.model
+        self.dimensions = embedder.dimensions
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
         """See ports.Embedder."""
         return self.embedder.embed_documents(texts)
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """float32[n, 1536]."""
+        """float32[n, 1536]; the length of the joined vector is its `question_weight`."""
         plain = self.embedder.embed_queries(texts)
         terms = [self.tokenizer.terms(text) for text in texts]
         side = latent_side(self.latent)
-        latent = questions_fold(terms, tenant_id=self.tenant_id, latent=self.latent, rarest=side.rarest)
-        return np.hstack([plain, vectors_join(plain, latent, side=side)])
+        folded = questions_fold(terms, tenant_id=self.tenant_id, latent=self.latent, rarest=side.rarest)
+        weights = np.array([question_weight(one.known, usual=side.usual) for one in folded], np.float32)
+        whole_vectors = vectors_join(plain, np.stack([one.numbers for one in folded]), side=side)
+        return np.hstack([plain, weights[:, None] * whole_vectors])
 
     def trust(self, cjk_share: float) -> float:
         """See ports.Embedder."""
         return self.embedder.trust(cjk_share)
 
 
-def questions_fold(terms: Sequence[Sequence[str]], *, tenant_id: int, latent: int, rarest: float) -> FloatArray:
-    """float32[n, 384], of at most unit length: the latent numbers of questions, from their terms."""
+def questions_fold(
+    terms: Sequence[Sequence[str]], *, tenant_id: int, latent: int, rarest: float
+) -> list[FoldedQuestion]:
+    """Questions folded in, from their terms."""
     texts = sorted({text for one in terms for text in one})
     found = fetch(OF_TEXTS, {"latent": latent, "tenant": tenant_id, "texts": texts}) if texts else []
     known = {text: (np.frombuffer(sent, ">f2", offset=4).astype(np.float32), rarity) for text, sent, rarity in found}
-    return np.stack([question_folded(one, known, rarest=rarest) for one in terms])
+    return [question_folded(one, known, rarest=rarest) for one in terms]
 
 
 # ── entries ───────────────────────────────────────────────────────────────────────────────────────

@@ -123,7 +123,7 @@ class VectorSearch:
         plan = replace(plan, costs={**self.plan().costs, **plan.costs})  # the trace tells all of them
         params = [self._params(self._whole(vector), limit=entries) for vector in vectors]
         return [
-            PlannedHits(scaled(self._chunks(plan, vector, one, rows, limit), self.latent), plan)
+            PlannedHits(scaled(self._chunks(plan, vector, one, rows, limit), vector, self.latent), plan)
             for vector, one, rows in zip(vectors, params, self._rows(plan, params), strict=True)
         ]
 
@@ -247,4 +247,4 @@ def fine_search(
         "chunks": ids_text(chunks),
         "limit": limit,
     }
-    return scaled(Hit.of_rows(fetch(visible.applied(sql_of(FINE, latent)), params)), latent)
+    return scaled(Hit.of_rows(fetch(visible.applied(sql_of(FINE, latent)), params)), vector, latent)

@@ -56,6 +56,7 @@ class Migration(migrations.Migration):
                 ('sampled', models.PositiveIntegerField(default=0)),
                 ('terms', models.PositiveIntegerField(default=0, verbose_name='terms')),
                 ('captured', models.FloatField(default=0)),
+                ('usual', models.FloatField(default=1)),
                 ('rotation', models.IntegerField(default=0)),
                 ('cosine_offset', models.FloatField(default=0)),
                 ('cosine_slope', models.FloatField(default=1)),

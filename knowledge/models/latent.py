@@ -31,6 +31,7 @@ class LatentModel(models.Model):
     sampled = models.PositiveIntegerField(default=0)  # of them, that it was fitted on
     terms = models.PositiveIntegerField(_("terms"), default=0)
     captured = models.FloatField(default=0)  # share of the sampled passages that their latent numbers hold
+    usual = models.FloatField(default=1)  # how much of a question its numbers hold, the median of some sentences
     rotation = models.IntegerField(default=0)  # of the embedder's part
     cosine_offset = models.FloatField(default=0)  # of its cosines, to the scale of the embedder's own
     cosine_slope = models.FloatField(default=1)

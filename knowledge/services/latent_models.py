@@ -22,6 +22,7 @@ from accounts.services import audit_record
 from knowledge import model_registry
 from knowledge.errors import LatentModelError
 from knowledge.indexes.copy import latent_terms_copy
+from knowledge.indexes.index_maintenance import tables_analyse
 from knowledge.indexes.latent import latent_terms, questions_fold
 from knowledge.indexes.latent_switch import (
     EntryCounts,
@@ -44,7 +45,6 @@ from knowledge.queue import REFRESH_INDEXES, enqueue_on_commit
 from knowledge.rights import DOMAIN_VECTORS_MANAGE
 from knowledge.selectors.latent_models import latent_models_managed
 from ragcore.embedding.latent import (
-    CosineScale,
     Ints,
     LatentTerms,
     cosine_scale,
@@ -69,6 +69,7 @@ DRIFT_SAMPLE = 1_000
 COMPARED = 3_000  # passages on which cosines are compared
 QUESTIONS = 150  # sentences of these passages that stand for questions
 SENTENCE = (8, 90)  # characters of such a sentence
+USUAL = 0.6  # of a sentence of a passage, what is known of a question that a passage answers
 _ENDS = re.compile(r"[.!?。！？\n]+")
 
 
@@ -89,6 +90,7 @@ def latents_refresh() -> int:
                 building = _fitted(row)
             if building is not None:
                 written += _filled(building)
+                tables_analyse()
                 _switched(building)
     return written
 
@@ -149,8 +151,7 @@ def _fitted(row: TenantVectors) -> LatentModel:
             last_entry=counts.last,
         )
         latent_terms_copy(latent.pk, terms)
-        scale = _scale(latent, terms)
-        latent.cosine_offset, latent.cosine_slope = scale.offset, scale.slope
+        _calibrate(latent, terms)
         latent.seconds = time.monotonic() - start
         latent.save()
         latent_register(tenant_id=row.tenant_id, model=row.model, latent=latent.pk)
@@ -168,24 +169,31 @@ def _in_all_languages(terms: LatentTerms, tenant_id: int) -> LatentTerms:
     return LatentTerms(every[order], terms.rows[places[order]], terms.rarity[places[order]])
 
 
-def _scale(latent: LatentModel, terms: LatentTerms) -> CosineScale:
-    """On which scale joined cosines say what those of the embedder say: sentences of passages are the questions."""
+def _calibrate(latent: LatentModel, terms: LatentTerms) -> None:
+    """On which scale joined cosines say what those of the embedder say, and how much of a question is usually known.
+
+    Sentences of passages are the questions. Not saved.
+    """
     tokenizer, embedder = model_registry.tokenizer(), model_registry.embedder()
     compared = passages_compared(tenant_id=latent.tenant_id, model=latent.model, limit=COMPARED)
     asked = [(place, text) for place, text in enumerate(map(_sentence, compared.texts)) if text][:QUESTIONS]
     if not asked or embedder.model != latent.model:
-        return CosineScale()
+        return
     plain = np.vstack([embedder.embed_queries([text]) for _, text in asked])
     words = [tokenizer.terms(text) for _, text in asked]
     rarest = rarest_of(latent.sampled)
     folded = questions_fold(words, tenant_id=latent.tenant_id, latent=latent.pk, rarest=rarest)
-    questions = joined(coarse_vectors(plain, rotation=latent.rotation, model=latent.model), folded)
+    questions = joined(
+        coarse_vectors(plain, rotation=latent.rotation, model=latent.model), np.stack([one.numbers for one in folded])
+    )
     prefixes = coarse_vectors(compared.vectors, rotation=latent.rotation, model=latent.model)
     passages = joined(prefixes, terms.fold(compared.weights))
     places = np.array([place for place, _ in asked])
-    return cosine_scale(
+    scale = cosine_scale(
         _near_and_far(plain @ compared.vectors.T, places), _near_and_far(questions @ passages.T, places)
     )
+    latent.cosine_offset, latent.cosine_slope = scale.offset, scale.slope
+    latent.usual = USUAL * float(np.median([one.known for one in folded]))
 
 
 def _near_and_far(cosines: FloatArray, own: Ints) -> FloatArray:

@@ -100,14 +100,18 @@ class LatentTerms:
         return places, self.ids[places] == terms
 
 
+@dataclass(frozen=True, slots=True)
+class FoldedQuestion:
+    """The latent numbers of a question, float32[k] of unit length, or zeros; and how much of the question they hold."""
+
+    numbers: FloatArray
+    known: float  # length of its numbers by that of all its terms, 0 to 1
+
+
 def question_folded(
     terms: Sequence[str], known: Mapping[str, tuple[FloatArray, float]], *, rarest: float
-) -> FloatArray:
-    """float32[k] of at most unit length: a question's latent numbers, by the length that all of its terms have.
-
-    `known`: numbers and rarity of terms; others count as `rarest`. So a question of which the corpus knows little has
-    short latent numbers: its cosines come from the embedder, and stay low where that finds nothing near either.
-    """
+) -> FoldedQuestion:
+    """Fold a question in. `known`: numbers and rarity of terms; others count as `rarest` in the length of all terms."""
     folded = np.zeros(LATENT, np.float32)
     square = 0.0
     for term, count in Counter(terms).items():
@@ -115,7 +119,17 @@ def question_folded(
         square += (count * rarity) ** 2
         if numbers is not None:
             folded += count * numbers
-    return np.asarray(folded / max(square, 1e-12) ** 0.5, dtype=np.float32)
+    length = float(np.linalg.norm(folded))
+    return FoldedQuestion(folded / (length or 1.0), min(1.0, length / max(square, 1e-12) ** 0.5))
+
+
+def question_weight(known: float, *, usual: float, share: float = SHARE) -> float:
+    """By what cosines of a question are multiplied, 1 − share to 1: less where less of it is known than is usual.
+
+    Common words alone have latent numbers, too, and these are near to some passage: it is no sign that a question of
+    another subject has an answer here. The order of passages does not depend on this factor.
+    """
+    return 1.0 - share + share * min(1.0, known / max(usual, 1e-6))
 
 
 def rarest_of(passages: int) -> float:
@@ -132,15 +146,17 @@ def latent_fit(passages: SparseRows, *, dimensions: int = LATENT) -> LatentTerms
     from scipy.sparse import csr_matrix, diags
 
     ids, columns, counts = np.unique(passages.terms, return_inverse=True, return_counts=True)
+    rarer = np.sort(counts)[-MOST_TERMS - 1] if len(ids) > MOST_TERMS else 0  # terms of as many passages go
+    kept = np.flatnonzero(counts > rarer)
     rarity = np.log1p((len(passages) - counts + 0.5) / (counts + 0.5)) ** RARITY_POWER
-    kept = counts >= (np.sort(counts)[-MOST_TERMS] if len(ids) > MOST_TERMS else 1)
-    weights = passages.weights * rarity[columns] * kept[columns]
-    matrix = csr_matrix((weights.astype(np.float32), columns, passages.starts), shape=(len(passages), len(ids)))
+    weights = (passages.weights * rarity[columns]).astype(np.float32)
+    matrix = csr_matrix((weights, columns, passages.starts), shape=(len(passages), len(ids)))
     lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    directions = _right_singular((diags(1 / np.maximum(lengths, 1e-9)) @ matrix).tocsr().astype(np.float32), dimensions)
-    rows = np.zeros((len(ids), dimensions), np.float32)
-    rows[:, : directions.shape[1]] = directions * rarity[:, None]
-    return LatentTerms(ids[kept], rows[kept], rarity[kept].astype(np.float32))
+    scaled = (diags(1 / np.maximum(lengths, 1e-9)) @ matrix).tocsr()[:, kept].astype(np.float32)
+    directions = _right_singular(scaled, dimensions)
+    rows = np.zeros((len(kept), dimensions), np.float32)
+    rows[:, : directions.shape[1]] = directions * rarity[kept, None]
+    return LatentTerms(ids[kept], rows, rarity[kept].astype(np.float32))
 
 
 def _right_singular(matrix: object, dimensions: int) -> FloatArray:

@@ -83,8 +83,25 @@ def test_the_cosines_are_those_of_stored_vectors(owner):
     cosines = {chunk: float(np.dot(np.array(vector, np.float32), asked)) for chunk, vector in rows}
 
     for chunk, score in found.state.arms["dense"].items():
-        expected = min(1.0, latent.cosine_offset + latent.cosine_slope * cosines[chunk])
+        weight = float(np.linalg.norm(asked))
+        expected = weight * min(1.0, latent.cosine_offset + latent.cosine_slope * cosines[chunk] / weight)
         assert score == pytest.approx(expected, abs=5e-3)
+
+
+def test_the_hybrid_search_compares_the_vectors_of_the_embedder(owner):
+    before = ask(owner, mode="hybrid")
+    latent_models.latents_refresh()
+    after = ask(owner, mode="hybrid")
+
+    assert after.state.arms == before.state.arms
+    assert titles(after) == titles(before)
+
+
+def test_a_question_of_unknown_words_is_not_near(owner):
+    latent_models.latents_refresh()
+    near, far = ask(owner), ask(owner, "zither quince marzipan 7")
+
+    assert max(far.state.arms["dense"].values()) < 0.7 * max(near.state.arms["dense"].values())
 
 
 def test_a_second_run_has_nothing_to_do_and_few_passages_stay_as_they_are(owner, monkeypatch):

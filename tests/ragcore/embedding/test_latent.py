@@ -16,6 +16,7 @@ from ragcore.embedding.latent import (
     joined,
     latent_fit,
     question_folded,
+    question_weight,
     rarest_of,
 )
 
@@ -83,14 +84,23 @@ def test_nothing_known_is_no_direction():
     assert nothing.fold(SparseRows.of(ROWS)).shape == (5, 3)
 
 
-def test_a_question_of_unknown_words_has_short_numbers():
+def test_how_much_of_a_question_is_known_is_told_apart_from_its_direction():
     numbers = np.eye(LATENT, dtype=np.float32)[0]
     known = {"beam": (2.0 * numbers, 2.0)}
+    own, half, none = (question_folded(one, known, rarest=4.0) for one in (["beam"], ["beam", "cake"], ["cake"]))
 
-    assert np.linalg.norm(question_folded(["beam"], known, rarest=4.0)) == pytest.approx(1.0)
-    assert np.linalg.norm(question_folded(["beam", "cake"], known, rarest=4.0)) == pytest.approx(2 / 20**0.5)
-    assert not question_folded(["cake"], known, rarest=4.0).any()
-    assert not question_folded([], known, rarest=4.0).any()
+    assert np.array_equal(own.numbers, numbers)
+    assert np.array_equal(half.numbers, numbers)
+    assert (own.known, half.known, none.known) == (1.0, pytest.approx(2 / 20**0.5), 0.0)
+    assert not none.numbers.any()
+    assert not question_folded([], known, rarest=4.0).numbers.any()
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0.01, 1))
+def test_a_question_counts_for_more_the_more_of_it_is_known(less, more, usual):
+    less, more = sorted((less, more))
+
+    assert 0.5 <= question_weight(less, usual=usual) <= question_weight(more, usual=usual) <= 1.0
 
 
 def test_the_joined_cosine_is_the_weighted_mean():
