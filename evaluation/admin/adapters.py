@@ -206,7 +206,7 @@ def _shown(row: QueryAdapter) -> Shown:
         overall=[(METRIC_WORDS[name], one) for name, one in figures.get("overall", {}).items() if name in METRIC_WORDS],
         dimensions=[(_dimension_words(name), one) for name, one in figures.get("dimensions", {}).items()],
         error=stored_message(row.error_code, row.error_message, row.error_data),
-        fits=row.model == space_name(),
+        fits=row.model == space_name(tenant_id=row.tenant_id),
     )
 
 

@@ -69,7 +69,7 @@ def training_start(
                 tenant_id=home.tenant_id,
                 knowledge_set=home,
                 number=number,
-                model=space_name(),
+                model=space_name(tenant_id=home.tenant_id),
                 origins=chosen,
                 rounds=SETTINGS.rounds,
                 author=actor,

@@ -36,9 +36,9 @@ def adapter_switch_on(*, scope: Scope, actor: User, adapter_id: int, reason: str
         raise AdapterSwitchError("in_use")
     if not row.is_usable:
         raise AdapterSwitchError("unusable")
-    if row.model != space_name():
+    if row.model != space_name(tenant_id=home.tenant_id):
         raise AdapterSwitchError("model")
-    if adapter_load(row.pk) is None:
+    if adapter_load(row.pk, tenant_id=home.tenant_id) is None:
         raise AdapterSwitchError("unusable")
     _retire(home)
     QueryAdapter.objects.filter(pk=row.pk).update(state=State.LIVE, live_since=timezone.now())
