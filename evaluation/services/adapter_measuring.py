@@ -168,7 +168,7 @@ class AdapterJudge:
 
     def decisive(self) -> npt.NDArray[np.int64]:
         """Which of the held-out questions decide: those that people have asked, where there are enough."""
-        origins = [self.stored[at]["origin"] for at in self.pairs.held_out]
+        origins = [self.stored[at]["origin"] for at in self.pairs.held_out.tolist()]
         asked = np.flatnonzero([origin not in MADE for origin in origins])
         return asked if len(asked) >= LEAST_HELD_OUT else np.arange(len(origins))
 
@@ -183,7 +183,7 @@ class AdapterJudge:
             for at, places in enumerate(best, start):
                 order = places[np.argsort(-scores[at - start, places], kind="stable")]
                 found = list(dict.fromkeys(self.documents[order].tolist()))
-                wanted = set(self.stored[self.pairs.held_out[at]]["documents"])
+                wanted = set(self.stored[int(self.pairs.held_out[at])]["documents"])
                 gains = [1 / np.log2(place + 2) for place, document in enumerate(found) if document in wanted]
                 recall[at] = len(gains) / len(wanted)
                 ndcg[at] = sum(gains) / sum(1 / np.log2(place + 2) for place in range(min(len(wanted), K)))
@@ -214,7 +214,7 @@ class AdapterJudge:
     def _dimensions(self, counts: npt.NDArray[np.int64], before: Values, after: Values) -> dict[str, Any]:
         """Recall@10 before and after by language and by origin of the question."""
         told: dict[str, Any] = {}
-        rows = [self.stored[self.pairs.held_out[at]] for at in counts]
+        rows = [self.stored[int(self.pairs.held_out[at])] for at in counts]
         for name in ("language", "origin"):
             for value in sorted({row[name] for row in rows}):
                 mine = np.flatnonzero([row[name] == value for row in rows])

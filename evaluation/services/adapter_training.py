@@ -31,7 +31,7 @@ from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get
 from knowledge.selectors.training_vectors import space_of
 from ragcore.embedding.adapter_training import AdapterSettings, AdapterTraining
-from ragcore.errors import RagError
+from ragcore.errors import RagError, TransientError
 from ragcore.text.question_pairs import MADE, QuestionPair
 
 logger = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ def training_advance(*, adapter_id: int, on_round: Callable[[int], None] | None 
         _Work(row, on_round).run()
     except _StoppedError:
         return True
-    except DatabaseError:
+    except (DatabaseError, TransientError):
         logger.exception("a training of query vectors is broken off; it goes on from its checkpoint")
     except RagError as error:
         _fail(row, error)

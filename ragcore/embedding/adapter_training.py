@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from ragcore.embedding.query_adapter import QueryAdapter
 from ragcore.ports import FloatArray
 
 Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.floating[Any]]
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 NAMES = ("down", "up", "shift")
 MINUS = np.float32(-1e9)  # the score of a passage that does not compete
@@ -92,7 +94,8 @@ class _Model:
         return cls(weights, first, second)
 
     def adapter(self) -> QueryAdapter:
-        return QueryAdapter(**{name: one.copy() for name, one in self.weights.items()})
+        down, up, shift = (self.weights[name].copy() for name in NAMES)
+        return QueryAdapter(down=down, up=up, shift=shift)
 
     def update(self, gradients: dict[str, FloatArray], settings: AdapterSettings) -> None:
         """One step of AdamW."""
@@ -144,7 +147,7 @@ class AdapterTraining:
                 self.models[number] = _Model.of_weights(noise_filter(self.pairs, rows, self.settings))
                 continue
             random = np.random.default_rng([self.settings.seed, self.round, number])
-            known = np.unique([row for question in rows for row in self.pairs.right[question]])
+            known = np.unique([row for question in rows.tolist() for row in self.pairs.right[question]])
             for _batch in range(self.settings.batches):
                 batch = random.choice(rows, min(self.settings.batch, len(rows)), replace=False)
                 model = self.models[number]
@@ -186,16 +189,12 @@ class AdapterTraining:
         """Where `checkpoint` was made of the same pairs and settings."""
         with np.load(BytesIO(checkpoint), allow_pickle=False) as stored:
             done, number = map(int, stored["round"])
-            models = [
-                _Model(
-                    *(
-                        {name: stored[f"{one}.{part}.{name}"] for name in NAMES}
-                        for part in ("weights", "first", "second")
-                    ),
-                    steps=int(stored[f"{one}.steps"][0]),
-                )
-                for one in range(number)
-            ]
+            models = []
+            for one in range(number):
+                parts = [
+                    {name: stored[f"{one}.{part}.{name}"] for name in NAMES} for part in ("weights", "first", "second")
+                ]
+                models.append(_Model(parts[0], parts[1], parts[2], steps=int(stored[f"{one}.steps"][0])))
         return cls(pairs, settings, done, models)
 
 
@@ -211,7 +210,7 @@ def unchanged_weights(dimensions: int, rank: int) -> dict[str, FloatArray]:
 def noise_filter(pairs: TrainingPairs, rows: npt.NDArray[np.int64], settings: AdapterSettings) -> dict[str, FloatArray]:
     """The closed form: the question less the mean one, and less most of what lies in the noisiest directions."""
     questions = pairs.questions[rows]
-    passages = np.stack([pairs.passages[list(pairs.right[row])].mean(axis=0) for row in rows])
+    passages = np.stack([pairs.passages[list(pairs.right[row])].mean(axis=0) for row in rows.tolist()])
     mean = questions.mean(axis=0)
     noise = (questions - mean) - settings.passage_share * (passages - passages.mean(axis=0))
     values, directions = np.linalg.eigh((noise.T @ noise / len(rows)).astype(np.float64))
@@ -255,7 +254,7 @@ def _gradients(
 
 
 def _ranking_loss(
-    moved: FloatArray, passages: FloatArray, wanted: FloatArray, barred: Flags, temperature: float
+    moved: Floats, passages: Floats, wanted: FloatArray, barred: Flags, temperature: float
 ) -> tuple[float, FloatArray]:
     """Cross-entropy over passages of float32[b, d] against float32[p, d], and its slope by the former, [b, d]."""
     norms = np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-6)
@@ -282,9 +281,9 @@ def _competing(
     """
     if len(known) <= most:
         return known
-    rows = {row for question in batch for row in pairs.right[question]}
+    rows = {row for question in batch.tolist() for row in pairs.right[question]}
     if pairs.hard:
-        rows |= {row for question in batch for row in pairs.hard[question]}.intersection(known.tolist())
+        rows |= {row for question in batch.tolist() for row in pairs.hard[question]}.intersection(known.tolist())
     return np.unique(np.concatenate([np.fromiter(rows, np.int64), random.permutation(known)[:most]]))
 
 
@@ -295,7 +294,7 @@ def _targets(
     place = {int(row): at for at, row in enumerate(rows)}
     wanted = np.zeros((len(batch), len(rows)), np.float32)
     barred = np.zeros((len(batch), len(rows)), bool)
-    for at, question in enumerate(batch):
+    for at, question in enumerate(batch.tolist()):
         right = [place[row] for row in pairs.right[question]]
         wanted[at, right] = 1.0 / len(right)
         if pairs.masked:

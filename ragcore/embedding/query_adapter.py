@@ -39,7 +39,14 @@ class QueryAdapter:
         return int(self.shift.shape[0])
 
     def apply(self, vectors: FloatArray) -> FloatArray:
-        """float32[n, d], L2-normalised, of float32[n, d]. Raises AdapterRefusedError for vectors of another length."""
+        """float32[n, d], L2-normalised, of float32[n, d]. Raises AdapterRefusedError for vectors of another length.
+
+        Of vectors twice as long the last d numbers are those that are compared; the others stay as they are.
+        """
+        if vectors.shape[-1] == 2 * self.dimensions:
+            return np.concatenate(
+                [vectors[..., : self.dimensions], self.apply(vectors[..., self.dimensions :])], axis=-1
+            )
         if vectors.shape[-1] != self.dimensions:
             raise AdapterRefusedError("dimensions", found=int(vectors.shape[-1]), wanted=self.dimensions)
         moved = vectors + (vectors @ self.down) @ self.up + self.shift

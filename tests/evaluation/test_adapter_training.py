@@ -90,6 +90,7 @@ def golden(admin, radio) -> GoldenSet:
     rows = [GoldenRow(question=f"{ASKING} for the {word}?", relevant=(word,), answers=(word,)) for word in WORDS]
     found = golden_import(tenant=admin.tenant, name="radio", rows=rows).golden_set
     found.sets.add(radio)
+    GoldenSet.objects.filter(pk=found.pk).update(guards=False)
     return found
 
 
