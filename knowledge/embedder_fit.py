@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ VERIFY_TEXTS = 256  # enough to see that a prefix serves
 FIT_TEXTS = 1600  # three quarters of which have more than 768 directions
 
 
+@runtime_checkable
 class WholeVectors(Protocol):
     """An embedder that also gives vectors as they are."""
 

@@ -189,7 +189,7 @@ class LanguageModelAdmin(AdministratorAdmin):
         fields = ("name", "used_for", "context_tokens", ("price_in", "price_out"))
         return ((None, {"fields": fields}),)
 
-    def get_list_display(self, request: HttpRequest) -> Sequence[str]:
+    def get_list_display(self, request: HttpRequest) -> Any:
         return self.list_display if manages(request) else ("name", "used_for")
 
     def get_urls(self) -> list[URLPattern]:
@@ -258,12 +258,10 @@ class LanguageModelAdmin(AdministratorAdmin):
     def save_model(self, request: HttpRequest, obj: LanguageModel, form: Any, change: bool) -> None:
         values = {name: form.cleaned_data[name] for name in FIELDS if name in form.cleaned_data}
         purposes = form.cleaned_data.get("used_for")
-        model_save(
-            scope=admin_scope(request), actor=admin_user(request), model=obj, values=values, purposes=purposes
-        )
+        model_save(scope=admin_scope(request), actor=admin_user(request), model=obj, values=values, purposes=purposes)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        who = {"scope": admin_scope(request), "actor": admin_user(request)}
+        who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
         formset.save(commit=False)
         for server in formset.deleted_objects:
             server_delete(server=server, **who)
@@ -297,7 +295,7 @@ class LanguageModelAdmin(AdministratorAdmin):
         """POST: the same for a model that the environment sets."""
         if not manages(request) or not self.has_view_permission(request):
             raise PermissionDenied
-        who = {"scope": admin_scope(request), "actor": admin_user(request)}
+        who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
         return self._tested(request, lambda: environment_model_test(purpose=purpose, **who), reverse(LIST))
 
     def _tested(self, request: HttpRequest, test: Any, back: str) -> HttpResponse:

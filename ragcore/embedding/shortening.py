@@ -74,7 +74,7 @@ def neighbours_kept(full: FloatArray, short: FloatArray, *, depth: int) -> float
     """
     wanted, found = _nearest(full, NEIGHBOURS), _nearest(short, depth)
     shared = [len(set(one) & set(other)) for one, other in zip(wanted.tolist(), found.tolist(), strict=True)]
-    return float(np.mean(shared)) / wanted.shape[1]
+    return sum(shared) / wanted.size
 
 
 def prefix_verify(sample: FloatArray, *, model: str) -> Shortening | None:

@@ -187,9 +187,7 @@ class OpenAIChatModel:
     @classmethod
     def from_settings(cls, argument: str, settings: ClientSettings) -> OpenAIChatModel:
         """The model of this name at the configured server; "" where the server has one model only."""
-        return cls(
-            base_url=settings.base_url, api_key=settings.api_key, model=argument, permitted=settings.permitted
-        )
+        return cls(base_url=settings.base_url, api_key=settings.api_key, model=argument, permitted=settings.permitted)
 
     async def stream(
         self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int
