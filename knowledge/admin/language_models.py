@@ -75,7 +75,8 @@ class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
         if "used_for" in self.fields:
             free = [choice for choice in Purpose.choices if choice[0] not in locked]
             self.fields["used_for"].choices = free  # type: ignore[attr-defined]
-            self.initial.setdefault("used_for", held or ([] if LanguageModel.objects.exists() else [free[0][0]]))
+            is_first = Purpose.STANDARD not in locked and not LanguageModel.objects.exists()
+            self.initial.setdefault("used_for", held or ([Purpose.STANDARD.value] if is_first else []))
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean() or {}

@@ -59,7 +59,7 @@ def test_of_768_numbers_a_rotation_changes_no_cosine():
 
 
 def test_vectors_that_fill_more_than_768_directions_evenly_are_refused():
-    rows = np.random.default_rng(3).normal(size=(600, 4096)).astype(np.float32)
+    rows = np.random.default_rng(3).normal(size=(300, 1536)).astype(np.float32)
 
     with pytest.raises(EmbedderRefusedError, match="cannot be shortened"):
         projection_fit(rows, model="m")
