@@ -87,6 +87,7 @@ def shortening_of(embedder: WholeVectors, *, dimensions: int) -> Shortening:
             projection=made.packed,
             kept_whole=made.kept_whole,
             kept_prefix=made.kept_prefix,
+            floor=made.floor,
         )
     return made
 
@@ -117,7 +118,18 @@ def _stored(model: str) -> Shortening | None:
     if row is None:
         return None
     packed = bytes(row.projection) if row.projection is not None else None
-    return Shortening(dimensions=row.dimensions, packed=packed, kept_whole=row.kept_whole, kept_prefix=row.kept_prefix)
+    return Shortening(
+        dimensions=row.dimensions,
+        packed=packed,
+        kept_whole=row.kept_whole,
+        kept_prefix=row.kept_prefix,
+        floor=row.floor,
+    )
+
+
+def default_floor(model: str) -> float | None:
+    """The default of `min_cosine` for a model; None: that of the packaged one holds. Uses the ORM."""
+    return EmbedderFit.objects.filter(model=model).values_list("floor", flat=True).first()
 
 
 def _of_earlier_version(model: str, dimensions: int) -> Shortening:

@@ -139,6 +139,14 @@ def embedder() -> Embedder:
     return made
 
 
+def cosine_floor() -> float | None:
+    """The default of `min_cosine` for the configured embedder; None: that of the packaged one holds. Uses the ORM."""
+    from knowledge.embedder_fit import WholeVectors, default_floor
+
+    found = embedder()
+    return default_floor(found.model) if isinstance(found, WholeVectors) else None
+
+
 @cache
 def reranker() -> Reranker | None:
     """The configured reranker (RERANKER), or None."""

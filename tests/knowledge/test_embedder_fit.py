@@ -22,7 +22,8 @@ def vectors(texts, *, dimensions, first):
     rows = np.full((len(texts), dimensions), 1e-3)
     for row, text in zip(rows, texts, strict=True):
         seed = int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
-        row[first : first + DIRECTIONS] = np.random.default_rng(seed).normal(size=DIRECTIONS)
+        given = np.random.default_rng(seed).normal(size=DIRECTIONS)
+        row[first : first + DIRECTIONS] = given[: dimensions - first]
     return rows
 
 
