@@ -26,7 +26,7 @@ WHOLE_DEPTH = 20  # in which the nearest by all numbers must be found by 768: th
 PREFIX_DEPTH = 50  # by 384: the coarse search keeps many times more than it needs
 VERIFIED = 0.95  # share of neighbours with which a prefix counts as one that the model was trained for
 LEAST_KEPT = 0.9  # share below which a projection is refused, too
-PACKAGED_SPREADS = 0.0  # of 0.3 above the mean, for the packaged model on `sample_texts(most=256)`
+PACKAGED_SPREADS = 3.28  # that 0.3 is above the mean for the packaged model, on `sample_texts(most=256)`
 LEAST_TEXTS = 60  # of a sample: with fewer, all texts are neighbours
 
 Kind = Literal["prefix", "projection"]

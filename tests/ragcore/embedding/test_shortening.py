@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ragcore.embedding.shortening import (
     Shortening,
+    cosine_floor,
     neighbours_kept,
     prefix_verify,
     projection_fit,
@@ -83,6 +84,19 @@ def test_what_is_no_model_is_refused(rows, said):
 def test_another_width_than_that_of_stored_vectors_is_refused():
     with pytest.raises(EmbedderRefusedError, match="1024 dimensions; its stored vectors have 768"):
         Shortening(dimensions=768).apply(np.ones((1, 1024)), model="m")
+
+
+@pytest.mark.parametrize("level", [0.0, 0.5, 0.8])
+def test_the_floor_follows_the_level_of_unrelated_texts(level):
+    """Vectors with a shared direction: every cosine is near to `level`, with a spread of (1 - level) / sqrt(768)."""
+    random = np.random.default_rng(4)
+    own = random.normal(size=(300, 767)).astype(np.float32)
+    own *= np.sqrt(1 - level) / np.linalg.norm(own, axis=1, keepdims=True)
+    rows = np.hstack([np.full((300, 1), np.sqrt(level), np.float32), own])
+
+    floor = cosine_floor(rows)
+
+    assert floor == pytest.approx(max(level + 3.28 * (1 - level) / np.sqrt(767), 0.05), abs=0.01)
 
 
 @settings(max_examples=15, deadline=None)
