@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ VERIFY_TEXTS = 256  # enough to see that a prefix serves
 FIT_TEXTS = 1600  # three quarters of which have more than 768 directions
 
 
+@runtime_checkable
 class WholeVectors(Protocol):
     """An embedder that also gives vectors as they are."""
 
@@ -86,6 +87,7 @@ def shortening_of(embedder: WholeVectors, *, dimensions: int) -> Shortening:
             projection=made.packed,
             kept_whole=made.kept_whole,
             kept_prefix=made.kept_prefix,
+            floor=made.floor,
         )
     return made
 
@@ -116,7 +118,18 @@ def _stored(model: str) -> Shortening | None:
     if row is None:
         return None
     packed = bytes(row.projection) if row.projection is not None else None
-    return Shortening(dimensions=row.dimensions, packed=packed, kept_whole=row.kept_whole, kept_prefix=row.kept_prefix)
+    return Shortening(
+        dimensions=row.dimensions,
+        packed=packed,
+        kept_whole=row.kept_whole,
+        kept_prefix=row.kept_prefix,
+        floor=row.floor,
+    )
+
+
+def default_floor(model: str) -> float | None:
+    """The default of `min_cosine` for a model; None: that of the packaged one holds. Uses the ORM."""
+    return EmbedderFit.objects.filter(model=model).values_list("floor", flat=True).first()
 
 
 def _of_earlier_version(model: str, dimensions: int) -> Shortening:

@@ -117,7 +117,7 @@ def counter() -> TokenCounter:
 @cache
 def embedder() -> Embedder:
     """The configured embedder (EMBEDDER). How its vectors are shortened is looked up with the first ones."""
-    from knowledge.embedder_fit import StoredShortening
+    from knowledge.embedder_fit import StoredShortening, WholeVectors
     from ragcore.embedding import EMBEDDERS
 
     shorten = StoredShortening()
@@ -134,9 +134,17 @@ def embedder() -> Embedder:
         shorten=shorten,
     )
     made = EMBEDDERS.create(settings.EMBEDDER, configured)
-    if hasattr(made, "whole_vectors"):
+    if isinstance(made, WholeVectors):
         shorten.embedder = made
     return made
+
+
+def cosine_floor() -> float | None:
+    """The default of `min_cosine` for the configured embedder; None: that of the packaged one holds. Uses the ORM."""
+    from knowledge.embedder_fit import WholeVectors, default_floor
+
+    found = embedder()
+    return default_floor(found.model) if isinstance(found, WholeVectors) else None
 
 
 @cache
@@ -241,12 +249,12 @@ def _ladder(name: str) -> list[tuple[Tier, ModelSpec]]:
 def _client_of(spec: ModelSpec) -> ChatModel:
     """A client with its connections, the same one for equal models."""
     from ragcore.llm import create_local_model, create_server_model
-    from ragcore.llm.balanced import BalancedChatModel
+    from ragcore.llm.balanced import BalancedChatModel, ServerModel
 
     if spec.is_local:
         return create_local_model(spec.name)
     clients = [create_server_model(spec.name, client_settings(endpoint)) for endpoint in spec.endpoints]
-    servers = [client for client in clients if hasattr(client, "without_retries")]
+    servers = [client for client in clients if isinstance(client, ServerModel)]
     return BalancedChatModel(servers) if len(servers) > 1 else clients[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
 
@@ -173,7 +173,7 @@ def _within_context(resolved: Resolved[AnswerOptions], context_tokens: int | Non
     answer = min(options.max_tokens, context_tokens // 3)
     room = max(context_tokens - answer - PROMPT_TOKENS, LEAST_ROOM_TOKENS)
     most = {"max_tokens": answer, "context_tokens": room * 3 // 4, "history_tokens": room // 4 + PROMPT_TOKENS}
-    values = {name: limit for name, limit in most.items() if getattr(options, name) > limit}
+    values: dict[str, Any] = {name: limit for name, limit in most.items() if getattr(options, name) > limit}
     origin = {**resolved.origin, **dict.fromkeys(values, "model")}
     return Resolved(replace(options, **values), origin)
 

@@ -53,7 +53,7 @@ async def judge_answerability(
 def _has_own_thresholds(retrieved: Retrieved) -> bool:
     """Whether site, set or request say from where on a passage is near."""
     origin = retrieved.options.origin if retrieved.options is not None else {}
-    return any(origin.get(name, "default") != "default" for name in ("min_match", "min_cosine"))
+    return any(origin.get(name, "default") not in ("default", "model") for name in ("min_match", "min_cosine"))
 
 
 def _probability_verdict(

@@ -16,6 +16,7 @@ from chat.conversations.memory import history_window
 from chat.models import Conversation, Message
 from chat.queue import QUEUES, SUMMARISE
 from knowledge import model_registry
+from knowledge.model_setup import setup_refresh
 from knowledge.queue import enqueue_on_commit
 from ragcore.llm.client import LlmClient
 from ragcore.text.normalise import visible
@@ -79,6 +80,7 @@ def _left_out(turns: Sequence[tuple[datetime, Turn]], budget_tokens: int) -> lis
 
 
 def _summary(before: str, turns: Sequence[Turn]) -> str:
+    setup_refresh()
     if (model := model_registry.light_model()) is not None:
         said = [f"用户 / user: {turn.question}\nAI: {_plain(turn.answer)}" for turn in turns]
         conversation = "\n\n".join([before, *said] if before else said)

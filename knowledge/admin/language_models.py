@@ -75,7 +75,8 @@ class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
         if "used_for" in self.fields:
             free = [choice for choice in Purpose.choices if choice[0] not in locked]
             self.fields["used_for"].choices = free  # type: ignore[attr-defined]
-            self.initial.setdefault("used_for", held or ([] if LanguageModel.objects.exists() else [free[0][0]]))
+            is_first = Purpose.STANDARD not in locked and not LanguageModel.objects.exists()
+            self.initial.setdefault("used_for", held or ([Purpose.STANDARD.value] if is_first else []))
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean() or {}
@@ -189,7 +190,7 @@ class LanguageModelAdmin(AdministratorAdmin):
         fields = ("name", "used_for", "context_tokens", ("price_in", "price_out"))
         return ((None, {"fields": fields}),)
 
-    def get_list_display(self, request: HttpRequest) -> Sequence[str]:
+    def get_list_display(self, request: HttpRequest) -> Any:
         return self.list_display if manages(request) else ("name", "used_for")
 
     def get_urls(self) -> list[URLPattern]:
@@ -261,7 +262,7 @@ class LanguageModelAdmin(AdministratorAdmin):
         model_save(scope=admin_scope(request), actor=admin_user(request), model=obj, values=values, purposes=purposes)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        who = {"scope": admin_scope(request), "actor": admin_user(request)}
+        who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
         formset.save(commit=False)
         for server in formset.deleted_objects:
             server_delete(server=server, **who)
@@ -295,7 +296,7 @@ class LanguageModelAdmin(AdministratorAdmin):
         """POST: the same for a model that the environment sets."""
         if not manages(request) or not self.has_view_permission(request):
             raise PermissionDenied
-        who = {"scope": admin_scope(request), "actor": admin_user(request)}
+        who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
         return self._tested(request, lambda: environment_model_test(purpose=purpose, **who), reverse(LIST))
 
     def _tested(self, request: HttpRequest, test: Any, back: str) -> HttpResponse:

@@ -16,6 +16,7 @@ class Migration(migrations.Migration):
                 ("projection", models.BinaryField(null=True)),
                 ("kept_whole", models.FloatField(null=True)),
                 ("kept_prefix", models.FloatField(null=True)),
+                ("floor", models.FloatField(null=True)),
                 ("created", models.DateTimeField(default=django.utils.timezone.now)),
             ],
         ),

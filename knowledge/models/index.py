@@ -128,6 +128,7 @@ class EmbedderFit(models.Model):
     projection = models.BinaryField(null=True)  # float16[dimensions, 768], row by row; None: the first 768 numbers
     kept_whole = models.FloatField(null=True)  # shares of neighbours that 768 and 384 numbers find; None: not measured
     kept_prefix = models.FloatField(null=True)
+    floor = models.FloatField(null=True)  # default of the option `min_cosine`; None: as for the packaged model
     created = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

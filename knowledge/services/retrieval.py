@@ -174,11 +174,13 @@ def forms_of(question: str) -> list[str]:
 def retrieval_options(
     *, scope: Scope, sets: Sequence[KnowledgeSet], request: RetrievalRequest
 ) -> Resolved[RetrievalOptions]:
-    """Options by layer: default, purpose, site, the set if it is searched alone (D14), mode, request.
+    """Options by layer: default, embedding model, purpose, site, the set if it is searched alone (D14), mode, request.
 
     A search by one arm alone is reranked where the request asks for it, and not because the site does so for hybrid.
     """
+    floor = model_registry.cosine_floor()
     layers: list[tuple[str, Mapping[str, Any]]] = [
+        ("model", {} if floor is None else {"min_cosine": round(floor, 3)}),
         ("purpose", request.defaults),
         ("site", site_options(tenant_id=scope.tenant_id).get("retrieval", {})),
     ]

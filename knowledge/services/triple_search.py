@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.indexes.graph_triples import ScopedTriples
+from knowledge.model_setup import setup_refresh
 from knowledge.selectors.sets import sets_readable
 from knowledge.selectors.visibility import visible_to
 from ragcore.embedding.vectors import CachingEmbedder
@@ -67,6 +68,7 @@ def triples_retrieve_and_rewrite(
     language: Language | None = None,
 ) -> FactsFound:
     """Facts for the question with their scores, the chain that the rules write, and answers over up to three facts."""
+    setup_refresh()
     text = normalise_query(question)[:MAX_QUESTION]
     index = triple_index(scope=scope, sets=sets)
     embedder = CachingEmbedder(model_registry.embedder())

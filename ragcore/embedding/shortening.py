@@ -26,6 +26,7 @@ WHOLE_DEPTH = 20  # in which the nearest by all numbers must be found by 768: th
 PREFIX_DEPTH = 50  # by 384: the coarse search keeps many times more than it needs
 VERIFIED = 0.95  # share of neighbours with which a prefix counts as one that the model was trained for
 LEAST_KEPT = 0.9  # share below which a projection is refused, too
+PACKAGED_SPREADS = 3.28  # that 0.3 is above the mean for the packaged model, on `sample_texts(most=256)`
 LEAST_TEXTS = 60  # of a sample: with fewer, all texts are neighbours
 
 Kind = Literal["prefix", "projection"]
@@ -44,6 +45,7 @@ class Shortening:
     packed: bytes | None = field(default=None, repr=False)
     kept_whole: float | None = None
     kept_prefix: float | None = None
+    floor: float | None = None  # `cosine_floor`
 
     @property
     def kind(self) -> Kind:
@@ -74,7 +76,19 @@ def neighbours_kept(full: FloatArray, short: FloatArray, *, depth: int) -> float
     """
     wanted, found = _nearest(full, NEIGHBOURS), _nearest(short, depth)
     shared = [len(set(one) & set(other)) for one, other in zip(wanted.tolist(), found.tolist(), strict=True)]
-    return float(np.mean(shared)) / wanted.shape[1]
+    return sum(shared) / wanted.size
+
+
+def cosine_floor(sample: FloatArray) -> float:
+    """0.05 to 0.95: the cosine that means as much for this model as 0.3 does for the packaged one.
+
+    float32[n, 768] of the sample. Cosines of texts that have nothing to do with each other have a mean and a spread of
+    their own in each model; the floor is as many spreads above the mean as 0.3 is for the packaged model on the same
+    texts. A corpus of one subject would not do as the sample: all its texts are near to each other.
+    """
+    rows = _unit(sample)
+    cosines = (rows @ rows.T)[np.triu_indices(len(rows), 1)]
+    return float(np.clip(cosines.mean() + PACKAGED_SPREADS * cosines.std(), 0.05, 0.95))
 
 
 def prefix_verify(sample: FloatArray, *, model: str) -> Shortening | None:
@@ -88,7 +102,8 @@ def prefix_verify(sample: FloatArray, *, model: str) -> Shortening | None:
     kept_prefix = neighbours_kept(rows, rows[:, :PREFIX], depth=PREFIX_DEPTH)
     if min(kept_whole, kept_prefix) < VERIFIED:
         return None
-    return Shortening(dimensions=rows.shape[1], kept_whole=kept_whole, kept_prefix=kept_prefix)
+    floor = cosine_floor(rows[:, :DIMENSIONS])
+    return Shortening(dimensions=rows.shape[1], kept_whole=kept_whole, kept_prefix=kept_prefix, floor=floor)
 
 
 def projection_fit(sample: FloatArray, *, model: str) -> Shortening:
@@ -106,7 +121,7 @@ def projection_fit(sample: FloatArray, *, model: str) -> Shortening:
     kept_prefix = neighbours_kept(held_out, short[:, :PREFIX], depth=PREFIX_DEPTH)
     if min(kept_whole, kept_prefix) < LEAST_KEPT:
         raise EmbedderRefusedError("no_prefix", model=model, kept=f"{100 * min(kept_whole, kept_prefix):.0f}")
-    return replace(made, kept_whole=kept_whole, kept_prefix=kept_prefix)
+    return replace(made, kept_whole=kept_whole, kept_prefix=kept_prefix, floor=cosine_floor(short))
 
 
 def _checked(sample: FloatArray, model: str) -> FloatArray:

@@ -8,7 +8,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from copy import copy
 from time import monotonic
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.fallback import closed
@@ -21,6 +21,7 @@ PATIENCE_SECONDS = 7.0  # for the first words of a server behind which there is 
 OF_THE_PROMPT = frozenset({400, 413, 422})  # refusals that every server of the model would repeat
 
 
+@runtime_checkable
 class ServerModel(ChatModel, Protocol):
     """A chat model at one server, which can be asked with fewer retries."""
 

@@ -40,7 +40,8 @@ def kinds_of_pages() -> list[str]:
     assert source is not None
     event = audit_record(actor=admin, action="case.move", target="Why?", case=case.pk, before="open", after="closed")
     lists = {
-        "knowledge": "knowledgeset document ingestitem ingestjob duplicatepair optionschange source attribute",
+        "knowledge": "knowledgeset document ingestitem ingestjob duplicatepair optionschange source attribute "
+        "languagemodel",
         "accounts": "user usergroup apikey tenant auditevent",
         "chat": "message conversation strategystatistics",
         "feedback": "badcase",
@@ -64,7 +65,10 @@ def kinds_of_pages() -> list[str]:
         "evaluation/goldenset/add/",
         "evaluation/goldencase/lab/",
         f"evaluation/goldencase/diagnosis/?message={message.pk}",
-        *(f"knowledge/{page}/" for page in ("optionschange/import", "sourceplace", "sourceplace/add")),
+        *(
+            f"knowledge/{page}/"
+            for page in ("optionschange/import", "sourceplace", "sourceplace/add", "languagemodel/add")
+        ),
     ]
 
 
@@ -101,6 +105,20 @@ def test_no_kind_of_page_is_too_wide_or_has_a_fault_that_axe_finds(addresses, a_
 
     assert seen > 40
     assert faults == [], json.dumps(faults, indent=1)
+
+
+def test_a_model_is_connected_and_its_test_says_what_is_missing(open_page, live_site):
+    page = open_page(width=390)
+    page.goto(f"{live_site.url}/admin/knowledge/languagemodel/add/")
+    page.locator("#id_name").fill("small-model")
+    page.locator("#id_servers-0-url").fill("http://127.0.0.1:9999/v1")
+    page.locator("#id_servers-0-new_key").fill("sk-secret")
+    page.locator("button[name=_continue]").first.click()
+
+    page.get_by_role("button", name="Test", exact=True).click()
+
+    page.get_by_text("127.0.0.1 has a private address").first.wait_for()
+    assert "sk-secret" not in page.content()
 
 
 def test_a_keyboard_skips_the_navigation(open_page, live_site):

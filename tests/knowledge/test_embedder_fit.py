@@ -22,7 +22,8 @@ def vectors(texts, *, dimensions, first):
     rows = np.full((len(texts), dimensions), 1e-3)
     for row, text in zip(rows, texts, strict=True):
         seed = int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
-        row[first : first + DIRECTIONS] = np.random.default_rng(seed).normal(size=DIRECTIONS)
+        given = np.random.default_rng(seed).normal(size=DIRECTIONS)
+        row[first : first + DIRECTIONS] = given[: dimensions - first]
     return rows
 
 
@@ -62,6 +63,8 @@ def test_a_wide_model_without_a_usable_prefix_is_projected_the_same_way_everywhe
     another_process = configured(dimensions=1024, first=900)
     np.testing.assert_allclose(another_process.embed_documents(texts), found, atol=1e-4)
     assert EmbedderFit.objects.count() == 1
+    assert model_registry.cosine_floor() == row.floor
+    assert 0.3 < row.floor < 0.6  # 60 numbers tell texts apart: unrelated ones spread by 0.13
 
 
 def test_a_matryoshka_model_keeps_its_numbers(configured):

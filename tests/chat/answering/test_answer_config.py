@@ -161,6 +161,22 @@ def test_an_estimate_of_tokens_is_named_where_no_cost_is_limited(owner, monkeypa
     assert unused_options(*asked(owner, constraints=constraints)) == unused
 
 
+def test_prompts_are_kept_within_the_context_of_the_models(owner, monkeypatch):
+    site(owner, max_tokens=1500, context_tokens=3000, history_tokens=4000)
+    _request, before = asked(owner)
+    monkeypatch.setattr(model_registry, "least_context_tokens", lambda: 4096)
+
+    _request, small = asked(owner)
+
+    found = small.options
+    assert (before.options.max_tokens, before.options.context_tokens) == (1500, 3000)
+    assert found.max_tokens + found.context_tokens + found.history_tokens <= 4096
+    assert small.origin["context_tokens"] == "model"
+    monkeypatch.setattr(model_registry, "least_context_tokens", lambda: 128_000)
+    _request, large = asked(owner)
+    assert (large.options, large.origin) == (before.options, before.origin)
+
+
 @pytest.mark.parametrize(("reranker", "unused"), [("none", ["rerank"]), ("linear", [])])
 def test_reranking_is_named_where_nothing_can_rerank(owner, settings, reranker, unused):
     settings.RERANKER = reranker

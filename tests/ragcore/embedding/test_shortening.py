@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ragcore.embedding.shortening import (
     Shortening,
+    cosine_floor,
     neighbours_kept,
     prefix_verify,
     projection_fit,
@@ -59,7 +60,7 @@ def test_of_768_numbers_a_rotation_changes_no_cosine():
 
 
 def test_vectors_that_fill_more_than_768_directions_evenly_are_refused():
-    rows = np.random.default_rng(3).normal(size=(600, 4096)).astype(np.float32)
+    rows = np.random.default_rng(3).normal(size=(300, 1536)).astype(np.float32)
 
     with pytest.raises(EmbedderRefusedError, match="cannot be shortened"):
         projection_fit(rows, model="m")
@@ -85,10 +86,23 @@ def test_another_width_than_that_of_stored_vectors_is_refused():
         Shortening(dimensions=768).apply(np.ones((1, 1024)), model="m")
 
 
-@settings(max_examples=15, deadline=None)
+@pytest.mark.parametrize("level", [0.0, 0.5, 0.8])
+def test_the_floor_follows_the_level_of_unrelated_texts(level):
+    """Vectors with a shared direction: every cosine is near to `level`, with a spread of (1 - level) / sqrt(768)."""
+    random = np.random.default_rng(4)
+    own = random.normal(size=(300, 767)).astype(np.float32)
+    own *= np.sqrt(1 - level) / np.linalg.norm(own, axis=1, keepdims=True)
+    rows = np.hstack([np.full((300, 1), np.sqrt(level), np.float32), own])
+
+    floor = cosine_floor(rows)
+
+    assert floor == pytest.approx(max(level + 3.28 * (1 - level) / np.sqrt(767), 0.05), abs=0.01)
+
+
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 10_000), scale=st.floats(0.01, 100))
 def test_lengths_of_vectors_do_not_matter(seed, scale):
-    rows = sample(900, used=slice(700, 800), count=100, seed=seed)
+    rows = sample(800, used=slice(700, 780), count=80, seed=seed)
     fitted = projection_fit(rows, model="m")
 
     np.testing.assert_allclose(fitted.apply(rows * scale, model="m"), fitted.apply(rows, model="m"), atol=1e-4)
