@@ -24,6 +24,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
+from unfold.widgets import UnfoldBooleanSwitchWidget
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
@@ -164,8 +165,8 @@ class ReviewForm(forms.Form):
         widget=DayWidget,
         help_text=_("Empty: each document keeps its date."),
     )
-    without = forms.BooleanField(label=_("Remove the review date"), required=False)
-    reviewed = forms.BooleanField(label=_("Reviewed now"), required=False)
+    without = forms.BooleanField(label=_("Remove the review date"), required=False, widget=UnfoldBooleanSwitchWidget)
+    reviewed = forms.BooleanField(label=_("Reviewed now"), required=False, widget=UnfoldBooleanSwitchWidget)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -26,6 +26,7 @@ from chat.rendering.terms import mark_terms
 from chat.view_models import TurnView
 from feedback.models import Vote
 from notifications.selectors import unread_count
+from ragcore.text.markdown import plain_text
 
 register = template.Library()
 
@@ -115,6 +116,13 @@ def answer(turn: TurnView) -> SafeString:
     the lexicon marked.
     """
     return mark_safe(mark_terms(answer_html(turn.message), turn.terms))  # noqa: S308
+
+
+@register.filter
+def without_marks(markdown: str) -> str:
+    """A passage in one line, without marks of headings, lists, emphasis and pictures."""
+    lines = (plain_text(line.lstrip().lstrip("#")) for line in markdown.splitlines())
+    return " ".join(filter(None, lines))
 
 
 @register.simple_tag
