@@ -130,7 +130,9 @@ def _is_inline_number(before: str) -> bool:
     number = int(found["number"])
     if number == 1:
         return found["colon"] is not None
-    return re.search(rf"(?<![\d.]){number - 1}\. ", before) is not None and before[: found.start("number")][-1:].isspace()
+    return (
+        re.search(rf"(?<![\d.]){number - 1}\. ", before) is not None and before[: found.start("number")][-1:].isspace()
+    )
 
 
 def lines_of(text: str, sentences: Iterable[str]) -> list[int]:
