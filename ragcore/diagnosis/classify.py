@@ -163,7 +163,7 @@ def _lost_by_fusion(passage: BearingPassage) -> bool:
 def _ranking(failed: FailedAnswer, passage: BearingPassage) -> Diagnosis | None:
     if passage.whereabouts not in ("dropped", "result"):
         return None
-    if passage.whereabouts == "result" and failed.status in REFUSED:
+    if passage.whereabouts == "result" and failed.status == "search_results":
         return None  # it was judged with the others; a page of results shows the first ones alone
     if passage.whereabouts == "result":
         return _made("sources", passage, "reranking", "low recall", "limit", "option", place=passage.place)

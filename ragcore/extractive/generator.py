@@ -23,6 +23,7 @@ from ragcore.extractive.formatting import (
     with_figure,
     wording_for,
 )
+from ragcore.extractive.named import about_named
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.sections import find_list_around, find_section_answer
@@ -98,6 +99,7 @@ class ExtractiveGenerator:
     ) -> list[str]:
         """The blocks that answer one question. `found`: the sentences of the sources."""
         kind = question_type(question)
+        found = about_named(question, found, self._tokenizer)
         known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
         scores = self._scorer.scores(known)
         chances = prefer_full_coverage(chances_of(scores), known)
@@ -122,7 +124,8 @@ class ExtractiveGenerator:
             return [*lead, block, *_supplements(choice, words)]
         if not choice.best.is_row and (explained := self._explanation(question, known, scores, choice, words)):
             return explained
-        core = _core(question, with_tables(choice.core, found), choice.best, known, chances)
+        told = _with_what_follows(with_tables(choice.core, found), choice.best, known.found)
+        core = _core(question, told, choice.best, known, chances)
         return [passage_block(core, words), *_supplements(choice, words)]
 
     def _explanation(
@@ -193,6 +196,15 @@ def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statemen
     at = found.index(statement) + 1
     is_next = at < len(found) and found[at].source is statement.source and not found[at].is_row
     return [found[at]] if is_next and refers_back(found[at].text) else []
+
+
+def _with_what_follows(core: Sequence[Statement], best: Statement, found: Sequence[Statement]) -> Sequence[Statement]:
+    """The sentences, and behind the best one the one that goes on with it: "It is a single-step engine"."""
+    behind = [s for s in _going_on(best, found) if s not in core]
+    if not behind or best not in core:
+        return core
+    at = list(core).index(best) + 1
+    return [*core[:at], *behind, *core[at:]]
 
 
 def _supplements(choice: SentenceChoice, words: Wording) -> list[str]:
