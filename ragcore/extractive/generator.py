@@ -99,7 +99,6 @@ class ExtractiveGenerator:
     ) -> list[str]:
         """The blocks that answer one question. `found`: the sentences of the sources."""
         kind = question_type(question)
-        found = about_named(question, found, self._tokenizer)
         known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
         scores = self._scorer.scores(known)
         chances = prefer_full_coverage(chances_of(scores), known)
@@ -124,8 +123,7 @@ class ExtractiveGenerator:
             return [*lead, block, *_supplements(choice, words)]
         if not choice.best.is_row and (explained := self._explanation(question, known, scores, choice, words)):
             return explained
-        told = _with_what_follows(with_tables(choice.core, found), choice.best, known.found)
-        core = _core(question, told, choice.best, known, chances)
+        core = _core(question, with_tables(choice.core, found), choice.best, known, chances)
         return [passage_block(core, words), *_supplements(choice, words)]
 
     def _explanation(
@@ -138,7 +136,9 @@ class ExtractiveGenerator:
         aspects = aspect_coverage(question, found, self._tokenizer)
         is_specific = len(set(self._tokenizer.words(question)) - stop_words()) >= SPECIFIC
         if is_broad or (is_specific and cue_kind(question) in ("reason", "manner")):
-            return point_blocks(choose_points(found, scores, aspects, question), words)
+            kept = about_named(question, found, self._tokenizer)
+            points = choose_points([found[at] for at in kept], scores[kept], aspects[kept], question)
+            return point_blocks(points, words)
         if is_specific:
             return []
         places = main_source(found, scores, aspects)
@@ -196,15 +196,6 @@ def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statemen
     at = found.index(statement) + 1
     is_next = at < len(found) and found[at].source is statement.source and not found[at].is_row
     return [found[at]] if is_next and refers_back(found[at].text) else []
-
-
-def _with_what_follows(core: Sequence[Statement], best: Statement, found: Sequence[Statement]) -> Sequence[Statement]:
-    """The sentences, and behind the best one the one that goes on with it: "It is a single-step engine"."""
-    behind = [s for s in _going_on(best, found) if s not in core]
-    if not behind or best not in core:
-        return core
-    at = list(core).index(best) + 1
-    return [*core[:at], *behind, *core[at:]]
 
 
 def _supplements(choice: SentenceChoice, words: Wording) -> list[str]:

@@ -15,17 +15,19 @@ from ragcore.text.tokenise import stop_words
 LEAST_WORDS = 2  # of a title, so that it names something
 
 
-def about_named(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> Sequence[Statement]:
-    """The sentences of documents whose whole title the question names; all where it does not name the best source's."""
+def about_named(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> list[int]:
+    """Places of the sentences of documents whose whole title the question names.
+
+    All places where it does not name the title of the best source.
+    """
     if not found:
-        return found
+        return []
     asked = set(tokenizer.words(question))
-    titles = {s.source.passage.title for s in found}
-    named = {title for title in titles if _is_named(title, asked, tokenizer)}
+    named = {title for title in {s.source.passage.title for s in found} if _is_named(title, asked, tokenizer)}
     best = min(found, key=lambda s: s.source.number)
-    if best.source.passage.title not in named or named == titles:
-        return found
-    return [s for s in found if s.source.passage.title in named]
+    if best.source.passage.title not in named:
+        return list(range(len(found)))
+    return [at for at, s in enumerate(found) if s.source.passage.title in named]
 
 
 def _is_named(title: str, asked: set[str], tokenizer: Tokenizer) -> bool:

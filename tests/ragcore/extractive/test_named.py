@@ -44,5 +44,5 @@ def test_only_sentences_of_named_documents_are_left_where_the_best_source_is_nam
 
     kept = about_named(question, found, TOKENIZER)
 
-    assert {s.source.passage.title for s in kept} == (left or set(titles))
+    assert {found[at].source.passage.title for at in kept} == (left or set(titles))
     assert about_named(question, [], TOKENIZER) == []
