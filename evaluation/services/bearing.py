@@ -5,9 +5,9 @@ Everything is looked for with the rights of the person who asks for the diagnosi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
@@ -52,7 +52,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bearing:
-    """Where the answer stands. `certainty`: 0 to 1."""
+    """Where the answer stands. `certainty`: 0 to 1; `others`: documents that were named beside its own."""
 
     expected: Expected
     text: str
@@ -60,6 +60,7 @@ class Bearing:
     is_split: bool = False  # partly in the passage beside it
     is_old: bool = False  # only in a version that a newer one has replaced
     is_disabled: bool = False
+    others: frozenset[int] = frozenset()
 
     @property
     def name(self) -> str:
@@ -68,15 +69,18 @@ class Bearing:
         return f"#{self.expected.document.pk}" + ("" if ordinal is None else f":{ordinal + 1}")
 
 
-def bearing_find(*, scope: Scope, question: str, wanted: Wanted, answer: str = "") -> Bearing | None:
+def bearing_find(
+    *, scope: Scope, question: str, wanted: Wanted, answer: str = "", cited: Collection[int] = ()
+) -> Bearing | None:
     """The passage that bears the answer; None: none was found. Raises NotFoundError where all names lead nowhere.
 
-    Of several named ones it is the one with the most words of the right answer that `answer` does not have.
+    Of several named ones it is the one with the most words of the right answer that `answer` does not have; of several
+    passages of one document that hold the answer, one of the `cited` chunks.
     """
     if wanted.expects_refusal:
         return None
     if wanted.passage.strip():
-        return _most_missing(_all_named(scope, question, wanted), wanted=wanted, answer=answer)
+        return _most_missing(_all_named(scope, question, wanted, cited), wanted=wanted, answer=answer)
     words = dict.fromkeys(_words(question), 1.0)
     for query in (question, *wanted.texts[:3]):
         chunks, weights = _search(scope=scope, query=query)
@@ -112,13 +116,13 @@ def _of_chunk(chunk: Chunk, *, certainty: float) -> Bearing:
 # ── named by somebody ─────────────────────────────────────────────────────────────────────────────
 
 
-def _all_named(scope: Scope, question: str, wanted: Wanted) -> list[Bearing]:
+def _all_named(scope: Scope, question: str, wanted: Wanted, cited: Collection[int]) -> list[Bearing]:
     """One for each name that leads somewhere. Raises NotFoundError where none does."""
     found: list[Bearing] = []
     for name in (wanted.passage, *wanted.also):
         with suppress(NotFoundError):
             expected = expected_find(scope=scope, name=name)
-            found.append(_named(expected, question=question, answers=wanted.texts))
+            found.append(_named(expected, question=question, answers=wanted.texts, cited=cited))
     if not found:
         raise NotFoundError("any_document")
     return found
@@ -132,13 +136,14 @@ def _most_missing(found: Sequence[Bearing], *, wanted: Wanted, answer: str) -> B
     said = searchable(answer)
     words = dict.fromkeys(word for text in wanted.texts for word in _words(text))
     lacking = {word: 1.0 for word in words if not contains_terms([needles(word)], said)[0]}
-    return max(whole or found, key=lambda one: share_in(lacking, one.text))
+    best = max(whole or found, key=lambda one: share_in(lacking, one.text))
+    return replace(best, others=frozenset(one.expected.document.pk for one in found if one is not best))
 
 
 # ── within one document ───────────────────────────────────────────────────────────────────────────
 
 
-def _named(expected: Expected, *, question: str, answers: Sequence[str]) -> Bearing:
+def _named(expected: Expected, *, question: str, answers: Sequence[str], cited: Collection[int]) -> Bearing:
     document = expected.document
     chunks = _chunks(document.live_version_id)
     if expected.ordinal is not None:
@@ -154,7 +159,8 @@ def _named(expected: Expected, *, question: str, answers: Sequence[str]) -> Bear
             return Bearing(expected=first, text=pair.text, certainty=HOLDS_ANSWER, is_split=True)
         if _in_old_version(expected, answers):
             return Bearing(expected=expected, text="", certainty=HOLDS_ANSWER, is_old=True)
-    best = max(holding or chunks, key=lambda chunk: share_in(weights, chunk.text), default=None)
+    used = [chunk for chunk in holding if chunk.pk in cited]
+    best = max(used or holding or chunks, key=lambda chunk: share_in(weights, chunk.text), default=None)
     if best is None:
         return Bearing(expected=expected, text="", certainty=NAMED)
     certainty = HOLDS_ANSWER if holding else NAMED

@@ -62,7 +62,14 @@ def answer_diagnose(
     whatever a search raises.
     """
     replay = replay_get(scope=scope, message_id=message_id, is_reviewer=is_reviewer)
-    bearing = bearing_find(scope=scope, question=replay.question.text, wanted=wanted, answer=replay.message.answer)
+    message = replay.message
+    bearing = bearing_find(
+        scope=scope,
+        question=replay.question.text,
+        wanted=wanted,
+        answer=message.answer,
+        cited=set(message.citations.filter(cited=True).values_list("chunk_id", flat=True)),
+    )
     run = lab_run(
         scope=scope,
         viewer=viewer,
@@ -74,7 +81,7 @@ def answer_diagnose(
         expected=bearing.name if bearing else "",
     ).runs[0]
     passage = _followed(bearing, run, replay) if bearing else None
-    failed = _failed(replay.message, passage, bearing, wanted)
+    failed = _failed(message, passage, bearing, wanted)
     return DiagnosedAnswer(diagnosis=diagnose(failed), replay=replay, bearing=bearing, run=run, passage=passage)
 
 
@@ -182,8 +189,7 @@ def _source(message: Message, row: LabRow | None, run: LabRun) -> MessageCitatio
 def _failed(message: Message, passage: BearingPassage | None, bearing: Bearing | None, wanted: Wanted) -> FailedAnswer:
     words = keywords(message.question, model_registry.tokenizer())
     rows = message.citations.filter(cited=True).select_related("chunk")
-    cited = [row.document_id for row in rows]
-    document = bearing.expected.document.pk if bearing else None
+    cited = {row.document_id for row in rows}
     return FailedAnswer(
         question=message.question,
         answer=message.answer,
@@ -191,7 +197,7 @@ def _failed(message: Message, passage: BearingPassage | None, bearing: Bearing |
         passage=passage,
         golds=wanted.answers,
         points=wanted.points,
-        cited_other=any(pk != document for pk in cited),
+        cites_part=bool(bearing and bearing.others & cited),
         has_markers=bool(cited),
         expects_refusal=wanted.expects_refusal,
         offered=frozenset(figure for row in rows for figure in figures_offered(row.chunk.text)),

@@ -146,8 +146,9 @@ def _words(failed: FailedAnswer, passage: BearingPassage) -> Diagnosis | None:
 
 
 def _arms(failed: FailedAnswer, passage: BearingPassage) -> Diagnosis | None:
-    """Neither arm had it, or it was too low in both for the reranker."""
-    if passage.whereabouts not in ("not_found", "not_fine") and not _lost_by_fusion(passage):
+    """Neither arm had it, or it was so low in the search that only the reranker could have helped."""
+    is_low = passage.whereabouts == "dropped" and passage.places.get("fused", 0) > NEAR_PLACES
+    if passage.whereabouts not in ("not_found", "not_fine") and not _lost_by_fusion(passage) and not is_low:
         return None
     if passage.tokens >= LONG_TOKENS and passage.window_coverage >= passage.coverage - WINDOW_GAIN:
         return _made("arms", passage, "chunking", "underchunking", "long passage", "recut", tokens=passage.tokens)
@@ -162,6 +163,8 @@ def _lost_by_fusion(passage: BearingPassage) -> bool:
 def _ranking(failed: FailedAnswer, passage: BearingPassage) -> Diagnosis | None:
     if passage.whereabouts not in ("dropped", "result"):
         return None
+    if passage.whereabouts == "result" and failed.status == "search_results":
+        return None  # it was judged with the others; a page of results shows the first ones alone
     if passage.whereabouts == "result":
         return _made("sources", passage, "reranking", "low recall", "limit", "option", place=passage.place)
     subcause, detail = RANKING_STAGES.get(passage.stage, ("low recall", "reranker"))
@@ -223,12 +226,13 @@ def _unsupported(failed: FailedAnswer, passage: BearingPassage) -> Diagnosis | N
 
 def _reading(failed: FailedAnswer, passage: BearingPassage) -> Diagnosis:
     """Supported, and all the same not what was wanted."""
-    if not passage.is_cited and failed.cited_other:
+    is_quoted = passage.is_cited or failed.cites_part
+    if not is_quoted and failed.has_markers:
         return _made("fine", passage, "generation", "contextual misalignment", _author(failed), "golden_case")
     missing = _points_missing(failed)
     if missing and len(missing) < len(failed.points):
         return _made("fine", passage, "generation", "incomplete answer", _author(failed), "golden_case", points=missing)
-    if passage.is_cited and not failed.is_written_by_model:
+    if is_quoted and not failed.is_written_by_model:
         return _made("fine", passage, "generation", "incomplete answer", "sentence choice", "golden_case")
     return _made("fine", passage, "generation", "misinterpretation", _author(failed), "golden_case")
 

@@ -66,7 +66,7 @@ class FailedAnswer:
     points: tuple[str, ...] = ()  # key points, all of which a right answer has
     expects_refusal: bool = False  # a right answer says that nothing answers the question
     offered: frozenset[str] = frozenset()  # figures of the passages that it cites, comparable
-    cited_other: bool = False  # it cites passages of other documents
+    cites_part: bool = False  # it cites another passage that bears a part of the answer
     has_markers: bool = True  # it cites anything at all
     unsupported: tuple[str, ...] = ()  # sentences that no source supports
     is_vague: bool = False  # the question names nothing that could be searched for

@@ -23,6 +23,7 @@ from ragcore.extractive.formatting import (
     with_figure,
     wording_for,
 )
+from ragcore.extractive.named import about_named
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.sections import find_list_around, find_section_answer
@@ -136,7 +137,9 @@ class ExtractiveGenerator:
         aspects = aspect_coverage(question, found, self._tokenizer)
         is_specific = len(set(self._tokenizer.words(question)) - stop_words()) >= SPECIFIC
         if is_broad or (is_specific and cue_kind(question) in ("reason", "manner")):
-            return point_blocks(choose_points(found, scores, aspects, question), words)
+            kept = about_named(question, found, self._tokenizer)
+            points = choose_points([found[at] for at in kept], scores[kept], aspects[kept], question)
+            return point_blocks(points, words)
         if is_specific:
             return []
         places = main_source(found, scores, aspects)

@@ -31,6 +31,11 @@ def test_the_sentences_joined_are_the_text(text):
         ("Yes, no. 4 is broken. I say no. Then.", ["Yes, no. 4 is broken. ", "I say no. ", "Then."]),
         ("It is so.[1] [2] And more [3]. End", ["It is so.[1] [2] ", "And more [3]. ", "End"]),
         ("结论成立。[1]另见附录。[2]", ["结论成立。[1]", "另见附录。[2]"]),
+        ("她以笔名S.G. Lee写作。书已出版。", ["她以笔名S.G. Lee写作。", "书已出版。"]),
+        ("初步诊断：1. 哮喘 2. 高血压 3. 痛风\n门诊随访", ["初步诊断：1. 哮喘 2. 高血压 3. 痛风\n", "门诊随访"]),
+        ("Causes: 1. dust 2. Heat 3. Noise. Then rest.", ["Causes: 1. dust 2. Heat 3. Noise. ", "Then rest."]),
+        ("It was built in 1999. 2. Liga clubs play.", ["It was built in 1999. ", "2. Liga clubs play."]),
+        ("The value is 5. Then it falls.", ["The value is 5. ", "Then it falls."]),
     ],
 )
 def test_sentences_end_at_full_stops_only(text, expected):

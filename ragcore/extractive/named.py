@@ -1,0 +1,35 @@
+"""What a question names by its title is what its answer is about (A4).
+
+"How did Acme Ltd. finance its growth in 2020?" is answered from the reports of Acme Ltd. Sentences of other companies'
+reports that share every other word of it are true, and no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragcore.extractive.sentences import Statement
+from ragcore.ports import Tokenizer
+from ragcore.text.tokenise import stop_words
+
+LEAST_WORDS = 2  # of a title, so that it names something
+
+
+def about_named(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> list[int]:
+    """Places of the sentences of documents whose whole title the question names.
+
+    All places where it does not name the title of the best source.
+    """
+    if not found:
+        return []
+    asked = set(tokenizer.words(question))
+    named = {title for title in {s.source.passage.title for s in found} if _is_named(title, asked, tokenizer)}
+    best = min(found, key=lambda s: s.source.number)
+    if best.source.passage.title not in named:
+        return list(range(len(found)))
+    return [at for at, s in enumerate(found) if s.source.passage.title in named]
+
+
+def _is_named(title: str, asked: set[str], tokenizer: Tokenizer) -> bool:
+    words = set(tokenizer.words(title)) - stop_words()
+    return len(words) >= LEAST_WORDS and words <= asked

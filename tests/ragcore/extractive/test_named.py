@@ -1,0 +1,48 @@
+"""A question that names a document's title is answered from it, not from another company's report (A4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragcore.extractive.named import about_named
+from ragcore.extractive.sentences import read_statements
+from ragcore.text.tokenise import JiebaTokenizer
+from ragcore.types import Passage, Source
+
+TOKENIZER = JiebaTokenizer()
+REPORTS = {
+    "Acme Tools Ltd.": "Acme raised ten million in January. It closed a branch.",
+    "Border Foods Inc.": "Border raised six million in March.",
+    "Steam": "Steam drives an engine.",
+}
+
+
+def sources(*titles: str) -> list[Source]:
+    return [
+        Source(
+            number=number,
+            passage=Passage(chunk=number, document=number, version=number, title=title, text=REPORTS[title]),
+            text=REPORTS[title],
+            score=1.0 / number,
+        )
+        for number, title in enumerate(titles, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "titles", "left"),
+    [
+        ("What did Acme Tools Ltd. raise in 2020?", ("Acme Tools Ltd.", "Border Foods Inc."), {"Acme Tools Ltd."}),
+        ("What did Acme Tools Ltd. and Border Foods Inc. raise?", ("Acme Tools Ltd.", "Border Foods Inc."), None),
+        ("What was raised in January?", ("Acme Tools Ltd.", "Border Foods Inc."), None),
+        ("What did Border Foods Inc. raise?", ("Acme Tools Ltd.", "Border Foods Inc."), None),
+        ("What does steam drive?", ("Steam", "Acme Tools Ltd."), None),
+    ],
+)
+def test_only_sentences_of_named_documents_are_left_where_the_best_source_is_named(question, titles, left):
+    found = read_statements(sources(*titles), TOKENIZER)
+
+    kept = about_named(question, found, TOKENIZER)
+
+    assert {found[at].source.passage.title for at in kept} == (left or set(titles))
+    assert about_named(question, [], TOKENIZER) == []
