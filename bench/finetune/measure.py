@@ -25,7 +25,7 @@ from evaluation.services.adapter_training import training_advance, training_star
 from evaluation.services.golden import benchmark_load
 from evaluation.services.run_cases import ranked_documents
 from knowledge.models import Chunk, QueryAdapter
-from knowledge.selectors.training_vectors import VectorSpace
+from knowledge.selectors.training_vectors import passage_vectors, question_vectors
 from knowledge.services import indexes_refresh, retrieve
 from knowledge.types import RetrievalMode, RetrievalRequest
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
@@ -153,15 +153,16 @@ class _Set:
 
     def _unsupervised(self, set_id: int, asked: Asked) -> list[float]:
         """Recall@10 of the embedder beside latent semantic analysis of all passages of the set."""
-        space = VectorSpace(self.scope.tenant_id, 0)
-        stored = space.passage_vectors(scope=self.scope, set_id=set_id)
+        stored = passage_vectors(scope=self.scope, set_id=set_id)
         first = np.flatnonzero(np.r_[True, stored.chunks[1:] != stored.chunks[:-1]])
         chunks = stored.chunks[first].tolist()
         rows = Chunk.objects.filter(pk__in=chunks).values_list("pk", "text", "version__document__title")
         texts = {pk: f"{title}\n{text}" for pk, text, title in rows}
         external = dict(Chunk.objects.filter(pk__in=chunks).values_list("pk", "version__document__external_id"))
         questions = [question for question, _right in asked]
-        vectors = np.vstack([space.question_vectors(questions[at : at + 32]) for at in range(0, len(questions), 32)])
+        vectors = np.vstack(
+            [question_vectors(questions[at : at + 32], scope=self.scope) for at in range(0, len(questions), 32)]
+        )
         scores = joined_scores([texts[one] for one in chunks], questions, stored.vectors[first], vectors)
         best = np.argsort(-scores, axis=1)[:, :10]
         names = [[external[chunks[at]] for at in row] for row in best.tolist()]

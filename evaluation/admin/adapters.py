@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import stored_message
 from accounts.errors import NotAllowedError, NotFoundError
+from accounts.scope import Scope
 from evaluation.admin.adapter_curve import training_charts
 from evaluation.admin.charts import Chart
 from evaluation.admin.opened import opener
@@ -27,7 +28,7 @@ from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed
 from knowledge.selectors.query_adapters import adapter_get, adapters_of_set
-from knowledge.selectors.training_vectors import VectorSpace, space_of
+from knowledge.selectors.training_vectors import space_name
 from knowledge.services.query_adapters import adapter_switch_off
 
 if TYPE_CHECKING:
@@ -121,13 +122,12 @@ def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
 def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """Trainings of the set of the address, and the form of a new one."""
     home = _set_asked(request, request.GET.get("set", ""))
-    space = space_of(scope=admin_scope(request))
     rows = list(adapters_of_set(scope=admin_scope(request), set_id=home.pk)[:SHOWN])
     page = {
         **context,
         "title": _("Fitted query vectors of “%(name)s”") % {"name": home.shown_name},
         "set": home,
-        "versions": [_shown(row, space) for row in rows],
+        "versions": [_shown(row, admin_scope(request)) for row in rows],
         "live": next((row for row in rows if row.state == State.LIVE), None),
         "is_open": any(row.is_open for row in rows),
         "origins": [(name, ORIGIN_WORDS[name], name in CHECKED) for name in ORIGINS],
@@ -196,7 +196,7 @@ def _set_asked(request: HttpRequest, text: str) -> KnowledgeSet:
         raise Http404 from error
 
 
-def _shown(row: QueryAdapter, space: VectorSpace) -> Shown:
+def _shown(row: QueryAdapter, scope: Scope) -> Shown:
     figures = row.figures
     words = lambda named, kinds: [(kinds.get(name, name), count) for name, count in named.items()]  # noqa: E731
     return Shown(
@@ -207,7 +207,7 @@ def _shown(row: QueryAdapter, space: VectorSpace) -> Shown:
         overall=[(METRIC_WORDS[name], one) for name, one in figures.get("overall", {}).items() if name in METRIC_WORDS],
         dimensions=[(_dimension_words(name), one) for name, one in figures.get("dimensions", {}).items()],
         error=stored_message(row.error_code, row.error_message, row.error_data),
-        fits=row.model == space.name,
+        fits=row.model == space_name(scope=scope),
     )
 
 

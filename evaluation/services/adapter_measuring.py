@@ -17,7 +17,7 @@ import numpy.typing as npt
 from accounts.scope import Scope
 from evaluation.errors import AdapterTrainingError
 from knowledge.models import Document, KnowledgeSet
-from knowledge.selectors.training_vectors import VectorSpace, space_dimensions
+from knowledge.selectors.training_vectors import passage_vectors, question_vectors, space_dimensions
 from ragcore.embedding.adapter_training import AdapterTraining, TrainingPairs, plain_scale
 from ragcore.embedding.query_adapter import QueryAdapter, adapter_unpack
 from ragcore.metrics.comparison import PairedDifference, paired_difference
@@ -107,16 +107,10 @@ class AdapterJudge:
 
     @classmethod
     def of_training(
-        cls,
-        *,
-        scope: Scope,
-        space: VectorSpace,
-        home: KnowledgeSet,
-        stored: Sequence[Mapping[str, Any]],
-        alive: Callable[[], None],
+        cls, *, scope: Scope, home: KnowledgeSet, stored: Sequence[Mapping[str, Any]], alive: Callable[[], None]
     ) -> AdapterJudge:
         """Read vectors and embed questions. Raises AdapterTrainingError where too little is left to judge with."""
-        found = space.passage_vectors(scope=scope, set_id=home.pk)
+        found = passage_vectors(scope=scope, set_id=home.pk)
         alive()
         if not len(found.chunks):
             raise AdapterTrainingError("empty")
@@ -132,7 +126,7 @@ class AdapterJudge:
         bodies = _bodies(found.vectors, found.is_body, starts)
         rows = lambda chunks: [row[chunk] for chunk in chunks if chunk in row]  # noqa: E731
         pairs = TrainingPairs(
-            questions=_embedded(space, [one["question"] for one in usable], alive),
+            questions=_embedded([one["question"] for one in usable], scope, alive),
             passages=bodies[[place[chunk] for chunk in trained]],
             right=[rows(one["chunks"]) for one in usable],
             touches=touches,
@@ -266,11 +260,11 @@ def _bodies(vectors: FloatArray, is_body: npt.NDArray[np.bool_], starts: npt.NDA
     return vectors[chosen]
 
 
-def _embedded(space: VectorSpace, questions: Sequence[str], alive: Callable[[], None]) -> FloatArray:
+def _embedded(questions: Sequence[str], scope: Scope, alive: Callable[[], None]) -> FloatArray:
     """float32[q, 768]."""
     parts = []
     for start in range(0, len(questions), EMBEDDED_AT_ONCE):
-        parts.append(space.question_vectors(questions[start : start + EMBEDDED_AT_ONCE]))
+        parts.append(question_vectors(questions[start : start + EMBEDDED_AT_ONCE], scope=scope))
         if start % (8 * EMBEDDED_AT_ONCE) == 0:
             alive()
-    return np.vstack([np.zeros((0, space_dimensions()), np.float32), *parts])
+    return np.vstack([np.zeros((0, space_dimensions(scope=scope)), np.float32), *parts])

@@ -29,7 +29,7 @@ from knowledge.models import QueryAdapter
 from knowledge.queue import enqueue_on_commit
 from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get
-from knowledge.selectors.training_vectors import space_of
+from knowledge.selectors.training_vectors import space_name
 from ragcore.embedding.adapter_training import AdapterSettings, AdapterTraining
 from ragcore.errors import RagError, TransientError
 from ragcore.text.question_pairs import MADE, QuestionPair
@@ -69,7 +69,7 @@ def training_start(
                 tenant_id=home.tenant_id,
                 knowledge_set=home,
                 number=number,
-                model=space_of(scope=scope).name,
+                model=space_name(scope=scope),
                 origins=chosen,
                 rounds=SETTINGS.rounds,
                 author=actor,
@@ -155,13 +155,7 @@ class _Work:
         set_owned(scope=self.scope, set_id=self.home.pk)  # who lost the set since then teaches it nothing
         if not self.row.pairs:
             self._collect()
-        space = space_of(scope=self.scope)
-        if self.row.model != space.name:  # domain vectors were fitted or switched since then: begin again in these
-            self.row.model, self.row.checkpoint, self.row.curve = space.name, None, []
-            self.alive(model=space.name, checkpoint=None, curve=[], round=0)
-        judge = AdapterJudge.of_training(
-            scope=self.scope, space=space, home=self.home, stored=self.row.pairs, alive=self.alive
-        )
+        judge = AdapterJudge.of_training(scope=self.scope, home=self.home, stored=self.row.pairs, alive=self.alive)
         training, best = self._begun(judge)
         while not training.is_over and not best.is_stale(training.round, PATIENCE):
             loss = training.advance()

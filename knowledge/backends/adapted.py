@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from ragcore.embedding.latent import CosineScale
 from ragcore.embedding.query_adapter import QueryAdapter
 from ragcore.ports import FloatArray, VectorIndex
 from ragcore.types import Hit
@@ -15,30 +12,20 @@ from ragcore.types import Hit
 
 @dataclass(frozen=True, slots=True)
 class AdaptedPart:
-    """Some of the passages, and the adapter through which a question goes to them; None: as it is.
-
-    `joined`: where the index compares domain vectors, the scale on which its cosines come (decision 025). Then a
-    question has the embedder's numbers before those that are compared, and the index of coarse vectors uses the former.
-    """
+    """Some of the passages, and the adapter through which a question goes to them; None: as it is."""
 
     index: VectorIndex
     adapter: QueryAdapter | None
-    joined: CosineScale | None = None
 
     def question(self, vectors: FloatArray) -> FloatArray:
-        """float32[n, d] or float32[n, 2 d], as this part is searched: the last d numbers go through the adapter."""
-        if self.adapter is None:
-            return vectors
-        compared = self.adapter.dimensions
-        return np.hstack([vectors[:, :-compared], self.adapter.apply(vectors[:, -compared:])])
+        """float32[n, d], as this part is searched."""
+        return vectors if self.adapter is None else self.adapter.apply(vectors)
 
-    def hits(self, found: Sequence[Hit], *, by_coarse: bool = False) -> list[Hit]:
-        """With cosines on the scale of plain questions; order kept. `by_coarse`: of an index of coarse vectors."""
-        if self.adapter is None or (by_coarse and self.joined is not None):
+    def hits(self, found: Sequence[Hit]) -> list[Hit]:
+        """With cosines on the scale of plain questions; order kept."""
+        if self.adapter is None:
             return list(found)
-        scale = self.joined or CosineScale()
-        plain = self.adapter.on_plain_scale
-        return [hit._replace(score=scale(plain((hit.score - scale.offset) / scale.slope))) for hit in found]
+        return [hit._replace(score=self.adapter.on_plain_scale(hit.score)) for hit in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +49,24 @@ class AdaptedVectorIndex:
 
     def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
         found = [part.index.coarse_many(part.question(vectors), limit=limit) for part in self.parts]
-        return self._many(found, len(vectors), limit, by_coarse=True)
+        return self._many(found, len(vectors), limit)
 
     def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
-        found = [part.index.prefixes(part.question(vector[None, :])[0], chunks=chunks) for part in self.parts]
-        return merged([part.hits(hits, by_coarse=True) for part, hits in zip(self.parts, found, strict=True)])
+        return self._each(lambda part: part.index.prefixes(part.question(vector[None, :])[0], chunks=chunks))
 
     def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
-        questions = [part.question(vector[None, :])[0] for part in self.parts]
-        found = [
-            part.index.fine(question, chunks=chunks, limit=limit)
-            for part, question in zip(self.parts, questions, strict=True)
+        return self._each(lambda part: part.index.fine(part.question(vector[None, :])[0], chunks=chunks, limit=limit))[
+            :limit
         ]
-        return merged([part.hits(hits) for part, hits in zip(self.parts, found, strict=True)])[:limit]
 
-    def _many(
-        self, found: Sequence[Sequence[Sequence[Hit]]], questions: int, limit: int, *, by_coarse: bool = False
-    ) -> list[list[Hit]]:
-        kinds = [by_coarse and not part.index.is_exact() for part in self.parts]
+    def _many(self, found: Sequence[Sequence[Sequence[Hit]]], questions: int, limit: int) -> list[list[Hit]]:
         return [
-            merged(
-                [part.hits(hits[at], by_coarse=kind) for part, hits, kind in zip(self.parts, found, kinds, strict=True)]
-            )[:limit]
+            merged([part.hits(hits[at]) for part, hits in zip(self.parts, found, strict=True)])[:limit]
             for at in range(questions)
         ]
+
+    def _each(self, look: Callable[[AdaptedPart], Sequence[Hit]]) -> list[Hit]:
+        return merged([part.hits(look(part)) for part in self.parts])
 
 
 def merged(lists: Sequence[list[Hit]]) -> list[Hit]:

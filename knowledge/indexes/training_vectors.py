@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from accounts.scope import Scope
-from knowledge.indexes.latent import latent_name, sql_of
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
 from ragcore.ports import FloatArray
@@ -40,15 +39,11 @@ class PassageVectors:
     total: int
 
 
-def passage_vectors_load(*, scope: Scope, visible: Visible, model: str, latent: int = 0, limit: int) -> PassageVectors:
-    """At most `limit` entries of one model; of more, those of some documents, the same ones each time.
-
-    `latent`: a fit whose joined vectors are read in the place of the model's own.
-    """
-    name = latent_name(model, latent) if latent else model
-    params = {**visible.params, "tenant": scope.tenant_id, "model": name}
-    total = int(fetch(visible.applied(sql_of(COUNT, latent)), params)[0][0])
-    rows = fetch(visible.applied(sql_of(VECTORS, latent)), {**params, "limit": limit})
+def passage_vectors_load(*, scope: Scope, visible: Visible, model: str, limit: int) -> PassageVectors:
+    """At most `limit` entries of one model; of more, those of some documents, the same ones each time."""
+    params = {**visible.params, "tenant": scope.tenant_id, "model": model}
+    total = int(fetch(visible.applied(COUNT), params)[0][0])
+    rows = fetch(visible.applied(VECTORS), {**params, "limit": limit})
     vectors = np.array([np.frombuffer(bytes(row[3]), ">f2", offset=4) for row in rows], dtype=np.float32)
     return PassageVectors(
         chunks=np.array([row[0] for row in rows], np.int64),

@@ -40,22 +40,14 @@ class SearchPart:
 
 
 def search_parts(
-    *,
-    scope: Scope,
-    visible: Visible,
-    sets: Sequence[int] = (),
-    version: int = LIVE_ONE,
-    within: Scope | None = None,
-    latent: int = 0,
+    *, scope: Scope, visible: Visible, sets: Sequence[int] = (), version: int = LIVE_ONE, within: Scope | None = None
 ) -> list[SearchPart]:
     """What a search goes through, each part with the adapter in use; one part where no adapter takes part.
 
-    Only adapters of the space that is searched take part: that of the embedder, or of its fit `latent`.
     `sets`: those that are asked; () for all. `version`: see LIVE_ONE; a version of a set holds where it is asked alone.
     """
     found = adapters_of_search(scope=scope, visible=visible, sets=sets, version=version, within=within)
-    space = space_name(latent)
-    usable = [(set_id, adapter) for set_id, row in found if (adapter := adapter_load(row, space=space)) is not None]
+    usable = [(set_id, adapter) for set_id, row in found if (adapter := adapter_load(row, scope=scope)) is not None]
     if not usable:
         return [SearchPart(visible, None)]
     if len(sets) == 1:
@@ -99,9 +91,9 @@ def _version_of(scope: Scope, sets: Sequence[int], number: int) -> Live:
     return tuple(rows.filter(state__in=Row.USABLE).values_list("knowledge_set_id", "pk"))
 
 
-def adapter_load(row: int, *, space: str) -> QueryAdapter | None:
-    """An adapter by its id; None where it was fitted in another space, or is damaged."""
-    return _unpacked(row, space, space_dimensions())
+def adapter_load(row: int, *, scope: Scope) -> QueryAdapter | None:
+    """An adapter by its id; None where it was made for another embedding model than the one in use, or is damaged."""
+    return _unpacked(row, space_name(scope=scope), space_dimensions(scope=scope))
 
 
 @lru_cache(maxsize=KEPT)

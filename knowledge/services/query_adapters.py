@@ -12,12 +12,12 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import AdapterSwitchError
+from knowledge.adapter_errors import AdapterSwitchError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get, adapter_load
-from knowledge.selectors.training_vectors import space_of
+from knowledge.selectors.training_vectors import space_name
 
 State = QueryAdapter.State
 
@@ -36,10 +36,9 @@ def adapter_switch_on(*, scope: Scope, actor: User, adapter_id: int, reason: str
         raise AdapterSwitchError("in_use")
     if not row.is_usable:
         raise AdapterSwitchError("unusable")
-    space = space_of(scope=scope)
-    if row.model != space.name:
+    if row.model != space_name(scope=scope):
         raise AdapterSwitchError("model")
-    if adapter_load(row.pk, space=space.name) is None:
+    if adapter_load(row.pk, scope=scope) is None:
         raise AdapterSwitchError("unusable")
     _retire(home)
     QueryAdapter.objects.filter(pk=row.pk).update(state=State.LIVE, live_since=timezone.now())
