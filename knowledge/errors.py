@@ -390,16 +390,3 @@ class LexiconTermError(PermanentError):
         "file_size": "The file is larger than %(limit_mb)s MB.",
         "columns": "The first line must name the columns, among them 'term'.",
     }
-
-
-class AdapterSwitchError(PermanentError):
-    """Fitted query vectors of a set cannot be switched on or off."""
-
-    code = "adapter_switch"
-    default_message = "The fitted query vectors cannot be switched."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "unusable": "This training has left nothing that could be switched on.",
-        "in_use": "This version is in use already.",
-        "not_in_use": "No fitted query vectors are in use.",
-        "model": "These query vectors were fitted for another embedding model.",
-    }

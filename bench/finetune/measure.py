@@ -161,10 +161,7 @@ class _Set:
         external = dict(Chunk.objects.filter(pk__in=chunks).values_list("pk", "version__document__external_id"))
         questions = [question for question, _right in asked]
         vectors = np.vstack(
-            [
-                question_vectors(questions[at : at + 32], tenant_id=self.scope.tenant_id)
-                for at in range(0, len(questions), 32)
-            ]
+            [question_vectors(questions[at : at + 32], scope=self.scope) for at in range(0, len(questions), 32)]
         )
         scores = joined_scores([texts[one] for one in chunks], questions, stored.vectors[first], vectors)
         best = np.argsort(-scores, axis=1)[:, :10]

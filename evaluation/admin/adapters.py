@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import stored_message
 from accounts.errors import NotAllowedError, NotFoundError
+from accounts.scope import Scope
 from evaluation.admin.adapter_curve import training_charts
 from evaluation.admin.charts import Chart
 from evaluation.admin.opened import opener
@@ -126,7 +127,7 @@ def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
         **context,
         "title": _("Fitted query vectors of “%(name)s”") % {"name": home.shown_name},
         "set": home,
-        "versions": [_shown(row) for row in rows],
+        "versions": [_shown(row, admin_scope(request)) for row in rows],
         "live": next((row for row in rows if row.state == State.LIVE), None),
         "is_open": any(row.is_open for row in rows),
         "origins": [(name, ORIGIN_WORDS[name], name in CHECKED) for name in ORIGINS],
@@ -195,7 +196,7 @@ def _set_asked(request: HttpRequest, text: str) -> KnowledgeSet:
         raise Http404 from error
 
 
-def _shown(row: QueryAdapter) -> Shown:
+def _shown(row: QueryAdapter, scope: Scope) -> Shown:
     figures = row.figures
     words = lambda named, kinds: [(kinds.get(name, name), count) for name, count in named.items()]  # noqa: E731
     return Shown(
@@ -206,7 +207,7 @@ def _shown(row: QueryAdapter) -> Shown:
         overall=[(METRIC_WORDS[name], one) for name, one in figures.get("overall", {}).items() if name in METRIC_WORDS],
         dimensions=[(_dimension_words(name), one) for name, one in figures.get("dimensions", {}).items()],
         error=stored_message(row.error_code, row.error_message, row.error_data),
-        fits=row.model == space_name(tenant_id=row.tenant_id),
+        fits=row.model == space_name(scope=scope),
     )
 
 

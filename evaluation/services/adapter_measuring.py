@@ -126,7 +126,7 @@ class AdapterJudge:
         bodies = _bodies(found.vectors, found.is_body, starts)
         rows = lambda chunks: [row[chunk] for chunk in chunks if chunk in row]  # noqa: E731
         pairs = TrainingPairs(
-            questions=_embedded([one["question"] for one in usable], home.tenant_id, alive),
+            questions=_embedded([one["question"] for one in usable], scope, alive),
             passages=bodies[[place[chunk] for chunk in trained]],
             right=[rows(one["chunks"]) for one in usable],
             touches=touches,
@@ -260,11 +260,11 @@ def _bodies(vectors: FloatArray, is_body: npt.NDArray[np.bool_], starts: npt.NDA
     return vectors[chosen]
 
 
-def _embedded(questions: Sequence[str], tenant_id: int, alive: Callable[[], None]) -> FloatArray:
+def _embedded(questions: Sequence[str], scope: Scope, alive: Callable[[], None]) -> FloatArray:
     """float32[q, 768]."""
     parts = []
     for start in range(0, len(questions), EMBEDDED_AT_ONCE):
-        parts.append(question_vectors(questions[start : start + EMBEDDED_AT_ONCE], tenant_id=tenant_id))
+        parts.append(question_vectors(questions[start : start + EMBEDDED_AT_ONCE], scope=scope))
         if start % (8 * EMBEDDED_AT_ONCE) == 0:
             alive()
-    return np.vstack([np.zeros((0, space_dimensions()), np.float32), *parts])
+    return np.vstack([np.zeros((0, space_dimensions(scope=scope)), np.float32), *parts])

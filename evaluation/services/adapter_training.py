@@ -69,7 +69,7 @@ def training_start(
                 tenant_id=home.tenant_id,
                 knowledge_set=home,
                 number=number,
-                model=space_name(tenant_id=home.tenant_id),
+                model=space_name(scope=scope),
                 origins=chosen,
                 rounds=SETTINGS.rounds,
                 author=actor,

@@ -47,11 +47,7 @@ def search_parts(
     `sets`: those that are asked; () for all. `version`: see LIVE_ONE; a version of a set holds where it is asked alone.
     """
     found = adapters_of_search(scope=scope, visible=visible, sets=sets, version=version, within=within)
-    usable = [
-        (set_id, adapter)
-        for set_id, row in found
-        if (adapter := adapter_load(row, tenant_id=scope.tenant_id)) is not None
-    ]
+    usable = [(set_id, adapter) for set_id, row in found if (adapter := adapter_load(row, scope=scope)) is not None]
     if not usable:
         return [SearchPart(visible, None)]
     if len(sets) == 1:
@@ -95,9 +91,9 @@ def _version_of(scope: Scope, sets: Sequence[int], number: int) -> Live:
     return tuple(rows.filter(state__in=Row.USABLE).values_list("knowledge_set_id", "pk"))
 
 
-def adapter_load(row: int, *, tenant_id: int) -> QueryAdapter | None:
+def adapter_load(row: int, *, scope: Scope) -> QueryAdapter | None:
     """An adapter by its id; None where it was made for another embedding model than the one in use, or is damaged."""
-    return _unpacked(row, space_name(tenant_id=tenant_id), space_dimensions())
+    return _unpacked(row, space_name(scope=scope), space_dimensions(scope=scope))
 
 
 @lru_cache(maxsize=KEPT)

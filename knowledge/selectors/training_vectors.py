@@ -17,26 +17,25 @@ from ragcore.ports import FloatArray
 MOST_ENTRIES = 120_000  # 370 MB; of larger sets some documents are read, and the training says how many
 
 
-def space_name(*, tenant_id: int) -> str:
-    """What vectors a tenant's questions and passages are compared by: the embedding model in use."""
-    del tenant_id  # all tenants have the same one
+def space_name(*, scope: Scope) -> str:
+    """What vectors the tenant's questions and passages are compared by: the embedding model in use."""
+    del scope  # all tenants have the same one
     return model_registry.embedder().model
 
 
-def space_dimensions() -> int:
+def space_dimensions(*, scope: Scope) -> int:
     """Length of the vectors that are compared."""
+    del scope
     return model_registry.embedder().dimensions
 
 
-def question_vectors(texts: Sequence[str], *, tenant_id: int) -> FloatArray:
+def question_vectors(texts: Sequence[str], *, scope: Scope) -> FloatArray:
     """float32[n, 768], as searches compare them with passages where no adapter takes part."""
-    del tenant_id
+    del scope
     return model_registry.embedder().embed_queries(texts)
 
 
 def passage_vectors(*, scope: Scope, set_id: int) -> PassageVectors:
     """Entries of the set's passages that the asker may search, as they are compared with questions."""
     visible = visible_to(scope=scope, sets=[set_id])
-    return passage_vectors_load(
-        scope=scope, visible=visible, model=space_name(tenant_id=scope.tenant_id), limit=MOST_ENTRIES
-    )
+    return passage_vectors_load(scope=scope, visible=visible, model=space_name(scope=scope), limit=MOST_ENTRIES)

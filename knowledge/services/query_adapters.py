@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import AdapterSwitchError
+from knowledge.adapter_errors import AdapterSwitchError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned
@@ -36,9 +36,9 @@ def adapter_switch_on(*, scope: Scope, actor: User, adapter_id: int, reason: str
         raise AdapterSwitchError("in_use")
     if not row.is_usable:
         raise AdapterSwitchError("unusable")
-    if row.model != space_name(tenant_id=home.tenant_id):
+    if row.model != space_name(scope=scope):
         raise AdapterSwitchError("model")
-    if adapter_load(row.pk, tenant_id=home.tenant_id) is None:
+    if adapter_load(row.pk, scope=scope) is None:
         raise AdapterSwitchError("unusable")
     _retire(home)
     QueryAdapter.objects.filter(pk=row.pk).update(state=State.LIVE, live_since=timezone.now())
