@@ -6,7 +6,7 @@ import pytest
 from accounts.errors import NotFoundError
 from accounts.models import AuditEvent
 from knowledge import model_registry
-from knowledge.errors import AdapterSwitchError
+from knowledge.adapter_errors import AdapterSwitchError
 from knowledge.models import QueryAdapter
 from knowledge.selectors.answer_space import answer_space
 from knowledge.selectors.query_adapters import adapters_of_search
