@@ -32,6 +32,7 @@ from knowledge.services.edits import chunk_disable, edit_undo
 from knowledge.services.near_duplicates import duplicates_record, pair_keep
 from knowledge.services.options import set_options_update
 from knowledge.services.reingest import document_rebuild, set_rebuild
+from knowledge.services.reviews import documents_review
 from knowledge.services.sets import set_delete, set_members_put, set_update
 from knowledge.services.sources import (
     WebhookEvent,
@@ -163,6 +164,7 @@ class Stage:
             "document_retry": lambda: document_retry(document_id=document, **who),
             "document_rebuild": lambda: run_job(document_rebuild(document_id=document, **who).pk),
             "documents_weigh": lambda: documents_weigh(document_ids=documents, weight=rng.choice((0.5, 1, 2)), **who),
+            "documents_review": lambda: documents_review(document_ids=documents, is_reviewed=True, **who),
             "documents_copy": lambda: documents_copy(document_ids=documents, to_set=rooms[0], **who),
             "documents_move": lambda: documents_move(document_ids=documents, from_set=rooms[0], to_set=rooms[1], **who),
             "documents_remove": lambda: documents_remove(document_ids=documents, from_set=rooms[0], **who),

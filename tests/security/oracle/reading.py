@@ -283,6 +283,7 @@ OWN: dict[str, Opens | None] = {
     "knowledge_document_recent": lambda r, w, pk: _curators(r, w),
     "knowledge_document_transfer": None,
     "knowledge_document_weigh": lambda r, w, pk: _curators(r, w),
+    "knowledge_document_review": lambda r, w, pk: _curators(r, w),
     "knowledge_document_diff": None,  # goes back where there is one version
     "knowledge_document_edit": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
     "knowledge_document_readers": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
