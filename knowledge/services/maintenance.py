@@ -21,6 +21,7 @@ from knowledge.indexes.checks import (
     totals_drift,
 )
 from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.graph_triples import names_clean
 from knowledge.indexes.index_maintenance import (
     entries_purge,
     entries_vacuum,
@@ -87,7 +88,7 @@ def maintenance_run() -> None:
     """Purge, rebuild and check, with a log line for each step. Ends at once if another process does maintenance."""
     try:
         purged = purge(days=settings.PURGE_AFTER_DAYS)
-        logger.info("purged: %s", purged)
+        logger.info("purged: %s; names of facts that are gone: %s", purged, names_clean())
         for done in indexes_rebuild():
             logger.info("index %s was built anew in %.1f s", done.name, done.seconds)
     except MaintenanceRunningError:

@@ -172,11 +172,7 @@ class FactOptions:
         _("Definitions, tables and plain statements become triples with their source."),
     )  # fmt: skip
     model_passages: int = option(
-        40,
-        _("Passages read by the language model"),
-        _("Of each document, one request for each. 0: rules alone."),
-        low=0,
-        high=5000,
+        40, _("Passages read by the language model"), _("Of each document. 0: rules alone."), low=0, high=5000
     )
 
 

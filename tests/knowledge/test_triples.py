@@ -5,9 +5,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.errors import NotAllowedError, NotFoundError
-from knowledge.indexes.graph_triples import NewTriple, triples_store
+from knowledge.indexes.graph_triples import NewTriple, names_clean, triples_store
 from knowledge.model_registry import tokenizer
-from knowledge.models import Triple, TripleImport, TripleVector
+from knowledge.models import Triple, TripleImport, TripleName, TripleVector
 from knowledge.selectors.triples import imports_listed, triples_askable, triples_listed
 from knowledge.services import document_delete
 from knowledge.services.sets import set_delete
@@ -231,6 +231,22 @@ def test_the_same_name_in_two_tenants_is_two_entities(owner, into):
 
     assert ask(owner, "Who is the leader of Belgium?").answer.chain.answers == ("Ours",)
     assert ask(abroad, "Who is the leader of Belgium?").answer.chain.answers == ("Theirs",)
+
+
+def test_a_misspelt_name_is_found_and_names_of_hidden_facts_are_not(owner, into):
+    load(owner, into)
+    question = "Who is the leader of Belgum?"
+
+    found = ask(owner, question)
+    assert found.answer.chain.answers == ("Charles Michel",)
+    assert [(one.key, one.how) for one in found.entities] == [("belgium", "spelling")]
+    assert found.answer.question == question
+    hidden = ask(make_user(), question)
+    assert (hidden.entities, hidden.answer.triples) == ((), ())
+
+    triples_delete_all(scope=scope_of(owner), actor=owner, set_id=into.pk)
+    assert names_clean() > 0
+    assert TripleName.objects.count() == 0
 
 
 # ── deleting ────────────────────────────────────────────────────────────────────────────────────
