@@ -119,7 +119,7 @@ class SentenceTransformersEmbedder:
         at = next((place for place, part in enumerate(loaded) if isinstance(part, Pooling)), None)
         if at is None or self._pooling not in Pooling.POOLING_MODES:
             raise EmbedderRefusedError("pooling", model=self.model, pooling=self._pooling)
-        loaded[at] = Pooling(loaded[at].word_embedding_dimension, pooling_mode=self._pooling)
+        loaded[at] = Pooling(loaded[at].embedding_dimension, pooling_mode=self._pooling)
 
     def _set_length(self, loaded: Any) -> None:
         """How much of a text is read: what was named, within what the model has positions for."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -135,7 +136,7 @@ WIDE = 1024
 def wide(texts: Sequence[str]) -> np.ndarray:
     """float32[n, 1024] as of a model that is no Matryoshka: what tells texts apart is spread over 300 directions."""
     mixing = np.linalg.qr(np.random.default_rng(1).normal(size=(WIDE, 300)))[0].T
-    seeds = [np.random.default_rng(abs(hash(text)) % 2**32).normal(size=300) for text in texts]
+    seeds = [np.random.default_rng(crc32(text.encode())).normal(size=300) for text in texts]
     return np.asarray(np.array(seeds) * np.linspace(2, 0.2, 300) @ mixing, dtype=np.float32)
 
 
@@ -152,7 +153,7 @@ def test_a_server_of_bge_m3_is_not_cut_but_projected(server):
         EMBEDDERS.create("openai:bge-m3", settings).embed_queries(["a"])
 
     raw = EMBEDDERS.create("openai:bge-m3", settings)
-    texts = [f"text {number}" for number in range(400)]
+    texts = [f"text {number}" for number in range(600)]
     fitted = projection_fit(raw.whole_vectors(texts), model="bge-m3")
     embedder = OpenAIEmbedder(server.url, "k", "bge-m3", shorten=fitted.apply)
 
