@@ -101,7 +101,9 @@ def test_a_question_of_unknown_words_is_not_near(owner):
     latent_models.latents_refresh()
     near, far = ask(owner), ask(owner, "zither quince marzipan 7")
 
-    assert max(far.state.arms["dense"].values()) < 0.7 * max(near.state.arms["dense"].values())
+    known = [float(np.linalg.norm(found.state.query.vector[768:])) for found in (far, near)]
+    assert known[0] < known[1] == pytest.approx(1.0, abs=1e-3)
+    assert max(far.state.arms["dense"].values()) < max(near.state.arms["dense"].values())
 
 
 def test_a_second_run_has_nothing_to_do_and_few_passages_stay_as_they_are(owner, monkeypatch):
