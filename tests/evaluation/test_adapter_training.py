@@ -30,7 +30,7 @@ from evaluation.services.runs import run_advance
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import QueryAdapter
 from tests.admin.conftest import signed_in
-from tests.factories import ingest, make_admin, make_set, make_user
+from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -261,7 +261,7 @@ def test_pairs_come_from_all_there_is_within_the_rights_of_who_asks(admin, radio
     assert {pair.origin for pair in kept("golden", "title").pairs} == {"golden", "title"}
     asked = kept("golden").pairs
     assert {pair.documents for pair in asked} == {(pair.documents[0],) for pair in asked}
-    outsider = make_user("outsider")  # of another tenant
+    outsider = make_user("outsider", tenant=make_tenant())
     none = pairs_collect(scope=scope_for(outsider), knowledge_set=radio, origins=["golden"], alive=lambda: None)
     assert (none.pairs, dict(none.passages)) == ([], {})
 
