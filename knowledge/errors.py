@@ -398,16 +398,3 @@ class LexiconTermError(PermanentError):
         "file_size": "The file is larger than %(limit_mb)s MB.",
         "columns": "The first line must name the columns, among them 'term'.",
     }
-
-
-class LatentModelError(PermanentError):
-    """A version of the domain vectors that cannot be switched like this."""
-
-    code = "domain_vectors"
-    default_message = "This version cannot be switched now."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "building": "This version is still being built.",
-        "live": "This version is in use already.",
-        "retired": "This version is not in use.",
-        "dropped": "This version was deleted. Only the version before the one in use is kept.",
-    }

@@ -76,20 +76,23 @@ class EntityPages(CuratorAdmin):
     def entities_page(self, request: HttpRequest) -> HttpResponse:
         """Entities of the sets that the person curates, the most frequent first, with the size of the graph."""
         scope, choices, chosen, sets = _sets(request)
-        asked = {"text": _text(request, "q"), "kind": request.GET.get("kind", ""), "least": _least(request)}
-        asked["kind"] = asked["kind"] if asked["kind"] in EntityKind.values else ""
-        page = Paginator(entities_ranked(scope=scope, sets=sets, **asked), PAGE).get_page(request.GET.get("page"))
+        text, least, kind = _text(request, "q"), _least(request), request.GET.get("kind", "")
+        kind = kind if kind in EntityKind.values else ""
+        ranked = entities_ranked(scope=scope, sets=sets, text=text, kind=kind, least=least)
+        page = Paginator(ranked, PAGE).get_page(request.GET.get("page"))
         context = {
             **self.admin_site.each_context(request),
             "title": _("Entities"),
             "sets": choices,
             "chosen": chosen,
-            **asked,
+            "text": text,
+            "kind": kind,
+            "least": least,
             "kinds": EntityKind.choices,
             "rows": entity_rows(page.object_list, scope=scope, sets=sets),
             "page": page,
             "statistics": graph_statistics(scope=scope, sets=sets),
-            "query_string": urlencode({"q": asked["text"], "kind": asked["kind"], "set": chosen[0] if chosen else ""}),
+            "query_string": urlencode({"q": text, "kind": kind, "set": chosen[0] if chosen else ""}),
         }
         return TemplateResponse(request, "admin/knowledge/triple/entities.html", context)
 
@@ -139,7 +142,7 @@ class EntityPages(CuratorAdmin):
             found = Entity.objects.in_bulk([row["entity_id"] for row in top])
             centres = [found[row["entity_id"]] for row in top if row["entity_id"] in found]
         near = NEIGHBOURS if asked["name"] else NEAR_EACH
-        pairs = {}
+        pairs: dict[frozenset[int], tuple[Entity, Entity, int]] = {}
         for centre in centres:
             for other, number in entity_neighbours(scope=scope, entity_id=centre.pk, sets=sets, limit=near):
                 if not asked["kind"] or asked["kind"] == other.kind:
@@ -169,7 +172,11 @@ class EntityPages(CuratorAdmin):
                 raise Http404
             done: Callable[[], Any] = lambda: FACT_ACTS[act](scope=scope, actor=actor, triple_id=triples[0])  # noqa: E731
         else:
-            place = {"scope": scope, "actor": actor, "set_id": next(iter(ids_of([values.get("set", "")])), None)}
+            place: dict[str, Any] = {
+                "scope": scope,
+                "actor": actor,
+                "set_id": next(iter(ids_of([values.get("set", "")])), None),
+            }
             acts: dict[str, Callable[[], Any]] = {
                 "confirm": lambda: entity_confirm(**place, name=name),
                 "reject": lambda: entity_reject(**place, name=name),
@@ -184,7 +191,7 @@ class EntityPages(CuratorAdmin):
     def undo(self, request: HttpRequest) -> HttpResponse:
         """POST: take a decision back."""
         _require_curator(request)
-        given = {"scope": admin_scope(request), "actor": admin_user(request)}
+        given: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
         number = next(iter(ids_of([request.POST.get("decision", "")])), 0)
         service = fact_decision_undo if request.POST.get("what") == "triple" else entity_decision_undo
         return run_action(

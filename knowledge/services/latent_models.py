@@ -20,7 +20,6 @@ from accounts.roles import administers
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge import model_registry
-from knowledge.errors import LatentModelError
 from knowledge.indexes.copy import latent_terms_copy
 from knowledge.indexes.index_maintenance import tables_analyse
 from knowledge.indexes.latent import latent_terms, questions_fold
@@ -44,6 +43,7 @@ from knowledge.models import LatentModel, TenantVectors
 from knowledge.queue import REFRESH_INDEXES, enqueue_on_commit
 from knowledge.rights import DOMAIN_VECTORS_MANAGE
 from knowledge.selectors.latent_models import latent_models_managed
+from knowledge.vector_errors import LatentModelError
 from ragcore.embedding.latent import (
     Ints,
     LatentTerms,

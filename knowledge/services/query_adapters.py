@@ -12,12 +12,12 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.adapter_errors import AdapterSwitchError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get, adapter_load
 from knowledge.selectors.training_vectors import space_name
+from knowledge.vector_errors import AdapterSwitchError
 
 State = QueryAdapter.State
 

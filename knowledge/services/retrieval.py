@@ -16,6 +16,7 @@ from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.errors import GraphNotBuiltError, RetrievalTimeoutError, RetrievalUnavailableError
 from knowledge.indexes.corpus_epoch import epoch_of
+from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.entry_scores import EntryScores, entry_scores_load
 from knowledge.indexes.lexical import known_terms, lexical_query
 from knowledge.indexes.search_space import passages_visible
@@ -40,6 +41,7 @@ from ragcore.ports import Together, one_after_the_other
 from ragcore.retrieval.pipeline import stage_infos
 from ragcore.retrieval.stage_plan import run_queries
 from ragcore.retrieval.stages.selection import is_near
+from ragcore.text.lexicon import TermLexicon
 from ragcore.text.matching import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.spelling import corrected_text, topic_text
@@ -118,9 +120,6 @@ def retrieve_many(
             if options.query_adapter != LIVE_ONE:
                 asked = [replace(one, adapter=options.query_adapter) for one in asked]
             searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
-            graph = graph_of_search(scope=scope, visible=visible, sets=request.sets, within=within, lexicon=lexicon)
-            if request.mode == "graph" and not graph.is_built():
-                raise GraphNotBuiltError
             pipeline = retrieval_pipeline(
                 scope=scope,
                 visible=visible,
@@ -129,7 +128,7 @@ def retrieve_many(
                 sets=request.sets,
                 within=within,
                 lexicon=lexicon,
-                graph=graph,
+                graph=_graph(scope=scope, visible=visible, request=request, within=within, lexicon=lexicon),
                 together=_together(searched) if sees_all else one_after_the_other,
             )
             states = run_queries(pipeline, asked, on_stage=on_stage)
@@ -151,6 +150,16 @@ def retrieve_many(
         )
         for state in states
     ]
+
+
+def _graph(
+    *, scope: Scope, visible: Visible, request: RetrievalRequest, within: Scope | None, lexicon: TermLexicon | None
+) -> ScopedEntityGraph:
+    """The graph of entities that the asker sees. Raises GraphNotBuiltError where only the graph is to be searched."""
+    graph = graph_of_search(scope=scope, visible=visible, sets=request.sets, within=within, lexicon=lexicon)
+    if request.mode == "graph" and not graph.is_built():
+        raise GraphNotBuiltError
+    return graph
 
 
 def sections_around(

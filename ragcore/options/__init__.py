@@ -22,9 +22,9 @@ from ragcore.options.groups import (
     ParsingOptions,
     RepresentationOptions,
     RetrievalOptions,
-    VoiceOptions,
 )
 from ragcore.options.layers import Conflict, Resolved, conflicts, options_sha256, resolve
+from ragcore.options.voice import VoiceOptions
 
 __all__ = [
     "COMPRESSION_METHODS",

@@ -6,7 +6,6 @@ import pytest
 from accounts.errors import NotFoundError
 from accounts.models import AuditEvent
 from knowledge import model_registry
-from knowledge.adapter_errors import AdapterSwitchError
 from knowledge.models import QueryAdapter
 from knowledge.selectors.answer_space import answer_space
 from knowledge.selectors.query_adapters import adapters_of_search
@@ -15,6 +14,7 @@ from knowledge.services import retrieve
 from knowledge.services.query_adapters import adapter_switch_off, adapter_switch_on
 from knowledge.services.retrieval import passages_explain, query_embed
 from knowledge.types import Filters, RetrievalRequest
+from knowledge.vector_errors import AdapterSwitchError
 from knowledge.wiring import query_of
 from ragcore.embedding import query_adapter
 from tests.factories import ingest, make_set, make_user, scope_of

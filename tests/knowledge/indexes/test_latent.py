@@ -10,12 +10,12 @@ from django.db import transaction
 
 from accounts.errors import MissingRightError, NotFoundError
 from accounts.models import AuditEvent
-from knowledge.errors import LatentModelError
 from knowledge.indexes import latent_switch, rotations, search_space
 from knowledge.indexes.latent import latent_name
 from knowledge.models import IndexEntry, LatentModel, LatentTerm, LatentVector, TenantVectors
 from knowledge.services import document_delete, latent_models, retrieve
 from knowledge.types import RetrievalRequest
+from knowledge.vector_errors import LatentModelError
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 
 pytestmark = pytest.mark.django_db(transaction=True)

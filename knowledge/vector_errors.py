@@ -1,4 +1,4 @@
-"""Errors of fitted query vectors."""
+"""Errors of fitted query vectors and of domain vectors."""
 
 from __future__ import annotations
 
@@ -18,4 +18,17 @@ class AdapterSwitchError(PermanentError):
         "in_use": "This version is in use already.",
         "not_in_use": "No fitted query vectors are in use.",
         "model": "These query vectors were fitted for another embedding model.",
+    }
+
+
+class LatentModelError(PermanentError):
+    """A version of the domain vectors that cannot be switched like this."""
+
+    code = "domain_vectors"
+    default_message = "This version cannot be switched now."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "building": "This version is still being built.",
+        "live": "This version is in use already.",
+        "retired": "This version is not in use.",
+        "dropped": "This version was deleted. Only the version before the one in use is kept.",
     }
