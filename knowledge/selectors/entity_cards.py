@@ -74,7 +74,7 @@ def entity_confidence(entity: Entity, *, mentions: int, state: str = "") -> floa
 
 def entities_ranked(
     *, scope: Scope, sets: Sequence[int], text: str = "", kind: str = "", least: int = 1
-) -> QuerySet[Any, dict[str, Any]]:
+) -> QuerySet[Any, Any]:
     """{"entity_id", "number", "documents"} of entities with at least `least` mentions, the most frequent first."""
     rows = mentions_askable(scope=scope, sets=sets)
     if text:
