@@ -18,7 +18,6 @@ from django.core.management import call_command
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from bench.bootstrap import paired_difference
 from bench.finetune.unsupervised import joined_scores
 from bench.retrieval import work_off
 from evaluation.services.adapter_training import training_advance, training_start
@@ -28,6 +27,7 @@ from knowledge.models import Chunk, QueryAdapter
 from knowledge.selectors.training_vectors import passage_vectors, question_vectors
 from knowledge.services import indexes_refresh, retrieve
 from knowledge.types import RetrievalMode, RetrievalRequest
+from ragcore.metrics.bootstrap import paired_interval
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
 from ragcore.text.question_pairs import MADE, document_group
 
@@ -88,8 +88,8 @@ class _Set:
             "hybrid_ndcg_after": round(fmean(ndcg_after), 4),
         }
         told = {
-            "recall10_gain": paired_difference(after, before).text(signed=True),
-            "hybrid_gain": paired_difference(ndcg_after, ndcg).text(signed=True),
+            "recall10_gain": paired_interval(after, before).text(signed=True),
+            "hybrid_gain": paired_interval(ndcg_after, ndcg).text(signed=True),
             "fit_minutes": round(minutes, 2),
             "states": [fitted.state, made.state],
             "best_rounds": [fitted.best_round, made.best_round],

@@ -15,7 +15,6 @@ from django.core.management import call_command
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from bench.bootstrap import paired_difference, set_mean_difference
 from bench.retrieval import work_off
 from evaluation.models import GoldenSet
 from evaluation.services.golden import benchmark_load
@@ -23,6 +22,7 @@ from knowledge.models import EntityReading, Mention
 from knowledge.services import indexes_refresh, retrieve
 from knowledge.services.entities import entities_tend
 from knowledge.types import RetrievalRequest
+from ragcore.metrics.bootstrap import paired_interval, set_mean_difference
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
 
 FIRST = 10  # places
@@ -93,9 +93,9 @@ def _asked(scope: Scope, set_id: int, cases: Sequence[tuple[str, frozenset[str]]
 def _figures(alone: Arm, graph: Arm) -> dict[str, Any]:
     return {
         "recall10": [round(fmean(arm.recall), 4) for arm in (alone, graph)],
-        "recall10_gain": paired_difference(graph.recall, alone.recall).text(signed=True),
+        "recall10_gain": paired_interval(graph.recall, alone.recall).text(signed=True),
         "all_found": [round(fmean(arm.complete), 4) for arm in (alone, graph)],
-        "all_found_gain": paired_difference(graph.complete, alone.complete).text(signed=True),
+        "all_found_gain": paired_interval(graph.complete, alone.complete).text(signed=True),
         "ndcg10": [round(fmean(arm.ndcg), 4) for arm in (alone, graph)],
         "p50_ms": [_percentile(arm.milliseconds, 0.5) for arm in (alone, graph)],
         "p95_ms": [_percentile(arm.milliseconds, 0.95) for arm in (alone, graph)],

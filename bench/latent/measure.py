@@ -17,13 +17,13 @@ from django.core.management import call_command
 from accounts.models import Tenant, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from bench.bootstrap import mean_interval, paired_difference
 from bench.retrieval import work_off
 from evaluation.services.golden import benchmark_load
 from knowledge.models import LatentModel, TenantVectors
 from knowledge.services import indexes_refresh, retrieve
 from knowledge.services.latent_models import latents_refresh
 from knowledge.types import RetrievalRequest, Retrieved
+from ragcore.metrics.bootstrap import mean_interval, paired_interval
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
 
 SEED = 11
@@ -132,7 +132,7 @@ def _names(found: Retrieved) -> list[str]:
 
 
 def _compared(name: str, before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
-    gain = paired_difference(after, before)
+    gain = paired_interval(after, before)
     return {
         f"{name}_before": round(mean_interval(before).value, 4),
         f"{name}_after": round(mean_interval(after).value, 4),

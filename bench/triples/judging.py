@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
-from bench.bootstrap import mean_interval
 from ragcore.chunking import splitter_for
 from ragcore.cleaning import clean
 from ragcore.errors import RagError
 from ragcore.graph.extraction import ExtractedFact, extract_facts
+from ragcore.metrics.bootstrap import mean_interval
 from ragcore.options import ChunkingOptions
 from ragcore.parsing import SUPPORTED_FORMATS, parse
 from ragcore.text.token_count import counter
