@@ -112,6 +112,17 @@ def test_the_graph_leads_to_a_passage_that_the_question_has_no_word_of(owner):
     assert all(record.error is None for record in after.records)
 
 
+def test_a_question_about_one_fact_keeps_the_ranking_and_no_stage_fails(owner):
+    library(owner)
+
+    _, without = found(owner, mode="hybrid", question="Who directed the film?", options={"graph": "off"})
+    _, state = found(owner, mode="hybrid", question="Who directed the film?")
+
+    assert [record.error for record in state.records if record.error] == []
+    assert [c.chunk for c in state.candidates] == [c.chunk for c in without.candidates]
+    assert all("fuse.graph" not in c.scores for c in state.candidates)
+
+
 def test_a_name_that_is_nearly_right_is_linked(owner):
     library(owner)
     _, state = found(owner, question="Where did Bojann Hladeck die?")

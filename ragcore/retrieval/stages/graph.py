@@ -98,9 +98,9 @@ class FuseGraph:
     keep: int = 10
 
     def __call__(self, state: State, ports: Ports) -> State:
-        if ports.graph is None or not state.candidates:
+        arm = state.arms.get(ARM)
+        if ports.graph is None or not state.candidates or not arm:
             return state
-        arm = state.arms.get(ARM, {})
         several = extract_features(state.query.text).kind in SEVERAL_STEPS
         places = round(self.keep * (SHARE_SEVERAL if several else SHARE_ONE))
         first = list(state.candidates[: self.keep - places])
