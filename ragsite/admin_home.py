@@ -102,7 +102,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(pgettext_lazy("menu", "Processing"), "conveyor_belt", "knowledge_ingestitem_changelist", is_curator),
             Entry(_("Near-duplicates"), "content_copy", "knowledge_duplicatepair_changelist", is_curator),
             Entry(_("Lexicon"), "menu_book", "knowledge_lexiconterm_changelist", is_curator),
-            Entry(_("Domain vectors"), "scatter_plot", "knowledge_latentmodel_changelist", is_administrator),
+            Entry(_("Domain vectors"), "radar", "knowledge_latentmodel_changelist", is_administrator),
             Entry(_("Knowledge graph"), "share", "knowledge_triple_changelist", is_curator),
             Entry(_("Default settings"), "tune", "knowledge_knowledgeset_site", is_administrator),
             Entry(_("Configuration history"), "history", "knowledge_optionschange_changelist", keeps_sets),

@@ -16,7 +16,8 @@ from ragcore.text.tokenise import JiebaTokenizer, stop_words
 
 MOST_CHARACTERS = 16
 LONG_NOUN = 4  # characters of a noun that counts alone
-_RUN = re.compile(f"[{HAN}·A-Za-z0-9]*[{HAN}]{{2}}[{HAN}·A-Za-z0-9]*")
+_RUN = re.compile(f"[{HAN}·A-Za-z0-9]+")
+_PAIR = re.compile(f"[{HAN}]{{2}}")
 _PIECE = re.compile(f"[{HAN}]+|[A-Za-z0-9·]+")
 _NAMES = frozenset(("nr", "ns", "nt", "nz", "nrt", "nrfg"))
 _NOUNS = frozenset(("n", "vn", "an", "ng", "eng", *_NAMES))
@@ -29,7 +30,8 @@ _SURNAMES = frozenset(
 def chinese_names(sentence: str) -> Iterator[tuple[int, int]]:
     """Start and end of names and compounds in order, none within another."""
     for run in _RUN.finditer(sentence):
-        yield from _in_run(run.group(), run.start())
+        if _PAIR.search(run.group()):
+            yield from _in_run(run.group(), run.start())
 
 
 def _in_run(run: str, offset: int) -> Iterator[tuple[int, int]]:

@@ -55,7 +55,7 @@ _ANY_ZH = frozenset(
 _ANY_WHOLE_ZH = re.compile("(?:证据|症状|情况|变化|方案|措施|内容|结果|计划|表现|方面|因素|原因|方式|手段)$")
 _PART_ZH = re.compile("[是其该此这那]|一家|一种|一个")
 _LOCAL = re.compile(r"^(?:(?:sub-?)?(?:clause|section)s?|figure|table|annex|terms of)\b", re.IGNORECASE)
-_STRANDED = re.compile(r"(?: (?:in|of|by|for|to|on|at|from|and|or|the|an?))+$", re.IGNORECASE)
+_STRANDED = re.compile(r"(?: (?:in|of|by|for|to|on|at|from|and|or|the|an?)){1,8}$", re.IGNORECASE)
 _WHOLES = ("contains", "包括")  # of these relations only names are subjects: "the plan includes" says nothing of a plan
 _NO_SUBJECT_ZH = re.compile(
     "^(?:这|那|其|它|他|她|该|此|我|你|本|如|若|当|在|对|由|从|为|因|但|而|并|且|也|以|按|根据|通过|可|请|不|没|有|是|上述|下|每)"
@@ -71,7 +71,9 @@ _DEFINITION_ZH = re.compile(
     rf"^(?P<s>[{HAN}A-Za-z0-9 \-/.]{{2,24}}?)(?:[（(][^（()）]{{1,40}}[)）])?"
     r"(?P<r>是一种|是一个|是一类|是指|指的是|的定义是|即为)(?P<o>.+)$"
 )
-_ABBREVIATION = re.compile(r"(?P<long>(?:[A-Za-z][\w-]*[ -]){1,7}[A-Za-z][\w-]*) \((?P<short>[A-Z][A-Za-z0-9-]{1,9})\)")
+_ABBREVIATION = re.compile(
+    r"(?<![\w-])(?P<long>(?:[A-Za-z]\w{0,40}[ -]){1,7}[A-Za-z]\w{0,40}) \((?P<short>[A-Z][A-Za-z0-9-]{1,9})\)"
+)
 _KEY_VALUE = re.compile(
     r"^\s*(?:[-*•]\s*)?\**(?P<k>[^\s:：*|#`][^:：*|#`\n]{0,38}?)\**\s*(?:[:：]\s+|：)\**\s*(?P<v>[^\s:：|#`][^|#`\n]{0,78})$"
 )
@@ -83,7 +85,7 @@ _CAPTION = re.compile(
     re.IGNORECASE,
 )
 _SECTION = re.compile(r"^\s*(?:#|\d+(?:\.\d+)+\s|\*\*\s*\d+[.)、])")
-_IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]")
+_IN_BRACKETS = re.compile(r"\s{0,9}[(（][^()（）]*[)）]")
 _NUMBERED = re.compile(r"^(?:\d{1,2}[.)、]\s+|\d+(?:\.\d+)+\s+)|[*`#]+")
 _PROPER = re.compile(r"^(?:[\"“‘'(]?[A-Z0-9][\w.'’-]*[\"”’)]?|of|the|and|de|for|in|von|van|la|&|/|-|to|a)$")
 _ADVERB_END = re.compile(

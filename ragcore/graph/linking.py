@@ -22,7 +22,7 @@ MOST_LINKED = 8  # entities of one question, without their other names
 MOST_KEYS = 900
 
 _TOKEN = re.compile(r"[^\s,;:?!\"“”()（），。？！、；：]+")
-_RUN = re.compile(f"[{CJK}A-Za-z0-9·-]*[{CJK}]+[{CJK}A-Za-z0-9·-]*")
+_RUN = re.compile(f"[{CJK}A-Za-z0-9·-]+")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _HAS_CJK = re.compile(f"[{CJK}]")
 
@@ -79,6 +79,8 @@ def _spans(text: str) -> Iterator[Span]:
             yield from _keys(text, start, end, single=length == 1)
     for run in _RUN.finditer(text):
         word = run.group()
+        if not _HAS_CJK.search(word):
+            continue
         for length in range(min(MOST_CJK, len(word)), 1, -1):
             for at in range(len(word) - length + 1):
                 yield Span(run.start() + at, run.start() + at + length, name_key(word[at : at + length]))

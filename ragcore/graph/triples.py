@@ -13,7 +13,7 @@ from ragcore.types import Language
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
 _IRI_TAIL = re.compile(r"^(?:https?|urn|ftp):.*[/#:](?=[^/#:]+$)")
 _SEPARATOR = re.compile(r"[_\s]+")
-_BRACKET = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
+_BRACKET = re.compile(r"\s{0,9}[(（][^()（）]*[)）]\s*$")
 _HAS_CJK = re.compile(f"[{CJK}]")
 _ALL_NAMES = 65_536  # names whose text a process keeps
 

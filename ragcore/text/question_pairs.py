@@ -131,7 +131,7 @@ def _spread(pair: QuestionPair) -> bytes:
 def document_group(title: str, document: int) -> Hashable:
     """What documents are split by: parts of one work share a title but for a number at its end, and stay together."""
     plain = re.sub(
-        r"[\W_]*(?:part|chapter|section|vol|no|第)?[\W_]*\d+[\W_]*(?:部分|章|节|页|卷|期)?\W*$",
+        r"[\W_]{0,8}(?:part|chapter|section|vol|no|第)?[\W_]{0,8}\d{1,9}[\W_]{0,8}(?:部分|章|节|页|卷|期)?\W{0,8}$",
         "",
         title.strip(),
         flags=re.I,

@@ -52,3 +52,15 @@ addEventListener("load", () =>
     focusRegions();
   }),
 );
+
+// The theme writes the name of a chosen file into a text field beside it, and fails where there is none.
+document.addEventListener(
+  "change",
+  (event) => {
+    const input = event.target;
+    if (input.type === "file" && !input.parentNode.parentNode.parentNode.querySelector("input[type=text]")) {
+      event.stopPropagation();
+    }
+  },
+  true,
+);

@@ -10,6 +10,8 @@ from knowledge.services import latent_models
 from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_tenant
 
+pytestmark = pytest.mark.django_db(transaction=True)
+
 LIST = reverse("admin:knowledge_latentmodel_changelist")
 ON = reverse("admin:knowledge_latentmodel_on")
 

@@ -241,6 +241,6 @@ def _walked_in_chinese(page: Page) -> None:
     if form.locator("details:not([open])").count():
         form.locator("summary").click()
     form.get_by_role("button").click()
-    expect(page.locator(".case-remedies li", has_text="请负责人补充文档")).to_be_visible()
+    expect(page.locator(".case-remedies li", has_text="请负责人补充文档").first).to_be_visible()
     page.locator("body").press("z")
     expect(page.locator(".case-remedies")).to_contain_text("撤销")

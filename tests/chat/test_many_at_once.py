@@ -38,8 +38,8 @@ SILENT = 200 if is_full() else 40
 LEAVING = 100 if is_full() else 20
 EQUAL = 50
 STREAMS = 20
-DISCONNECTS = 1000 if is_full() else 40
-FOLLOWED = 8 if is_full() else 2  # answers at a time
+DISCONNECTS = 1000  # in the full form alone
+FOLLOWED = 8  # answers at a time
 DEADLINE_SECONDS = 60
 
 
@@ -121,7 +121,8 @@ async def test_it_bears_what_unfriendly_clients_do(site):
     await clients_that_vanish_leave_nothing_behind(site)
     await sockets_that_never_read_hold_nobody_up(site)
     await no_connection_is_held_while_a_model_writes(site)
-    await readers_who_come_and_go_see_the_stored_answer(site)
+    if is_full():
+        await readers_who_come_and_go_see_the_stored_answer(site)
     await questions_of_two_tabs_have_one_order(site)
     await answers_end_while_redis_is_away(site)
 

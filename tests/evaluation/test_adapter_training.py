@@ -129,6 +129,7 @@ def test_what_finds_more_on_held_out_documents_is_ready(admin, radio, golden):
     }
 
 
+@pytest.mark.full
 def test_a_killed_training_goes_on_and_ends_with_the_same_numbers(admin, radio, golden):
     whole = trained(admin, radio)
 
@@ -168,6 +169,7 @@ def test_two_trainings_of_a_set_at_once_are_refused(admin, radio, golden):
     assert again.number == 2
 
 
+@pytest.mark.full
 def test_a_cancelled_training_stops_and_leaves_nothing(admin, radio, golden):
     row = start(admin, radio)
     cancel = lambda done: done == 3 and training_cancel(scope=scope_for(admin), actor=admin, adapter_id=row.pk)  # noqa: E731
@@ -180,6 +182,7 @@ def test_a_cancelled_training_stops_and_leaves_nothing(admin, radio, golden):
         training_cancel(scope=scope_for(admin), actor=admin, adapter_id=row.pk)
 
 
+@pytest.mark.full
 def test_no_gain_changes_nothing_and_says_so(admin, monkeypatch):
     """Questions that find everything already."""
     home = make_set("plain", owners=[admin])

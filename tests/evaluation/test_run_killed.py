@@ -48,6 +48,7 @@ def worker(run: EvaluationRun) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_run_whose_worker_is_killed_goes_on_and_does_no_case_twice():

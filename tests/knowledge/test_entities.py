@@ -115,7 +115,7 @@ def test_the_graph_leads_to_a_passage_that_the_question_has_no_word_of(owner):
 def test_a_question_about_one_fact_keeps_the_ranking_and_no_stage_fails(owner):
     library(owner)
 
-    _, without = found(owner, mode="hybrid", question="Who directed the film?", options={"graph": "off"})
+    _, without = found(owner, mode="hybrid", question="Who directed the film?", graph="off")
     _, state = found(owner, mode="hybrid", question="Who directed the film?")
 
     assert [record.error for record in state.records if record.error] == []

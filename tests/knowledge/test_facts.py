@@ -83,7 +83,7 @@ def test_facts_of_a_document_above_the_clearance_are_not_seen(owner):
 def model(monkeypatch):
     with serving() as server:
         client = OpenAIChatModel(server.url, "key", "scripted", sleep=at_once)
-        monkeypatch.setattr(model_slots, "chat_model", lambda: client)
+        monkeypatch.setattr(model_slots, "light_model", lambda: client)
         yield server
 
 

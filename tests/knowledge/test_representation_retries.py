@@ -68,7 +68,7 @@ def llm(monkeypatch):
     with serving() as scripted:
         scripted.default = DOWN
         model = OpenAIChatModel(scripted.url, "", "scripted", sleep=no_wait)
-        monkeypatch.setattr("knowledge.services.model_slots.chat_model", lambda: model)
+        monkeypatch.setattr("knowledge.services.model_slots.light_model", lambda: model)
         yield scripted
 
 
@@ -176,7 +176,7 @@ def test_where_nobody_asks_for_a_model_nothing_is_recorded(owner, llm, monkeypat
     rules = {"representations": {"summaries": True, "questions": True, "language_model": False}}
     ingest(owner, make_set(owners=[owner], options=rules), a=TEXT)
     ingest(owner, make_set(owners=[owner]), b=TEXT + " More.")
-    monkeypatch.setattr("knowledge.services.model_slots.chat_model", lambda: None)
+    monkeypatch.setattr("knowledge.services.model_slots.light_model", lambda: None)
     ingest(owner, make_set(owners=[owner], options=BOTH), c=TEXT + " Other.")
 
     assert not RepresentationRetry.objects.exists()
@@ -413,7 +413,7 @@ def test_each_request_holds_a_slot_of_the_model(document, llm, redis_client, set
             async for event in super().stream(messages, **options):
                 yield event
 
-    monkeypatch.setattr("knowledge.services.model_slots.chat_model", lambda: Watched(llm.url, "", "scripted"))
+    monkeypatch.setattr("knowledge.services.model_slots.light_model", lambda: Watched(llm.url, "", "scripted"))
 
     assert representations_retry() == 1
     assert held == [1, 1]

@@ -18,7 +18,7 @@ from accounts.roles import Role
 from accounts.services import audit_record
 from evaluation.models import GoldenCase, GoldenSet
 from feedback.models import BadCase
-from knowledge.models import Document, KnowledgeSet, Source
+from knowledge.models import Document, KnowledgeSet, LanguageModel, Source
 from tests.api.test_documents import bulk, line, upload
 from tests.api.world import client_of, document_make, error_of, message_make
 from tests.factories import make_admin, make_set, make_user
@@ -177,6 +177,7 @@ def strangers_things() -> None:
     tenant = Tenant.objects.create(name=f"{MARK} tenant")
     user = make_user(f"{MARK}user", tenant=tenant)
     made = make_set(f"{MARK}-set", owners=[user], tenant=tenant)
+    LanguageModel.objects.create(name=f"{MARK}-model")
     Source.objects.create(tenant=tenant, name=f"{MARK} source").set_sources.create(knowledge_set=made)
     document_make(made, title=f"{MARK} document")
     UserGroup.objects.create(tenant=tenant, name=f"{MARK} group")
@@ -225,6 +226,8 @@ def test_objects_of_another_tenant_open_on_no_page_and_no_history(people):
 
 
 def hidden_of(model_admin: Any) -> dict[str, Any]:
+    if model_admin.model is LanguageModel:
+        return {}  # of the whole site
     tenant = Tenant.objects.get(name=f"{MARK} tenant")
     return {model_admin.tenant_path: tenant.pk}
 

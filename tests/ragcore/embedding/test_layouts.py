@@ -95,6 +95,7 @@ def embedder(gte):
     return SentenceTransformersEmbedder(gte, "cpu", trust_remote_code=True)
 
 
+@pytest.mark.full
 class TestGteFolder(EmbedderContract):
     def test_its_code_runs_only_where_that_is_allowed(self, gte):
         plain = EMBEDDERS.create(f"sentence_transformers:{gte}", ClientSettings())

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from ragcore.embedding.openai_api import OpenAIEmbedder
@@ -24,13 +23,11 @@ class TestOpenAIEmbedder(EmbedderContract):
         assert vectors.argmax(axis=1).tolist() == list(range(1, 8))
         assert llm.requests[0].authorization == "Bearer key-2"
 
-    def test_longer_vectors_are_cut_to_768_and_normalised(self, embedder, llm):
+    def test_longer_vectors_are_refused_where_nothing_says_how_to_shorten_them(self, embedder, llm):
         llm.dimensions = 1024
 
-        vectors = embedder.embed_queries(["abc"])
-
-        assert vectors.shape == (1, 768)
-        assert np.linalg.norm(vectors) == pytest.approx(1, abs=1e-4)
+        with pytest.raises(EmbedderRefusedError, match="1024 dimensions"):
+            embedder.embed_queries(["abc"])
 
     def test_shorter_vectors_are_refused_with_the_reason(self, embedder, llm):
         llm.dimensions = 384

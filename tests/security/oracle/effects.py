@@ -325,6 +325,11 @@ class Permits:
     def _knowledge_triplename(self, who: Person, change: Change, fresh: Any) -> bool:
         return self.rules.of_tenant(who, change.row["tenant_id"])  # of a fact, which was judged
 
+    def _knowledge_entityreading(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self.rules.of_tenant(who, change.row["tenant_id"])  # of a version, which was judged
+
+    _knowledge_mention = _knowledge_entity = _knowledge_entityalias = _knowledge_entityreading
+
     def _knowledge_entitydecision(self, who: Person, change: Change, fresh: Any) -> bool:
         home = change.row["knowledge_set_id"]
         if home is None:

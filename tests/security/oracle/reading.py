@@ -348,6 +348,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("feedback_badcase_again", "feedback_badcase_act", "knowledge_triple_import_delete"),
     *("knowledge_triple_decide", "knowledge_triple_undo"),
     *("knowledge_languagemodel_test", "knowledge_languagemodel_purpose"),
+    *("knowledge_latentmodel_use", "knowledge_latentmodel_off", "knowledge_latentmodel_on"),
 }
 API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),
