@@ -12,7 +12,7 @@ from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, Scop
 from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.latent import LatentEmbedder
 from knowledge.indexes.visibility import Visible
-from knowledge.selectors.query_adapters import SearchPart, search_parts
+from knowledge.selectors.query_adapters import search_parts
 from knowledge.types import RetrievalMode
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.options import RetrievalOptions
@@ -90,18 +90,25 @@ def _vectors(
     sets: Sequence[int],
     within: Scope | None,
 ) -> VectorIndex:
-    """The index of vectors, through the query adapters of the sets that are asked."""
+    """The index of vectors, through the query adapters of the sets that are asked.
+
+    Adapters are fitted in the embedder's own numbers. Where domain vectors are compared they take no part: alone these
+    found more than an adapted question does (.979 against .962 recall@10 on DragonBall).
+    """
+    if backend.latent:
+        return backend.vectors
     parts = search_parts(scope=scope, visible=visible, sets=sets, version=options.query_adapter, within=within)
     if all(part.adapter is None for part in parts):
         return backend.vectors
     model = model_registry.embedder().model
-
-    def index_of(part: SearchPart) -> VectorIndex:
-        """Adapters are fitted in the embedder's own numbers; parts without one may have domain vectors."""
-        has_domain_vectors = bool(backend.latent) and part.adapter is None
-        if part.visible is visible and has_domain_vectors == bool(backend.latent):
-            return backend.vectors
-        found = backend_of(scope=scope, visible=part.visible, model=model, domain_vectors=has_domain_vectors)
-        return found.vectors
-
-    return AdaptedVectorIndex([AdaptedPart(index_of(part), part.adapter) for part in parts])
+    return AdaptedVectorIndex(
+        [
+            AdaptedPart(
+                backend.vectors
+                if part.visible is visible
+                else backend_of(scope=scope, visible=part.visible, model=model).vectors,
+                part.adapter,
+            )
+            for part in parts
+        ]
+    )

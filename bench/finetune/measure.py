@@ -23,9 +23,10 @@ from bench.retrieval import work_off
 from evaluation.services.adapter_training import training_advance, training_start
 from evaluation.services.golden import benchmark_load
 from evaluation.services.run_cases import ranked_documents
-from knowledge.models import Chunk, QueryAdapter
+from knowledge.models import Chunk, LatentModel, QueryAdapter
 from knowledge.selectors.training_vectors import passage_vectors, question_vectors
 from knowledge.services import indexes_refresh, retrieve
+from knowledge.services.latent_models import latent_switch_off
 from knowledge.types import RetrievalMode, RetrievalRequest
 from ragcore.metrics.bootstrap import paired_interval
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
@@ -115,6 +116,8 @@ class _Set:
         golden, accepted = benchmark_load(scope=self.scope, actor=self.admin, folder=folder, name=self.name)
         work_off(accepted.job_id)
         indexes_refresh()
+        for latent in LatentModel.objects.filter(state=LatentModel.State.LIVE):  # measured by themselves
+            latent_switch_off(scope=self.scope, actor=self.admin, latent_id=latent.pk)
         return golden.sets.get().pk
 
     def _of(self, row: Mapping[str, Any]) -> set[str]:

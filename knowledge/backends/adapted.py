@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragcore.embedding.query_adapter import QueryAdapter
-from ragcore.embedding.vectors import DIMENSIONS
 from ragcore.ports import FloatArray, VectorIndex
 from ragcore.types import Hit
 
@@ -19,8 +18,8 @@ class AdaptedPart:
     adapter: QueryAdapter | None
 
     def question(self, vectors: FloatArray) -> FloatArray:
-        """As this part is searched: through the adapter go the embedder's numbers alone, without domain vectors."""
-        return vectors if self.adapter is None else self.adapter.apply(vectors[:, :DIMENSIONS])
+        """float32[n, d], as this part is searched."""
+        return vectors if self.adapter is None else self.adapter.apply(vectors)
 
     def hits(self, found: Sequence[Hit]) -> list[Hit]:
         """With cosines on the scale of plain questions; order kept."""
