@@ -90,14 +90,15 @@ def _vectors(
     sets: Sequence[int],
     within: Scope | None,
 ) -> VectorIndex:
-    """The index of vectors, through the query adapters of the sets that are asked.
-
-    Adapters are fitted in the embedder's own numbers. Where domain vectors are compared they take no part: alone these
-    found more than an adapted question does (.979 against .962 recall@10 on DragonBall).
-    """
-    if backend.latent:
-        return backend.vectors
-    parts = search_parts(scope=scope, visible=visible, sets=sets, version=options.query_adapter, within=within)
+    """The index of vectors, through the query adapters of the sets that are asked."""
+    parts = search_parts(
+        scope=scope,
+        visible=visible,
+        sets=sets,
+        version=options.query_adapter,
+        within=within,
+        domain_vectors=bool(backend.latent),
+    )
     if all(part.adapter is None for part in parts):
         return backend.vectors
     model = model_registry.embedder().model

@@ -36,6 +36,7 @@ from knowledge.services.filters import filters_explained
 from knowledge.services.merging import merge_results
 from knowledge.types import Filters, RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline
+from ragcore.embedding.vectors import has_domain_vectors
 from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.ports import Together, one_after_the_other
 from ragcore.retrieval.pipeline import stage_infos
@@ -298,7 +299,15 @@ def passages_explain(
     passages = passages_load(scope=scope, visible=visible, chunks=chunks)
     asked = _query_terms(scope=scope, visible=visible, query=query)
     entries: list[EntryScores] = []
-    for part in search_parts(scope=scope, visible=visible, sets=sets, version=query.adapter, within=within):
+    parts = search_parts(
+        scope=scope,
+        visible=visible,
+        sets=sets,
+        version=query.adapter,
+        within=within,
+        domain_vectors=query.vector is not None and has_domain_vectors(query.vector),
+    )
+    for part in parts:
         entries += _part_scores(scope, part, query, list(passages), [term.id for term in asked])
     by_chunk: dict[int, list[EntryScores]] = {}
     for entry in entries:

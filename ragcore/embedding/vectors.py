@@ -32,6 +32,11 @@ def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
     return np.asarray(rows / norms, dtype=np.float32)
 
 
+def has_domain_vectors(vector: FloatArray) -> bool:
+    """Whether further numbers, those that are compared, follow the embedder's own ones of a question."""
+    return len(vector) > DIMENSIONS
+
+
 def plain(vector: FloatArray) -> FloatArray:
     """The embedder's own 768 numbers of a question, which may have further ones after them."""
     return vector[:DIMENSIONS]

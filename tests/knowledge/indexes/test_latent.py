@@ -12,10 +12,12 @@ from accounts.errors import MissingRightError, NotFoundError
 from accounts.models import AuditEvent
 from knowledge.indexes import latent_switch, rotations, search_space
 from knowledge.indexes.latent import latent_name
-from knowledge.models import IndexEntry, LatentModel, LatentTerm, LatentVector, TenantVectors
+from knowledge.models import IndexEntry, KnowledgeSet, LatentModel, LatentTerm, LatentVector, TenantVectors
+from knowledge.models import QueryAdapter as AdapterRow
 from knowledge.services import document_delete, latent_models, retrieve
 from knowledge.types import RetrievalRequest
 from knowledge.vector_errors import LatentModelError
+from ragcore.embedding.query_adapter import QueryAdapter
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -238,12 +240,31 @@ def test_whoever_does_not_administer_the_tenant_switches_nothing(owner):
     assert state().latent == latent.pk
 
 
-def test_explanations_show_the_cosine_of_the_search(owner):
+def live_adapter(owner):
+    """A query adapter in use that would turn every question elsewhere."""
+    home = KnowledgeSet.objects.get(code="common", tenant=owner.tenant)
+    shift = np.full(768, 1.0, np.float32)
+    adapter = QueryAdapter(down=np.zeros((768, 1), np.float32), up=np.zeros((1, 768), np.float32), shift=shift)
+    return AdapterRow.objects.create(
+        tenant_id=home.tenant_id,
+        knowledge_set=home,
+        number=1,
+        state=AdapterRow.State.LIVE,
+        model=TenantVectors.objects.get().model,
+        weights=adapter.pack(),
+    )
+
+
+@pytest.mark.parametrize("adapts", [False, True], ids=["no adapter", "a query adapter takes no part"])
+def test_explanations_show_the_cosine_of_the_search(owner, adapts):
     from knowledge.services.retrieval import passages_explain
     from knowledge.types import Filters
 
     latent_models.latents_refresh()
+    if adapts:
+        live_adapter(owner)
     found = ask(owner)
+    assert titles(found)[0] == "d7"
     chunk, score = next(iter(found.state.arms["dense"].items()))
 
     told = passages_explain(
