@@ -143,18 +143,16 @@ class World(Corpus):
         """As with a golden case: the document is known, unless it is gone."""
         named, unnamed = Wanted(passage=f"#{document.pk}", answers=case.answers), Wanted(answers=case.answers)
         try:
-            return named, self._diagnose(message, named)
+            return named, diagnose_as_reviewer(self.admin, message, named)
         except NotFoundError:
-            return unnamed, self._diagnose(message, unnamed)
+            return unnamed, diagnose_as_reviewer(self.admin, message, unnamed)
 
-    def _diagnose(self, message: Message, wanted: Wanted) -> DiagnosedAnswer:
-        return answer_diagnose(
-            scope=scope_for(self.admin),
-            viewer=self.admin,
-            message_id=str(message.pk),
-            wanted=wanted,
-            is_reviewer=True,
-        )
+
+def diagnose_as_reviewer(reviewer: User, message: Message, wanted: Wanted) -> DiagnosedAnswer:
+    """As a reviewer would have an answer diagnosed on the page of its case. Raises NotFoundError."""
+    return answer_diagnose(
+        scope=scope_for(reviewer), viewer=reviewer, message_id=str(message.pk), wanted=wanted, is_reviewer=True
+    )
 
 
 def _cases(rows: Iterable[GoldenCase]) -> Iterator[Case]:

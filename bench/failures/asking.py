@@ -13,13 +13,14 @@ from django.core.management import call_command
 
 from accounts.models import User
 from accounts.selectors import scope_for
+from bench.diagnosis.planted import diagnose_as_reviewer
 from bench.retrieval import note, work_off
 from chat.errors import AnswerTimeoutError
 from chat.models import Message
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest
 from evaluation.services.bearing import Wanted
-from evaluation.services.diagnosis import DiagnosedAnswer, answer_diagnose
+from evaluation.services.diagnosis import DiagnosedAnswer
 from evaluation.services.golden import benchmark_load
 from knowledge import model_registry
 from knowledge.models import KnowledgeSet
@@ -109,13 +110,7 @@ class World:
 
     def diagnosed(self, message: Message, wanted: Wanted) -> DiagnosedAnswer:
         """As a reviewer would have it diagnosed."""
-        return answer_diagnose(
-            scope=scope_for(self.admin),
-            viewer=self.admin,
-            message_id=str(message.pk),
-            wanted=wanted,
-            is_reviewer=True,
-        )
+        return diagnose_as_reviewer(self.admin, message, wanted)
 
 
 def is_wrong(question: Question, *, answer: str, status: str) -> bool:

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from django.db import connection
 from psycopg import Cursor
 
+from knowledge.indexes.binary_vectors import halfvec_read, sparsevec_read
 from knowledge.indexes.statements import execute, fetch
 from ragcore.ports import FloatArray
 
@@ -246,16 +246,3 @@ def _entry(row: tuple[Any, ...]) -> LiveEntry:
         vector=halfvec_read(row[11]),
         weights=sparsevec_read(row[12]),
     )
-
-
-def halfvec_read(data: bytes) -> FloatArray:
-    """int16 dimensions, int16 unused, then big-endian float16."""
-    return np.frombuffer(data, dtype=">f2", offset=4).astype(np.float32)
-
-
-def sparsevec_read(data: bytes) -> dict[int, float]:
-    """int32 dimensions, count and unused, then the indices from 0, then big-endian float32. Term ids count from 1."""
-    count = int.from_bytes(data[4:8], "big")
-    indices = np.frombuffer(data, dtype=">i4", offset=12, count=count)
-    values = np.frombuffer(data, dtype=">f4", offset=12 + 4 * count, count=count)
-    return dict(zip((indices.astype(np.int64) + 1).tolist(), values.tolist(), strict=True))

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from knowledge.indexes.binary_vectors import halfvec_read
 from knowledge.indexes.rotations import coarse_vectors
 from knowledge.indexes.statements import fetch, ids_text
 from ragcore.embedding.latent import (
@@ -138,7 +139,7 @@ def questions_fold(
     """Questions folded in, from their terms."""
     texts = sorted({text for one in terms for text in one})
     found = fetch(OF_TEXTS, {"latent": latent, "tenant": tenant_id, "texts": texts}) if texts else []
-    known = {text: (np.frombuffer(sent, ">f2", offset=4).astype(np.float32), rarity) for text, sent, rarity in found}
+    known = {text: (halfvec_read(sent), rarity) for text, sent, rarity in found}
     return [question_folded(one, known, rarest=rarest) for one in terms]
 
 
@@ -176,7 +177,7 @@ def latent_terms(latent: int, *, ids: set[int] | None = None) -> LatentTerms:
         rows = fetch(OF_IDS, {"latent": latent, "ids": ids_text(sorted(ids))})
     vectors = np.empty((len(rows), LATENT), np.float32)
     for place, row in enumerate(rows):
-        vectors[place] = np.frombuffer(row[2], ">f2", offset=4)
+        vectors[place] = halfvec_read(row[2])
     return LatentTerms(
         np.array([row[0] for row in rows], np.int64), vectors, np.array([row[1] for row in rows], np.float32)
     )

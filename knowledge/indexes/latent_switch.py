@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from knowledge.indexes.binary_vectors import halfvecs_read, sparsevec_read
 from knowledge.indexes.copy import EntryRow, latent_vectors_copy
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.statements import execute, fetch
@@ -133,7 +134,7 @@ def passages_compared(*, tenant_id: int, model: str, limit: int) -> ComparedPass
     rows = fetch(COMPARED, {"tenant": tenant_id, "model": model, "limit": limit})
     return ComparedPassages(
         [int(row[0]) for row in rows],
-        _vectors([row[1] for row in rows]),
+        halfvecs_read([row[1] for row in rows]),
         sparse_rows([row[2] for row in rows]),
         [row[3] for row in rows],
     )
@@ -148,11 +149,6 @@ def sparse_rows(sent: Sequence[bytes]) -> SparseRows:
         terms[start : start + count] = np.frombuffer(one, ">i4", count, 12)
         weights[start : start + count] = np.frombuffer(one, ">f4", count, 12 + 4 * count)
     return SparseRows(starts, terms + 1, weights)
-
-
-def _vectors(sent: Sequence[bytes]) -> FloatArray:
-    """float32[n, d] of halfvecs in their binary form."""
-    return np.array([np.frombuffer(one, ">f2", offset=4) for one in sent], dtype=np.float32)
 
 
 # ── filling and switching ─────────────────────────────────────────────────────────────────────────
@@ -177,12 +173,9 @@ def latent_fill(*, tenant_id: int, model: str, latent: int, terms: LatentTerms, 
     rows = fetch(MISSING, params)
     if not rows:
         return Filled(0, after)
-    weights = sparse_rows([row[8] for row in rows])
-    vectors = _vectors([row[7] for row in rows])
+    vectors = halfvecs_read([row[7] for row in rows])
     entries = []
     for place, row in enumerate(rows):
-        part = slice(weights.starts[place], weights.starts[place + 1])
-        mine = dict(zip(weights.terms[part].tolist(), weights.weights[part].tolist(), strict=True))
         entry = EntryRow(
             chunk_id=row[1],
             version_id=row[2],
@@ -191,7 +184,7 @@ def latent_fill(*, tenant_id: int, model: str, latent: int, terms: LatentTerms, 
             language=row[5],
             length=row[6],
             vector=vectors[place],
-            weights=mine,
+            weights=sparsevec_read(row[8]),
             embedding_model=model,
         )
         entries.append((int(row[0]), entry))

@@ -6,11 +6,9 @@ with the question in the entry's own rotation, exactly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from knowledge.indexes.binary_vectors import halfvecs_read
 from knowledge.indexes.copy import vectors_copy
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.rotations import RotationState, coarse_vectors, state_of
@@ -85,7 +83,7 @@ def rotation_add(*, tenant_id: int, model: str, projection: bytes, passages: int
 def vectors_sample(*, tenant_id: int, model: str, limit: int) -> FloatArray:
     """float32[n, 768] of up to `limit` entries, spread over all of them, the same ones each time."""
     rows = fetch(SAMPLE, {"tenant": tenant_id, "model": model, "limit": limit})
-    return _vectors([row[0] for row in rows])
+    return halfvecs_read([row[0] for row in rows])
 
 
 def switch_begin(*, tenant_id: int, model: str, rotation: int) -> None:
@@ -113,7 +111,7 @@ def entries_rotate(state: RotationState, *, after: int, limit: int) -> Moved:
     if not rows:
         return Moved(0, after)
     ids = [int(row[0]) for row in rows]
-    vectors = coarse_vectors(_vectors([row[1] for row in rows]), rotation=state.rotation, model=state.model)
+    vectors = coarse_vectors(halfvecs_read([row[1] for row in rows]), rotation=state.rotation, model=state.model)
     execute(SCRATCH, {})
     vectors_copy("rotated", "coarse", ids=ids, vectors=vectors)
     execute(MOVE, named)
@@ -129,8 +127,3 @@ def switch_end(state: RotationState) -> bool:
     execute(END, named)
     epoch_advance(tenant_id=state.tenant_id, sets=())
     return True
-
-
-def _vectors(sent: Sequence[bytes]) -> FloatArray:
-    """float32[n, d] of halfvecs in their binary form: two numbers of two bytes, then the vector."""
-    return np.array([np.frombuffer(one, ">f2", offset=4) for one in sent], dtype=np.float32)

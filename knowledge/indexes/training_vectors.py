@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accounts.scope import Scope
+from knowledge.indexes.binary_vectors import halfvecs_read
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
 from ragcore.ports import FloatArray
@@ -44,7 +45,7 @@ def passage_vectors_load(*, scope: Scope, visible: Visible, model: str, limit: i
     params = {**visible.params, "tenant": scope.tenant_id, "model": model}
     total = int(fetch(visible.applied(COUNT), params)[0][0])
     rows = fetch(visible.applied(VECTORS), {**params, "limit": limit})
-    vectors = np.array([np.frombuffer(bytes(row[3]), ">f2", offset=4) for row in rows], dtype=np.float32)
+    vectors = halfvecs_read([row[3] for row in rows])
     return PassageVectors(
         chunks=np.array([row[0] for row in rows], np.int64),
         documents=np.array([row[1] for row in rows], np.int64),

@@ -15,6 +15,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from knowledge.models.graph import KEY_CHARACTERS
+from knowledge.models.lexicon import OfSetOrTenant
 
 
 class EntityKind(models.TextChoices):
@@ -129,7 +130,7 @@ class EntityAlias(models.Model):
         return f"{self.entity_id} = {self.other_id}"
 
 
-class EntityDecision(models.Model):
+class EntityDecision(OfSetOrTenant):
     """What an owner decided about names, for searches in one set, or in all sets of the tenant.
 
     Names are kept, not rows of entities: a decision holds for documents that are read later, too. The latest decision
@@ -142,15 +143,6 @@ class EntityDecision(models.Model):
         REJECT = "reject", _("No entity")
         CONFIRM = "confirm", _("Confirmed")
 
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
-    knowledge_set = models.ForeignKey(
-        "knowledge.KnowledgeSet",
-        null=True,
-        blank=True,
-        on_delete=models.CASCADE,
-        related_name="+",
-        verbose_name=_("knowledge set"),
-    )
     kind = models.CharField(_("decision"), max_length=12, choices=Kind.choices)
     name = models.CharField(_("name"), max_length=KEY_CHARACTERS)
     key = models.CharField(max_length=KEY_CHARACTERS, editable=False)

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 NAME_CHARACTERS = 200
 
 
-class InLexicon(models.Model):
-    """Rows of one lexicon: that of a set, or without one that of the tenant."""
+class OfSetOrTenant(models.Model):
+    """Rows of a set, or without one of its tenant: terms of a lexicon, decisions about names."""
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
     knowledge_set = models.ForeignKey(
@@ -29,7 +29,7 @@ class InLexicon(models.Model):
         abstract = True
 
 
-class LexiconTerm(InLexicon):
+class LexiconTerm(OfSetOrTenant):
     """A term with its other names. Only approved terms are published."""
 
     class Kind(models.TextChoices):
@@ -95,7 +95,7 @@ class LexiconTerm(InLexicon):
         return self.text
 
 
-class LexiconVersion(InLexicon):
+class LexiconVersion(OfSetOrTenant):
     """A published state of one lexicon. `entries` never change; the terms behind them may."""
 
     class State(models.TextChoices):
@@ -141,7 +141,7 @@ class LexiconVersion(InLexicon):
         return str(self.number)
 
 
-class LexiconChange(InLexicon):
+class LexiconChange(OfSetOrTenant):
     """What somebody did with a term: its values before and after; None where there was no term."""
 
     term_id = models.BigIntegerField(null=True)  # no key: a deleted term comes back by undoing
@@ -165,7 +165,7 @@ class LexiconChange(InLexicon):
         return self.text
 
 
-class LexiconMining(InLexicon):
+class LexiconMining(OfSetOrTenant):
     """One search of documents for terms. It reads what its author may read."""
 
     class State(models.TextChoices):
