@@ -13,6 +13,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
+from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
 from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.graph_triples import entity_key
 from knowledge.indexes.visibility import Visible
@@ -21,6 +22,8 @@ from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.lexicon import lexicon_condition
 from knowledge.selectors.sets import sets_readable
 from ragcore.text.lexicon import TermLexicon
+
+_has_mentions: EpochCache[bool] = EpochCache()  # by tenant; reading documents for entities advances the epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,11 +151,14 @@ def graph_statistics(*, scope: Scope, sets: Sequence[int] = ()) -> GraphStatisti
 
 def graph_of_search(
     *, scope: Scope, visible: Visible, sets: Sequence[int], within: Scope | None, lexicon: TermLexicon | None
-) -> ScopedEntityGraph:
-    """The graph for one search.
+) -> ScopedEntityGraph | None:
+    """The graph for one search; None where no passage of the tenant mentions an entity, whoever may see it.
 
     Decisions of the sets that are searched count; `within`: of those that a second person may read, too.
     """
+    epoch = epoch_of(scope=scope, visible=visible)
+    if not _has_mentions.get((scope.tenant_id,), epoch=epoch, make=lambda: _mentions_exist(scope.tenant_id)):
+        return None
     readable: Iterable[int]
     if visible.readable is not None:
         readable = visible.readable
@@ -164,6 +170,10 @@ def graph_of_search(
     asked = sorted(set(readable) & set(sets)) if sets else sorted(readable)
     clearance = min(scope.clearance, within.clearance if within is not None else scope.clearance)
     return ScopedEntityGraph(scope, visible, tuple(asked), clearance, lexicon)
+
+
+def _mentions_exist(tenant_id: int) -> bool:
+    return Mention.objects.filter(tenant_id=tenant_id).exists()
 
 
 # ── decisions ───────────────────────────────────────────────────────────────────────────────────

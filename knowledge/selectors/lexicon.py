@@ -17,7 +17,7 @@ from accounts.errors import MissingRightError, NotFoundError
 from accounts.roles import administers
 from accounts.scope import Scope
 from knowledge import model_registry
-from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
+from knowledge.indexes.corpus_epoch import EpochCache, epoch_now, epoch_of
 from knowledge.indexes.visibility import Visible
 from knowledge.models import KnowledgeSet, LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
 from knowledge.options_draft import lexicons_draft
@@ -44,7 +44,7 @@ def lexicon_of_search(
     asker are left out.
     """
     epoch = epoch_of(scope=scope, visible=visible)
-    published = _versions.get((scope.tenant_id,), epoch=epoch, make=lambda: _live_versions(scope.tenant_id))
+    published = _published(scope.tenant_id, epoch)
     if tried := lexicons_draft():
         kept = tuple(one for one in published if one[0] not in tried)
         published = (*kept, *sorted(tried.items()))
@@ -64,7 +64,7 @@ def lexicon_of_search(
 
 def lexicon_of_person(*, scope: Scope) -> TermLexicon | None:
     """The published terms of the tenant and of every set that somebody may read."""
-    published = _live_versions(scope.tenant_id)
+    published = _published(scope.tenant_id, epoch_now(tenant_id=scope.tenant_id))
     if not published:
         return None
     readable = set(sets_readable(scope=scope).order_by().values_list("pk", flat=True))
@@ -82,6 +82,11 @@ def lexicon_of_index(*, tenant_id: int) -> TermLexicon | None:
 def lexicon_of_version(version: LexiconVersion) -> TermLexicon:
     """The terms of one version, whoever may see them."""
     return _compiled((version.pk,), None)
+
+
+def _published(tenant_id: int, epoch: int) -> Versions:
+    """Publishing a version, and taking one back, advances the epoch."""
+    return _versions.get((tenant_id,), epoch=epoch, make=lambda: _live_versions(tenant_id))
 
 
 def _live_versions(tenant_id: int) -> Versions:

@@ -155,10 +155,13 @@ def retrieve_many(
 
 def _graph(
     *, scope: Scope, visible: Visible, request: RetrievalRequest, within: Scope | None, lexicon: TermLexicon | None
-) -> ScopedEntityGraph:
-    """The graph of entities that the asker sees. Raises GraphNotBuiltError where only the graph is to be searched."""
+) -> ScopedEntityGraph | None:
+    """The graph of entities that the asker sees, None where there is none for anybody.
+
+    Raises GraphNotBuiltError where only the graph is to be searched, and nothing of it can be seen.
+    """
     graph = graph_of_search(scope=scope, visible=visible, sets=request.sets, within=within, lexicon=lexicon)
-    if request.mode == "graph" and not graph.is_built():
+    if request.mode == "graph" and (graph is None or not graph.is_built()):
         raise GraphNotBuiltError
     return graph
 

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from ragcore.answerability.question_parts import (
     YEAR,
     count_opposites,
-    cue,
     find_match_scopes,
     is_negated,
     pairs_kept,
@@ -238,16 +237,14 @@ class _Reader:
 
     def wording(self) -> dict[str, float]:
         """Opposites, negation and the like."""
-        text, window = self.question.lower(), self.places.window_text
-        degrees = {m.group() for m in cue("degree").finditer(text)}
-        denies = is_negated(text)
+        asked, window = self.asked, self.places.window_text
         return {
-            "swapped": min(count_opposites(text, window), 2) / 2,
-            "negated": denies,
-            "negation_differs": denies != is_negated(self.best.text.lower()),
-            "degree_missing": bool(degrees) and not any(word in window for word in degrees),
-            "here": bool(cue("here").search(text)),
-            "broad": self.asked.is_broad,
+            "swapped": min(count_opposites(self.question.lower(), window), 2) / 2,
+            "negated": asked.is_negated,
+            "negation_differs": asked.is_negated != is_negated(self.best.text.lower()),
+            "degree_missing": bool(asked.degrees) and not any(word in window for word in asked.degrees),
+            "here": asked.is_here,
+            "broad": asked.is_broad,
         }
 
     def standing(self, sources: Sequence[Source]) -> dict[str, float]:
@@ -277,15 +274,14 @@ class _Reader:
         """Terms of which not even the beginning is there; of a Chinese one, not more than half of the characters."""
         p = self.places
         near = p.near if place is p.window else p.around if place is p.passage else self.found
-        beginnings = {term[:PREFIX] for s in near for term in s.terms if term.isascii()}
-        characters = {c for s in near for c in s.text}
-
-        def is_there(term: str) -> bool:
-            if term in place or term.isascii():
-                return term in place or term[:PREFIX] in beginnings
-            return 2 * sum(c in characters for c in term) > len(term)
-
-        return {term for term in self.asked.terms if not is_there(term)}
+        absent = {term for term in self.asked.terms if term not in place}
+        if any(term.isascii() for term in absent):
+            beginnings = {term[:PREFIX] for s in near for term in s.terms if term.isascii()}
+            absent -= {term for term in absent if term.isascii() and term[:PREFIX] in beginnings}
+        if any(not term.isascii() for term in absent):
+            characters = set().union(*(s.text for s in near))
+            absent -= {t for t in absent if not t.isascii() and 2 * sum(c in characters for c in t) > len(t)}
+        return absent
 
     def _has_kind(self, text: str) -> bool:
         pattern = PATTERNS.get(self.known.kind)

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
 from ragcore.text.lexical_features import idf_in, pairs_within, share_of_selected
+from ragcore.text.request_cache import cached
 from ragcore.text.scripts import CJK
 from ragcore.text.word_lists import read_lines, read_section
 
 PACKAGE = "ragcore.answerability"
+KEPT_QUESTIONS = 256  # whose words a process remembers: each is looked at for every source
 
 
 @cache
@@ -42,11 +44,14 @@ def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 
 def count_opposites(question: str, text: str) -> int:
     """How many words of a question stand in a text only as their opposites. Both in lower case."""
-    number = 0
-    for one, other in _opposites():
-        for mine, theirs in ((one, other), (other, one)):
-            number += bool(mine.search(question) and theirs.search(text) and not mine.search(text))
-    return number
+    return sum(bool(theirs.search(text) and not mine.search(text)) for mine, theirs in _opposites_of(question))
+
+
+@lru_cache(maxsize=KEPT_QUESTIONS)
+def _opposites_of(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Of each word of a question that has an opposite the pattern, and that of its opposite."""
+    both_ways = ((mine, theirs) for one, other in _opposites() for mine, theirs in ((one, other), (other, one)))
+    return tuple((mine, theirs) for mine, theirs in both_ways if mine.search(question))
 
 
 NAME = re.compile(
@@ -97,6 +102,16 @@ class QuestionParts:
     head: tuple[str, ...]  # the words that say what is wanted; () where nothing does
     relation: tuple[str, ...]  # all other terms
     is_broad: bool  # about several things or for a summary: the answer may stand in many places
+    is_negated: bool
+    degrees: frozenset[str]  # only, most, all ..., lower case
+    is_here: bool  # it speaks of "this document"
+    _in_sentences: dict[str, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)  # by text
+
+    def in_sentence(self, statement: Statement) -> frozenset[str]:
+        """The terms that a sentence has; a Chinese one is also there where the text is cut into other words."""
+        if (known := self._in_sentences.get(statement.text)) is None:
+            known = self._in_sentences[statement.text] = _terms_in(self, statement.text, statement.terms)
+        return known
 
     def share(self, terms: Sequence[str], place: frozenset[str], power: int = 1) -> float:
         """Weighted share of the terms that are in a place, 0 to 1; 1 without terms."""
@@ -111,7 +126,16 @@ def split_question(
     question: str, found: Sequence[Statement], *, tokenizer: Tokenizer, idf: Mapping[str, float] | None
 ) -> QuestionParts:
     """Take a question apart. `idf`: of the terms that the corpus knows; else the sentences at hand are the corpus."""
-    plain = cue("task").sub(" ", question)
+    if idf is None:
+        return _split(question, found, tokenizer, None)
+    key = ("question parts", tokenizer, question, id(idf))  # by identity: `idf` is kept with them
+    return cached(key, lambda: (idf, _split(question, (), tokenizer, idf)))[1]
+
+
+def _split(
+    question: str, found: Sequence[Statement], tokenizer: Tokenizer, idf: Mapping[str, float] | None
+) -> QuestionParts:
+    plain, lower = cue("task").sub(" ", question), question.lower()
     order = _content(plain, tokenizer) or _content(question, tokenizer)
     terms = tuple(dict.fromkeys(order))
     weights, unknown = _weights(terms, found, idf)
@@ -136,6 +160,9 @@ def split_question(
         relation=tuple(t for t in terms if t not in special),
         is_broad=any(cue(name).search(question) for name in ("several", "overview"))
         or len(set(YEAR.findall(question))) > 1,
+        is_negated=is_negated(lower),
+        degrees=frozenset(match.group() for match in cue("degree").finditer(lower)),
+        is_here=bool(cue("here").search(lower)),
     )
 
 
@@ -226,7 +253,7 @@ def find_match_scopes(
 
 def window_shares(asked: QuestionParts, found: Sequence[Statement]) -> list[float]:
     """For every sentence the weighted share of the terms in it and its neighbours."""
-    held = [_held(asked, [s]) for s in found]
+    held = [asked.in_sentence(s) for s in found]
     shares = []
     for at, statement in enumerate(found):
         union = set(held[at])
@@ -241,7 +268,7 @@ def source_shares(asked: QuestionParts, found: Sequence[Statement]) -> Mapping[i
     """Number of a source -> the best sentence's weighted share of the terms."""
     best: dict[int, float] = {}
     for statement in found:
-        share = asked.share(asked.terms, _held(asked, [statement]))
+        share = asked.share(asked.terms, asked.in_sentence(statement))
         best[statement.source.number] = max(best.get(statement.source.number, 0.0), share)
     return best
 
@@ -267,11 +294,13 @@ def _best(asked: QuestionParts, found: Sequence[Statement], order: Sequence[int]
 
 
 def _held(asked: QuestionParts, found: Iterable[Statement]) -> frozenset[str]:
-    sentences = list(found)
-    return _terms_in(asked, " ".join(s.text for s in sentences), (t for s in sentences for t in s.terms))
+    return frozenset().union(*map(asked.in_sentence, found))
 
 
 def _terms_in(asked: QuestionParts, text: str, terms: Iterable[str]) -> frozenset[str]:
     """A Chinese term is also there where the text is cut into other words."""
-    known, lower = set(terms), text.lower()
-    return frozenset(t for t in asked.terms if t in known or (not t.isascii() and t in lower))
+    known = frozenset(asked.terms).intersection(terms)
+    if text.isascii():
+        return known
+    lower = text.lower()
+    return known.union(t for t in asked.terms if not t.isascii() and t in lower)

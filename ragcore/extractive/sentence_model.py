@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -125,6 +125,19 @@ def _table(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> F
     return table
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OwnWords:
+    """What follows from a sentence and the question alone, whatever stands beside it."""
+
+    run: float
+    around: tuple[str, ...]  # texts around what was asked for, lower case; () where it is not there
+    definition: float
+    sign: float
+    question: float
+    pronoun: float
+    unfinished: float
+
+
 @dataclass(slots=True)
 class _Question:
     """A question and its sentences, prepared."""
@@ -145,6 +158,7 @@ class _Question:
     kind: Wanted
     signs: re.Pattern[str] | None
     defines: Callable[[str], float]
+    own_words: dict[str, _OwnWords]  # by text; kept for the question: its sources are looked at again one by one
 
     @classmethod
     def of(cls, question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> _Question:
@@ -174,6 +188,7 @@ class _Question:
             kind=wanted(question),
             signs=answer_cues(question),
             defines=definition_test(question),
+            own_words=cached(("own words of sentences", question), dict),
         )
 
     def features(self, at: int) -> dict[str, float]:
@@ -197,7 +212,7 @@ class _Question:
             "behind": cover.coverage(present | behind) - own,
             "leader": self.own[at - 1] if before else 0.0,
             "adjacency": adjacent_share(self.pairs, statement.terms),
-            "run": self._run(statement.text),
+            "run": self._own_words(statement.text).run,
         }
 
     def _source(self, at: int) -> dict[str, float]:
@@ -219,49 +234,57 @@ class _Question:
 
     def _answer_form(self, at: int) -> dict[str, float]:
         """Whether it holds what was asked for, or says it as answers do."""
-        text = self.found[at].text
-        is_there, near = self._wanted(text)
+        own = self._own_words(self.found[at].text)
+        is_there = float(bool(own.around))
+        weights = self.terms.weights
+        held = ({term for term in weights if term.removesuffix("i") in around} for around in own.around)
         return {
             "number": is_there * (self.kind == "number"),
             "time": is_there * (self.kind == "time"),
             "name": is_there * (self.kind in ("person", "place", "name")),
-            "near": near,
-            "definition": self.defines(text),
-            "sign": float(bool(self.signs and self.signs.search(text.lower()))),
-            "question": float(text.endswith(("?", "？"))),
+            "near": max(map(self.terms.coverage, held), default=0.0),
+            "definition": own.definition,
+            "sign": own.sign,
+            "question": own.question,
         }
 
     def _wording(self, at: int) -> dict[str, float]:
         """Its length and form, whatever the question."""
         statement = self.found[at]
+        own = self._own_words(statement.text)
         return {
             "novelty": log_length(len(self.sets[at].difference(self.asked)), 4),
             "length": log_length(len(statement.terms), 4),
             "opening": float(statement.position == 0),
-            "pronoun": float(refers_back(statement.text)),
-            "unfinished": float(not _FINISHED.search(statement.text)),
+            "pronoun": own.pronoun,
+            "unfinished": own.unfinished,
             "row": float(statement.is_row),
             "item": float(statement.is_item),
         }
 
-    def _run(self, text: str) -> float:
-        body = text.lower() if not self.joiner else " ".join(re.findall(r"\w+", text.lower()))
-        return longest_literal_run(self.pieces, body, joiner=self.joiner)
+    def _own_words(self, text: str) -> _OwnWords:
+        """What follows from the words of the question and of one sentence."""
+        if (known := self.own_words.get(text)) is None:
+            lower = text.lower()
+            body = lower if not self.joiner else " ".join(re.findall(r"\w+", lower))
+            known = self.own_words[text] = _OwnWords(
+                run=longest_literal_run(self.pieces, body, joiner=self.joiner),
+                around=tuple(self._around_wanted(text, lower)),
+                definition=self.defines(text),
+                sign=float(bool(self.signs and self.signs.search(lower))),
+                question=float(text.endswith(("?", "？"))),
+                pronoun=float(refers_back(text)),
+                unfinished=float(not _FINISHED.search(text)),
+            )
+        return known
 
-    def _wanted(self, text: str) -> tuple[float, float]:
-        """Whether what was asked for stands here and not in the question, and the best coverage around it."""
+    def _around_wanted(self, text: str, lower: str) -> Iterator[str]:
+        """Around each place where what was asked for stands here and not in the question, the text in lower case."""
         pattern = PATTERNS.get(self.kind)
-        if pattern is None:
-            return 0.0, 0.0
-        lower, is_there, best = text.lower(), 0.0, 0.0
         width = NEAR_CHARACTERS["latin" if self.joiner else "cjk"]
-        for match in islice(pattern.finditer(text), MATCHES):
-            if match.group().lower().strip() in self.question:
-                continue
-            is_there = 1.0
-            around = lower[max(0, match.start() - width) : match.end() + width]
-            best = max(best, self.terms.coverage({t for t in self.terms.weights if t.removesuffix("i") in around}))
-        return is_there, best
+        for match in islice(pattern.finditer(text), MATCHES) if pattern is not None else ():
+            if match.group().lower().strip() not in self.question:
+                yield lower[max(0, match.start() - width) : match.end() + width]
 
 
 def _passage_coverage(

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 
 import regex
@@ -23,6 +24,7 @@ MAX_ADDRESS = MAX_KNOWN + 200  # that are looked at in an answer
 MAX_HOST = 300  # that are waited for
 MAX_BEFORE = 80  # characters before an address that decide about it: its scheme, the name in front of an @
 MAX_ADDRESSES = 200  # of one text
+KEPT_TEXTS = 2048  # of sources, whose addresses a process keeps
 _COLON = r"(?:\\?:|&(?:colon|#0{0,5}58|#[xX]0{0,5}3[aA]);)"
 _SLASH = r"(?:\\?/|&(?:sol|#0{0,5}47|#[xX]0{0,5}2[fF]);)"
 _DOT = r"(?:\\?\.|&(?:period|#0{0,5}46|#[xX]0{0,5}2[eE]);)"
@@ -182,8 +184,13 @@ def _known_addresses(sources: Sequence[Source]) -> frozenset[str]:
     for source in sources:
         passage = source.passage
         for text in {source.text, passage.text, passage.title, passage.external_id}:
-            known.update(map(_folded, _addresses(text)))
+            known |= _addresses_in(text)
     return frozenset(known)
+
+
+@lru_cache(maxsize=KEPT_TEXTS)
+def _addresses_in(text: str) -> frozenset[str]:
+    return frozenset(map(_folded, _addresses(text)))
 
 
 def _addresses(text: str) -> Iterator[str]:

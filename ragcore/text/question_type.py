@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, cast, get_args
 
 from ragcore.text.normalise import normalise_query
 from ragcore.text.word_lists import cue_pattern, read_sections
 
 QuestionType = Literal["definition", "process", "comparison", "application", "general"]
+KEPT_QUESTIONS = 1024  # of which a process remembers this: every step of an answer asks for it
 Wanted = Literal["number", "time", "person", "place", "name", "any"]
 
 _WANTED: tuple[tuple[Wanted, re.Pattern[str]], ...] = (
@@ -40,6 +41,7 @@ _WANTED: tuple[tuple[Wanted, re.Pattern[str]], ...] = (
 )
 
 
+@lru_cache(maxsize=KEPT_QUESTIONS)
 def question_type(question: str) -> QuestionType:
     """The first type with a cue in the question; "general" without any."""
     text = normalise_query(question).lower()
@@ -49,6 +51,7 @@ def question_type(question: str) -> QuestionType:
     return "general"
 
 
+@lru_cache(maxsize=KEPT_QUESTIONS)
 def wanted(question: str) -> Wanted:
     """What the answer must contain, by the question word: a number, a time, a name ..., or anything."""
     text = normalise_query(question).lower()

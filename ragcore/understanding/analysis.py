@@ -96,6 +96,11 @@ def extract_features(text: str) -> QuestionFeatures:
     )
 
 
+def question_kind(text: str) -> QuestionKind:
+    """The kind alone, as `extract_features` finds it."""
+    return _kind(normalise_query(text))[0]
+
+
 def fact_target(text: str) -> FactTarget:
     """Which part of a fact "subject relation object" is asked for (C3); the subject unless something else shows."""
     plain = normalise_query(text).lower()

@@ -1,4 +1,6 @@
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import Tenant
@@ -133,6 +135,22 @@ def test_without_entities_there_is_no_graph(owner):
     ingest(owner, make_set(owners=[owner]), film=FILM)
     with pytest.raises(GraphNotBuiltError):
         found(owner)
+
+
+def test_a_search_asks_for_the_graph_once_documents_have_been_read_and_not_before(owner):
+    ingest(owner, make_set(owners=[owner]), film=FILM, person=PERSON, town=TOWN, **OTHERS)
+    with pytest.raises(GraphNotBuiltError):
+        found(owner)  # and remembers that there is none
+    with CaptureQueriesContext(connection) as asked:
+        found(owner, mode="hybrid")
+    assert not [query for query in asked if "knowledge_mention" in query["sql"]]
+
+    entities_tend()
+
+    assert {"film", "person"} <= set(found(owner)[0][:2])
+    with CaptureQueriesContext(connection) as asked:
+        found(owner, mode="hybrid")
+    assert [query for query in asked if "knowledge_mention" in query["sql"]]
 
 
 def test_a_path_through_a_passage_that_one_may_not_read_does_not_exist(owner):

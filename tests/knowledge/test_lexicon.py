@@ -6,6 +6,7 @@ from accounts.errors import MissingRightError, NameTakenError, NotAllowedError, 
 from knowledge.errors import LexiconTermError
 from knowledge.indexes.statements import fetch
 from knowledge.models import LexiconChange, LexiconTerm, LexiconVersion
+from knowledge.selectors.lexicon import lexicon_of_person
 from knowledge.services import retrieve
 from knowledge.services.lexicon import (
     change_undo,
@@ -62,6 +63,15 @@ def test_a_question_in_the_other_language_finds_the_passage_once_published(owner
     publish(owner, common.pk)
 
     assert found(owner, "波束管理怎么做")[0] == "en"
+
+
+def test_a_person_has_the_terms_of_a_version_as_soon_as_it_is_published(owner, common, corpus):
+    save(owner, text="波束管理", translations=["beam management"], set_id=common.pk)
+    assert lexicon_of_person(scope=scope_of(owner)) is None  # which is remembered until something changes
+
+    publish(owner, common.pk)
+
+    assert lexicon_of_person(scope=scope_of(owner)).knows("波束管理")
 
 
 def test_publishing_adds_whole_names_to_the_passages_that_have_them(owner, common, corpus):

@@ -12,7 +12,7 @@ from ragcore.ports import Ports
 from ragcore.retrieval.pipeline import stage
 from ragcore.retrieval.stages.selection import find_copies
 from ragcore.types import Candidate, Hit, Passage, Query, State
-from ragcore.understanding.analysis import extract_features
+from ragcore.understanding.analysis import question_kind
 
 ARM = "graph"
 SEVERAL_STEPS = frozenset({"multi_hop", "comparison"})  # kinds of questions that several passages answer together
@@ -37,7 +37,7 @@ class SearchGraph:
     def __call__(self, state: State, ports: Ports) -> State:
         if ports.graph is None:
             return state
-        kind = extract_features(state.query.text).kind
+        kind = question_kind(state.query.text)
         if self.auto and kind not in SEVERAL_STEPS:
             return state.noted(kind=kind, left_alone="one passage answers it")
         found = [(c.passage, 1 / rank) for rank, c in enumerate(state.candidates, 1) if c.passage is not None]
@@ -101,7 +101,7 @@ class FuseGraph:
         arm = state.arms.get(ARM)
         if ports.graph is None or not state.candidates or not arm:
             return state
-        several = extract_features(state.query.text).kind in SEVERAL_STEPS
+        several = question_kind(state.query.text) in SEVERAL_STEPS
         places = round(self.keep * (SHARE_SEVERAL if several else SHARE_ONE))
         first = list(state.candidates[: self.keep - places])
         standing = {c.chunk for c in first}

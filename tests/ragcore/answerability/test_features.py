@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ragcore.answerability.features import FEATURES, compute_features
 from ragcore.answerability.question_parts import count_opposites, cue, is_negated
+from ragcore.text.request_cache import request_cache
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
 
@@ -23,6 +24,20 @@ def test_a_question_that_the_best_sentence_holds_is_covered():
     assert found["rarest_in_window"] == 1
     assert found["names_passage"] == 1
     assert found["lacks_kind"] == 0
+
+
+@pytest.mark.parametrize("question", ["When was only the mast by Weber built?", "韦伯在哪一年建造了这座桅杆？"])
+def test_what_is_remembered_of_a_question_changes_no_sign_of_other_sources(question):
+    others = source(2, "The lamp of the mast burns. 桅杆由韦伯于1987年建造。它是红色的。", title="桅杆")
+    idf = {term: 1.0 + len(term) for term in TOKENIZER.terms(question)[1:]}
+    each = [(MAST,), (others,), (MAST, others)]
+    weighed = [(sources, weights) for sources in each for weights in (idf, None, dict.fromkeys(idf, 1.0))]
+    computed = [signs_of(question, *sources, idf=weights) for sources, weights in weighed]
+
+    with request_cache():
+        remembered = [signs_of(question, *sources, idf=weights) for sources, weights in weighed]
+
+    assert remembered == computed
 
 
 def test_a_name_that_stands_nowhere_is_missing():
