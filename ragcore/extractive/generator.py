@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ragcore.extractive.answer_patterns import asks_several, cue_kind, definition_subject
+from ragcore.extractive.answer_patterns import asked_extent, asks_several, cue_kind, definition_subject
 from ragcore.extractive.choice import Limits, SentenceChoice, choose_sentences, is_of_use, with_tables
+from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
     cite,
@@ -23,7 +24,7 @@ from ragcore.extractive.formatting import (
     with_figure,
     wording_for,
 )
-from ragcore.extractive.named import about_named
+from ragcore.extractive.named import about_named, named_titles
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.sections import find_list_around, find_section_answer
@@ -35,7 +36,7 @@ from ragcore.extractive.sentence_model import (
     refers_back,
 )
 from ragcore.extractive.sentences import Statement, read_statements
-from ragcore.extractive.spans import choose_points, choose_runs, main_source
+from ragcore.extractive.spans import choose_points, choose_runs, main_source, point_columns
 from ragcore.ports import Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_type import question_type
 from ragcore.text.tokenise import stop_words
@@ -134,14 +135,12 @@ class ExtractiveGenerator:
         found, is_broad = known.found, asks_several(question)
         if not is_broad and (known.kind in FACTS or known.column("definition").any()):
             return []
-        aspects = aspect_coverage(question, found, self._tokenizer)
         is_specific = len(set(self._tokenizer.words(question)) - stop_words()) >= SPECIFIC
         if is_broad or (is_specific and cue_kind(question) in ("reason", "manner")):
-            kept = about_named(question, found, self._tokenizer)
-            points = choose_points([found[at] for at in kept], scores[kept], aspects[kept], question)
-            return point_blocks(points, words)
+            return point_blocks(self._points(question, found, scores), words)
         if is_specific:
             return []
+        aspects = aspect_coverage(question, found, self._tokenizer)
         places = main_source(found, scores, aspects)
         runs = choose_runs(found, places, self._relevance.probabilities(known, scores, aspects, question), question)
         shown = [
@@ -161,6 +160,15 @@ class ExtractiveGenerator:
         if not block:
             return []
         return [*lead, *block, *([supplement([[s] for s in missing], words)] if missing else [])]
+
+    def _points(self, question: str, found: Sequence[Statement], scores: FloatArray) -> list[list[Statement]]:
+        """The points of an answer, from the documents that the question names."""
+        named = named_titles(question, found, self._tokenizer)
+        kept = about_named(found, named)
+        mine = [found[at] for at in kept]
+        worth = point_worth(question, mine, scores[kept], named, self._tokenizer)
+        most = point_columns(question, asked_extent(question, named=len(named)))
+        return choose_points(mine, worth, question, most_columns=most)
 
 
 def prefer_full_coverage(chances: FloatArray, known: SentenceFeatures) -> FloatArray:

@@ -15,15 +15,20 @@ from ragcore.text.tokenise import stop_words
 LEAST_WORDS = 2  # of a title, so that it names something
 
 
-def about_named(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> list[int]:
-    """Places of the sentences of documents whose whole title the question names.
+def named_titles(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> frozenset[str]:
+    """Titles of documents of which the question has every word."""
+    asked = set(tokenizer.words(question))
+    titles = {s.source.passage.title for s in found}
+    return frozenset(title for title in titles if _is_named(title, asked, tokenizer))
 
-    All places where it does not name the title of the best source.
+
+def about_named(found: Sequence[Statement], named: frozenset[str]) -> list[int]:
+    """Places of the sentences of the documents with these titles.
+
+    All places where the best source has none of them.
     """
     if not found:
         return []
-    asked = set(tokenizer.words(question))
-    named = {title for title in {s.source.passage.title for s in found} if _is_named(title, asked, tokenizer)}
     best = min(found, key=lambda s: s.source.number)
     if best.source.passage.title not in named:
         return list(range(len(found)))
