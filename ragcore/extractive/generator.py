@@ -101,6 +101,8 @@ class ExtractiveGenerator:
     ) -> list[str]:
         """The blocks that answer one question. `found`: the sentences of the sources."""
         kind = question_type(question)
+        named = named_titles(question, found, self._tokenizer)
+        found = [found[at] for at in about_named(found, named)]
         known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
         scores = self._scorer.scores(known)
         chances = prefer_full_coverage(chances_of(scores), known)
@@ -123,21 +125,32 @@ class ExtractiveGenerator:
             items = [(text, around.number) for text in around.items]
             block = listing(items, words, numbered=kind == "process")
             return [*lead, block, *_supplements(choice, words)]
-        if not choice.best.is_row and (explained := self._explanation(question, known, scores, choice, words)):
+        if not choice.best.is_row and (explained := self._explanation(question, known, scores, choice, named, words)):
             return explained
         core = _core(question, with_tables(choice.core, found), choice.best, known, chances)
         return [passage_block(core, words), *_supplements(choice, words)]
 
     def _explanation(
-        self, question: str, known: SentenceFeatures, scores: FloatArray, choice: SentenceChoice, words: Wording
+        self,
+        question: str,
+        known: SentenceFeatures,
+        scores: FloatArray,
+        choice: SentenceChoice,
+        named: frozenset[str],
+        words: Wording,
     ) -> list[str]:
-        """Points for a question that names many things, connected sentences for one that asks for more than a fact."""
-        found, is_broad = known.found, asks_several(question)
+        """Points for a question that names many things, connected sentences for one that asks for more than a fact.
+
+        `named`: titles that the question names.
+        """
+        found, is_broad = known.found, asks_several(question) or len(named) > 1
         if not is_broad and (known.kind in FACTS or known.column("definition").any()):
             return []
         is_specific = len(set(self._tokenizer.words(question)) - stop_words()) >= SPECIFIC
         if is_broad or (is_specific and cue_kind(question) in ("reason", "manner")):
-            return point_blocks(self._points(question, found, scores), words)
+            worth = point_worth(question, found, scores, named, self._tokenizer)
+            most = point_columns(question, asked_extent(question, named=len(named)))
+            return point_blocks(choose_points(found, worth, question, most_columns=most), words)
         if is_specific:
             return []
         aspects = aspect_coverage(question, found, self._tokenizer)
@@ -160,15 +173,6 @@ class ExtractiveGenerator:
         if not block:
             return []
         return [*lead, *block, *([supplement([[s] for s in missing], words)] if missing else [])]
-
-    def _points(self, question: str, found: Sequence[Statement], scores: FloatArray) -> list[list[Statement]]:
-        """The points of an answer, from the documents that the question names."""
-        named = named_titles(question, found, self._tokenizer)
-        kept = about_named(found, named)
-        mine = [found[at] for at in kept]
-        worth = point_worth(question, mine, scores[kept], named, self._tokenizer)
-        most = point_columns(question, asked_extent(question, named=len(named)))
-        return choose_points(mine, worth, question, most_columns=most)
 
 
 def prefer_full_coverage(chances: FloatArray, known: SentenceFeatures) -> FloatArray:
