@@ -9,7 +9,7 @@ the matter, and the neighbours of a sentence on it, count too.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -26,7 +26,7 @@ SCORE_WEIGHT = 0.3  # log-odds of the sentence model
 OWN_WEIGHT = 8.0  # share of what is asked that the sentence has
 AROUND_WEIGHT = 2.5  # the same of its neighbours
 PASSAGE_WEIGHT = 6.0  # the same of its whole source
-PRIOR_WEIGHT = 1.0  # logarithm of the ranking's score of the source
+PRIOR_WEIGHT = 2.0  # logarithm of the ranking's score of the source
 IN_TURN = 3.0  # how much worse the next sentence of the same document is where a question names several
 NEIGHBOURS = (0.25, 0.5, 1.0, 0.5, 0.25)
 _FRAME = re.compile(
@@ -60,8 +60,9 @@ def point_worth(
     if not found:
         return np.zeros(0, np.float32)
     sets = [frozenset(s.terms) for s in found]
-    terms = TermWeights.of(idf_in(focus_terms(question, named, tokenizer), sets))
-    own = np.array([terms.coverage(present) for present in sets])
+    weights = idf_in(focus_terms(question, named, tokenizer), sets)
+    terms = {title: _beside(title, weights, tokenizer) for title in {s.source.passage.title for s in found}}
+    own = np.array([terms[s.source.passage.title].coverage(present) for s, present in zip(found, sets, strict=True)])
     numbers = np.array([s.source.number for s in found])
     best_prior = max(max(s.source.score for s in found), LEAST_PRIOR)
     priors = np.log([max(s.source.score / best_prior, LEAST_PRIOR) for s in found])
@@ -69,9 +70,16 @@ def point_worth(
     for number in dict.fromkeys(numbers.tolist()):
         places = np.flatnonzero(numbers == number)
         around = np.convolve(own[places], NEIGHBOURS)[len(NEIGHBOURS) // 2 :][: len(places)]
-        whole = terms.coverage(frozenset().union(*(sets[at] for at in places)))
+        title = found[places[0]].source.passage.title
+        whole = terms[title].coverage(frozenset().union(*(sets[at] for at in places)))
         worth[places] += AROUND_WEIGHT * around + PASSAGE_WEIGHT * whole
     return np.asarray(worth - _turns(worth, found, named), np.float32)
+
+
+def _beside(title: str, weights: Mapping[str, float], tokenizer: Tokenizer) -> TermWeights:
+    """The terms that the title of a document does not have: each of its sentences is about the others."""
+    present = frozenset(tokenizer.terms(title))
+    return TermWeights.of({term: weight for term, weight in weights.items() if term not in present})
 
 
 def _turns(worth: FloatArray, found: Sequence[Statement], named: frozenset[str]) -> FloatArray:

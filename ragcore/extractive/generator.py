@@ -47,8 +47,9 @@ NEARLY_BEST = 0.25  # share of the best probability
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
+NAMED_COLUMNS = 450  # of a fact about a document that the question names
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best
-BESIDE = 0.02  # probability from which a sentence is added
+BESIDE = 0.05  # probability from which a sentence is added
 MOST_BESIDE = 3
 BESIDE_DEFINITION = 0.15  # share of the best sentence's probability that another one needs beside a definition
 
@@ -101,15 +102,13 @@ class ExtractiveGenerator:
     ) -> list[str]:
         """The blocks that answer one question. `found`: the sentences of the sources."""
         kind = question_type(question)
+        if kind == "comparison" and (block := self._comparison(question, found, words)):
+            return [block]
         named = named_titles(question, found, self._tokenizer)
         found = [found[at] for at in about_named(found, named)]
         known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
         scores = self._scorer.scores(known)
         chances = prefer_full_coverage(chances_of(scores), known)
-        if kind == "comparison" and (things := find_compared(question, self._tokenizer)):
-            block = compare_in_table(things, found, chances, self._tokenizer, words)
-            if block is not None:
-                return [block]
         if not known.column("definition").any():
             section = find_section_answer(
                 question, sources, self._tokenizer, with_parts=not definition_subject(question)
@@ -118,7 +117,8 @@ class ExtractiveGenerator:
                 return section_blocks(section, words)
         if not found:
             return []
-        choice = choose_sentences(found, chances, self._limits, question)
+        limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
+        choice = choose_sentences(found, chances, limits, question)
         around = find_list_around(choice.best, found)
         if around is not None:
             lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
@@ -129,6 +129,15 @@ class ExtractiveGenerator:
             return explained
         core = _core(question, with_tables(choice.core, found), choice.best, known, chances)
         return [passage_block(core, words), *_supplements(choice, words)]
+
+    def _comparison(self, question: str, found: Sequence[Statement], words: Wording) -> str | None:
+        """The table that compares the things which a question names; None where there is none."""
+        things = find_compared(question, self._tokenizer)
+        if things is None:
+            return None
+        known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
+        chances = prefer_full_coverage(chances_of(self._scorer.scores(known)), known)
+        return compare_in_table(things, found, chances, self._tokenizer, words)
 
     def _explanation(
         self,

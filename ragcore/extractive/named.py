@@ -16,10 +16,13 @@ LEAST_WORDS = 2  # of a title, so that it names something
 
 
 def named_titles(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> frozenset[str]:
-    """Titles of documents of which the question has every word."""
+    """Titles of documents of which the question has every word, unless they are part of another such title."""
     asked = set(tokenizer.words(question))
     titles = {s.source.passage.title for s in found}
-    return frozenset(title for title in titles if _is_named(title, asked, tokenizer))
+    named = {
+        title: words for title in titles if (words := _words(title, tokenizer)) <= asked and len(words) >= LEAST_WORDS
+    }
+    return frozenset(title for title, words in named.items() if not any(words < other for other in named.values()))
 
 
 def about_named(found: Sequence[Statement], named: frozenset[str]) -> list[int]:
@@ -35,6 +38,5 @@ def about_named(found: Sequence[Statement], named: frozenset[str]) -> list[int]:
     return [at for at, s in enumerate(found) if s.source.passage.title in named]
 
 
-def _is_named(title: str, asked: set[str], tokenizer: Tokenizer) -> bool:
-    words = set(tokenizer.words(title)) - stop_words()
-    return len(words) >= LEAST_WORDS and words <= asked
+def _words(title: str, tokenizer: Tokenizer) -> set[str]:
+    return set(tokenizer.words(title)) - stop_words()

@@ -22,7 +22,7 @@ from ragcore.text.matching import jaccard
 from ragcore.text.scripts import cjk_share, columns
 
 SEEN = 22  # sentences of a source, around its best, that runs are chosen from
-MISSED = 0.3  # sentences of the answer that may stand elsewhere
+MISSED = 0.6  # sentences of the answer that may stand elsewhere
 PRICE = 0.1  # of a thousand columns, in F1
 PRIOR_WEIGHT = 3.0  # of the ranking of sources against the score of their best sentences
 SCORE_SCALE = 5.0
@@ -31,7 +31,7 @@ Numbers = npt.NDArray[np.float64]
 POINT_COLUMNS: dict[Extent, int] = {  # of all points, by what is asked for
     "choice": 200,
     "each": 300,
-    "several": 360,
+    "several": 540,
     "reason": 440,
     "summary": 640,
 }
