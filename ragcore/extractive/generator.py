@@ -104,7 +104,8 @@ class ExtractiveGenerator:
         kind = question_type(question)
         if kind == "comparison" and (block := self._comparison(question, found, words)):
             return [block]
-        named = named_titles(question, found, self._tokenizer)
+        # what a thing is may be said anywhere, not only in the document that is called after it
+        named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)
         found = [found[at] for at in about_named(found, named)]
         known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
         scores = self._scorer.scores(known)
