@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from typing import Literal
 
 from ragcore.text.question_type import Wanted, question_type
 from ragcore.text.scripts import CJK
@@ -65,6 +66,36 @@ _SEVERAL = re.compile(
     r"|\bwhich \w+s (?:are|were|do|did|have)\b",
     re.IGNORECASE,
 )
+
+
+QUESTION_WORD = (
+    "how|what|which|who|whose|when|where|why|did|does|do|was|were|is|are"
+    "|summari[sz]e|describe|compare|list|outline|explain"
+)
+Extent = Literal["choice", "each", "reason", "summary", "several"]
+_SUMMARY = re.compile(
+    r"总结|總結|概括|归纳|歸納|概述|综述|綜述|\b(?:summari[sz]e|summary|outline|overview)\b", re.IGNORECASE
+)
+_CHOICE = re.compile(
+    r"比较|比較|对比|對比|更[高低早晚大小多少长長短]"
+    r"|\b(?:compare[ds]?|earlier|later|longer|shorter|higher|lower|larger|smaller|more)\b",
+    re.IGNORECASE,
+)
+
+
+def asked_extent(question: str, *, named: int) -> Extent:
+    """How much is asked for: which of the things, a fact of each of several documents, a reason, a summary or points.
+
+    `named`: documents that the question names.
+    """
+    if _SUMMARY.search(question):
+        return "summary"
+    explains = cue_kind(question) in ("reason", "manner")
+    if _CHOICE.search(question) and not explains:
+        return "choice"
+    if named > 1:
+        return "each"
+    return "reason" if explains else "several"
 
 
 def asks_several(question: str) -> bool:

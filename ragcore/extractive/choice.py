@@ -36,6 +36,8 @@ _INTRODUCES = re.compile(
 _ANNOUNCES = re.compile(
     r"下表|下列|如下|以下|[:：]\Z|\b(?:following|below)\b|\btable\s+(?:\d|shows|gives|lists)", re.IGNORECASE
 )
+_FIELD = re.compile(r"(?:[^:：]{1,60}[:：]\s*){0,2}?([^:：]{1,40})[:：]\s*\S[^:：]*\Z")
+STEM_LETTERS = 5  # of a word in which its forms agree
 REDUNDANT = 0.7  # Jaccard of the terms from which two sentences say the same
 
 
@@ -126,10 +128,18 @@ def _rows_behind(statement: Statement, found: Sequence[Statement]) -> list[State
 def is_of_use(statement: Statement, question: str) -> bool:
     """Whether a sentence may stand in an answer: no filler, and what a document says of itself only where it is asked.
 
-    A filler is a question, or a short piece without a full stop such as a title.
+    A filler is a question, or a short piece without a full stop such as a title; "Occupation: clerk" is none where the
+    question asks for an occupation.
     """
     is_about = _DOCUMENT.search(question) is not None
-    return not _is_filler(statement) and (is_about or not _INTRODUCES.match(statement.text))
+    is_filler = _is_filler(statement) and not _is_asked_field(statement.text, question.lower())
+    return not is_filler and (is_about or not _INTRODUCES.match(statement.text))
+
+
+def _is_asked_field(text: str, question: str) -> bool:
+    """Whether a text is a field and its value, and the question, in lower case, has every word of the field's name."""
+    field = _FIELD.match(text)
+    return field is not None and all(word[:STEM_LETTERS] in question for word in field[1].lower().split())
 
 
 def _is_filler(statement: Statement) -> bool:

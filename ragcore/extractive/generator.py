@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ragcore.extractive.answer_patterns import asks_several, cue_kind, definition_subject
+from ragcore.extractive.answer_patterns import asked_extent, asks_several, cue_kind, definition_subject
 from ragcore.extractive.choice import Limits, SentenceChoice, choose_sentences, is_of_use, with_tables
+from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
     cite,
@@ -23,7 +24,7 @@ from ragcore.extractive.formatting import (
     with_figure,
     wording_for,
 )
-from ragcore.extractive.named import about_named
+from ragcore.extractive.named import about_named, named_titles
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.sections import find_list_around, find_section_answer
@@ -35,7 +36,7 @@ from ragcore.extractive.sentence_model import (
     refers_back,
 )
 from ragcore.extractive.sentences import Statement, read_statements
-from ragcore.extractive.spans import choose_points, choose_runs, main_source
+from ragcore.extractive.spans import choose_points, choose_runs, main_source, point_columns
 from ragcore.ports import Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_type import question_type
 from ragcore.text.tokenise import stop_words
@@ -46,8 +47,9 @@ NEARLY_BEST = 0.25  # share of the best probability
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
+NAMED_COLUMNS = 450  # of a fact about a document that the question names
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best
-BESIDE = 0.02  # probability from which a sentence is added
+BESIDE = 0.05  # probability from which a sentence is added
 MOST_BESIDE = 3
 BESIDE_DEFINITION = 0.15  # share of the best sentence's probability that another one needs beside a definition
 
@@ -100,13 +102,14 @@ class ExtractiveGenerator:
     ) -> list[str]:
         """The blocks that answer one question. `found`: the sentences of the sources."""
         kind = question_type(question)
+        if kind == "comparison" and (block := self._comparison(question, found, words)):
+            return [block]
+        # what a thing is may be said anywhere, not only in the document that is called after it
+        named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)
+        found = [found[at] for at in about_named(found, named)]
         known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
         scores = self._scorer.scores(known)
         chances = prefer_full_coverage(chances_of(scores), known)
-        if kind == "comparison" and (things := find_compared(question, self._tokenizer)):
-            block = compare_in_table(things, found, chances, self._tokenizer, words)
-            if block is not None:
-                return [block]
         if not known.column("definition").any():
             section = find_section_answer(
                 question, sources, self._tokenizer, with_parts=not definition_subject(question)
@@ -115,33 +118,52 @@ class ExtractiveGenerator:
                 return section_blocks(section, words)
         if not found:
             return []
-        choice = choose_sentences(found, chances, self._limits, question)
+        limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
+        choice = choose_sentences(found, chances, limits, question)
         around = find_list_around(choice.best, found)
         if around is not None:
             lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
             items = [(text, around.number) for text in around.items]
             block = listing(items, words, numbered=kind == "process")
             return [*lead, block, *_supplements(choice, words)]
-        if not choice.best.is_row and (explained := self._explanation(question, known, scores, choice, words)):
+        if not choice.best.is_row and (explained := self._explanation(question, known, scores, choice, named, words)):
             return explained
         core = _core(question, with_tables(choice.core, found), choice.best, known, chances)
         return [passage_block(core, words), *_supplements(choice, words)]
 
+    def _comparison(self, question: str, found: Sequence[Statement], words: Wording) -> str | None:
+        """The table that compares the things which a question names; None where there is none."""
+        things = find_compared(question, self._tokenizer)
+        if things is None:
+            return None
+        known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
+        chances = prefer_full_coverage(chances_of(self._scorer.scores(known)), known)
+        return compare_in_table(things, found, chances, self._tokenizer, words)
+
     def _explanation(
-        self, question: str, known: SentenceFeatures, scores: FloatArray, choice: SentenceChoice, words: Wording
+        self,
+        question: str,
+        known: SentenceFeatures,
+        scores: FloatArray,
+        choice: SentenceChoice,
+        named: frozenset[str],
+        words: Wording,
     ) -> list[str]:
-        """Points for a question that names many things, connected sentences for one that asks for more than a fact."""
-        found, is_broad = known.found, asks_several(question)
+        """Points for a question that names many things, connected sentences for one that asks for more than a fact.
+
+        `named`: titles that the question names.
+        """
+        found, is_broad = known.found, asks_several(question) or len(named) > 1
         if not is_broad and (known.kind in FACTS or known.column("definition").any()):
             return []
-        aspects = aspect_coverage(question, found, self._tokenizer)
         is_specific = len(set(self._tokenizer.words(question)) - stop_words()) >= SPECIFIC
         if is_broad or (is_specific and cue_kind(question) in ("reason", "manner")):
-            kept = about_named(question, found, self._tokenizer)
-            points = choose_points([found[at] for at in kept], scores[kept], aspects[kept], question)
-            return point_blocks(points, words)
+            worth = point_worth(question, found, scores, named, self._tokenizer)
+            most = point_columns(question, asked_extent(question, named=len(named)))
+            return point_blocks(choose_points(found, worth, question, most_columns=most), words)
         if is_specific:
             return []
+        aspects = aspect_coverage(question, found, self._tokenizer)
         places = main_source(found, scores, aspects)
         runs = choose_runs(found, places, self._relevance.probabilities(known, scores, aspects, question), question)
         shown = [

@@ -15,21 +15,28 @@ from ragcore.text.tokenise import stop_words
 LEAST_WORDS = 2  # of a title, so that it names something
 
 
-def about_named(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> list[int]:
-    """Places of the sentences of documents whose whole title the question names.
+def named_titles(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> frozenset[str]:
+    """Titles of documents of which the question has every word, unless they are part of another such title."""
+    asked = set(tokenizer.words(question))
+    titles = {s.source.passage.title for s in found}
+    named = {
+        title: words for title in titles if (words := _words(title, tokenizer)) <= asked and len(words) >= LEAST_WORDS
+    }
+    return frozenset(title for title, words in named.items() if not any(words < other for other in named.values()))
 
-    All places where it does not name the title of the best source.
+
+def about_named(found: Sequence[Statement], named: frozenset[str]) -> list[int]:
+    """Places of the sentences of the documents with these titles.
+
+    All places where the best source has none of them.
     """
     if not found:
         return []
-    asked = set(tokenizer.words(question))
-    named = {title for title in {s.source.passage.title for s in found} if _is_named(title, asked, tokenizer)}
     best = min(found, key=lambda s: s.source.number)
     if best.source.passage.title not in named:
         return list(range(len(found)))
     return [at for at, s in enumerate(found) if s.source.passage.title in named]
 
 
-def _is_named(title: str, asked: set[str], tokenizer: Tokenizer) -> bool:
-    words = set(tokenizer.words(title)) - stop_words()
-    return len(words) >= LEAST_WORDS and words <= asked
+def _words(title: str, tokenizer: Tokenizer) -> set[str]:
+    return set(tokenizer.words(title)) - stop_words()

@@ -75,7 +75,7 @@ _PLAIN = (
     "near", "definition", "sign", "question", "novelty", "unfinished", "row", "item",
 )  # fmt: skip
 ASPECT_WEIGHT = 8.0  # of the aspect's coverage beside the sentence model's log-odds
-_TASK = re.compile(
+TASK = re.compile(
     r"\b(?:summari[sz]e|sum up|outline|describe|explain|compare|list|name|give|tell me|please|according to|based on"
     r"|in terms of|briefly|respectively)\b"
     r"|根据|根據|结合|結合|依据|依據|总结|總結|概括|归纳|歸納|简述|簡述|描述|说明|說明|解释|解釋|列举|列舉|列出|比较|比較|对比|對比|分析"
@@ -108,7 +108,7 @@ def aspect_coverage(question: str, found: Sequence[Statement], tokenizer: Tokeni
     In "summarise the evidence in the case of X" every sentence of the document X is about X; what tells them apart is
     the evidence. Words that say what to do with the answer, such as "summarise", do not count.
     """
-    asked = tuple(dict.fromkeys(tokenizer.terms(_TASK.sub(" ", question))))
+    asked = tuple(dict.fromkeys(tokenizer.terms(TASK.sub(" ", question))))
     sets = [frozenset(s.terms) for s in found]
     weights = {term: weight for term, weight in idf_in(asked, sets).items() if term not in stop_words()}
     of_source: dict[int, TermWeights] = {}

@@ -12,22 +12,30 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.extractive.answer_patterns import Extent
 from ragcore.extractive.choice import is_of_use
 from ragcore.extractive.relevance import ASPECT_WEIGHT
 from ragcore.extractive.sentence_model import LEAST_PRIOR, refers_back
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray
 from ragcore.text.matching import jaccard
-from ragcore.text.scripts import columns
+from ragcore.text.scripts import cjk_share, columns
 
 SEEN = 22  # sentences of a source, around its best, that runs are chosen from
-MISSED = 0.3  # sentences of the answer that may stand elsewhere
+MISSED = 0.6  # sentences of the answer that may stand elsewhere
 PRICE = 0.1  # of a thousand columns, in F1
 PRIOR_WEIGHT = 3.0  # of the ranking of sources against the score of their best sentences
 SCORE_SCALE = 5.0
 Places = npt.NDArray[np.intp]
 Numbers = npt.NDArray[np.float64]
-POINT_COLUMNS = 540  # of all points
+POINT_COLUMNS: dict[Extent, int] = {  # of all points, by what is asked for
+    "choice": 200,
+    "each": 300,
+    "several": 540,
+    "reason": 440,
+    "summary": 640,
+}
+CJK_SHARE = 0.7  # of these: Chinese says as much in fewer columns
 ENOUGH = 0.85  # of them
 SAME = 0.5  # Jaccard of the terms from which two points say the same
 MOST_COLUMNS = 1400  # of runs
@@ -121,16 +129,19 @@ def _worth(wanted: Numbers, shown: Numbers, right: Numbers, all_wanted: float) -
     return np.asarray(np.where(shown > MOST_COLUMNS, worth - 1.0, worth), np.float64)
 
 
+def point_columns(question: str, extent: Extent) -> int:
+    """The budget of the points of an answer."""
+    return round(POINT_COLUMNS[extent] * (1 - (1 - CJK_SHARE) * cjk_share(question)))
+
+
 def choose_points(
-    found: Sequence[Statement],
-    scores: FloatArray,
-    aspects: FloatArray,
-    question: str,
-    *,
-    most_columns: int = POINT_COLUMNS,
+    found: Sequence[Statement], worth: FloatArray, question: str, *, most_columns: int
 ) -> list[list[Statement]]:
-    """The best sentences of all sources within a budget, as runs in the order of their sources."""
-    order = np.argsort(-(scores + ASPECT_WEIGHT * aspects), kind="stable")
+    """The best sentences of all sources within a budget, as runs in the order of their sources.
+
+    `worth`: of each sentence as a point (focus.point_worth).
+    """
+    order = np.argsort(-worth, kind="stable")
     kept: list[int] = []
     used = 0
     for place in map(int, order):

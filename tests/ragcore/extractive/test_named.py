@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.extractive.named import about_named
+from ragcore.extractive.named import about_named, named_titles
 from ragcore.extractive.sentences import read_statements
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
@@ -42,7 +42,7 @@ def sources(*titles: str) -> list[Source]:
 def test_only_sentences_of_named_documents_are_left_where_the_best_source_is_named(question, titles, left):
     found = read_statements(sources(*titles), TOKENIZER)
 
-    kept = about_named(question, found, TOKENIZER)
+    kept = about_named(found, named_titles(question, found, TOKENIZER))
 
     assert {found[at].source.passage.title for at in kept} == (left or set(titles))
-    assert about_named(question, [], TOKENIZER) == []
+    assert about_named([], frozenset()) == []

@@ -79,7 +79,7 @@ def test_points_keep_to_their_budget_and_say_nothing_twice():
     found = statements(source(1, same), source(2, same), source(3, "Ropes were replaced in autumn by another crew."))
     scores = np.array([3.0, 2.0, 1.0], np.float32)
 
-    points = choose_points(found, scores, np.zeros(3, np.float32), "Summarize the work.", most_columns=200)
+    points = choose_points(found, scores, "Summarize the work.", most_columns=200)
 
     assert [run[0].source.number for run in points] == [1, 3]
 
