@@ -23,8 +23,10 @@ from knowledge.services.entities import (
     entity_reject,
     entity_split,
 )
+from knowledge.services.entities.reading import passages_read
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_set, make_user, scope_of
+from tests.knowledge.locks import apart
 
 pytestmark = pytest.mark.django_db
 
@@ -74,6 +76,62 @@ def test_documents_are_read_for_entities_and_again_in_a_new_version(owner):
     entities_tend()
     assert "brod" in names(owner)
     assert not Entity.objects.filter(key="bojan hladek").exists()
+
+
+def slow_reading(monkeypatch, meanwhile):
+    """Once, while the first documents are read."""
+    done = []
+
+    def read_slowly(of, chunks, terms):
+        if of.external_id == "film" and not done:
+            done.append(True)
+            meanwhile()
+        return passages_read(of, chunks, terms)
+
+    monkeypatch.setattr("knowledge.services.entities.reading.passages_read", read_slowly)
+    return done
+
+
+def test_a_document_that_is_replaced_while_it_is_read_is_read_again(owner, monkeypatch):
+    into = make_set(owners=[owner])
+    ingest(owner, into, film=FILM, town=TOWN)
+    done = slow_reading(monkeypatch, lambda: ingest(owner, into, film="The mast of Brod stands on a hill."))
+
+    entities_tend()
+
+    assert done
+    assert {"ljuba", "brod"} <= names(owner)
+    entities_tend()
+    assert not Entity.objects.filter(key="bojan hladek").exists()
+
+
+@pytest.mark.django_db(transaction=True)  # the row goes in a transaction of its own
+def test_a_document_that_is_erased_while_it_is_read_leaves_nothing(owner, monkeypatch):
+    document = ingest(owner, into := make_set(owners=[owner]), film=FILM)["film"]
+    ingest(owner, into, town=TOWN)
+    done = slow_reading(monkeypatch, lambda: apart(document.delete))
+
+    entities_tend()
+
+    assert done
+    assert "ljuba" in names(owner)
+    assert not Entity.objects.filter(key="bojan hladek").exists()
+
+
+def test_names_like_sql_are_entities_and_linked(owner):
+    into = make_set(owners=[owner])
+    ingest(
+        owner, into, query="The SELECT Statement reads rows. Ana Breg wrote the SELECT Statement.", drop="DROP TABLE"
+    )
+    entities_tend()
+
+    assert "select statement" in names(owner)
+    question = "Who wrote the SELECT Statement'; DROP TABLE knowledge_entity; --?"
+    passages, state = found(owner, question=question)
+    assert passages[0] == "query"
+    assert "SELECT Statement" in state.graph["query_entities"]
+    for name in ("SELECT", "%", "'; --", "\\", "a & !b"):
+        found(owner, question=name)
 
 
 def test_mentions_stand_where_they_say(owner):
