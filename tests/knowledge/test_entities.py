@@ -4,7 +4,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import Tenant
 from knowledge.errors import EntityDecisionError, GraphNotBuiltError
 from knowledge.indexes.entity_graph import MOST_INSIDE
-from knowledge.models import Entity, EntityReading, Mention
+from knowledge.models import Document, Entity, EntityReading, Mention
 from knowledge.selectors.entities import (
     entities_listed,
     entity_aliases,
@@ -17,6 +17,7 @@ from knowledge.selectors.entities import (
 from knowledge.selectors.visibility import visible_to
 from knowledge.services import document_delete, retrieve
 from knowledge.services.entities import (
+    entities_attributes_changed,
     entities_merge,
     entities_tend,
     entity_decision_undo,
@@ -76,6 +77,28 @@ def test_documents_are_read_for_entities_and_again_in_a_new_version(owner):
     entities_tend()
     assert "brod" in names(owner)
     assert not Entity.objects.filter(key="bojan hladek").exists()
+
+
+def test_a_question_that_names_who_published_it_is_led_there(owner):
+    into = make_set(owners=[owner])
+    ingest(owner, into, mill="Prices rise by a tenth next year.", **OTHERS)
+    Document.objects.filter(external_id="mill").update(metadata={"source": "The Harbour Post"})
+    Document.objects.filter(external_id="other1").update(metadata={"source": "The Harbour Post"})
+    entities_tend()
+    question = "Which mill does The Harbour Post report on?"
+
+    passages, state = found(owner, question=question)
+    assert "The Harbour Post" in state.graph["query_entities"]
+    assert {"mill", "other1"} <= set(passages)
+    _, state = found(owner, question="Which prices rise by a tenth?")
+    assert "The Harbour Post" not in [one["name"] for one in state.graph["connected_entities"]]
+
+    document = Document.objects.get(external_id="mill")
+    document.metadata = {"source": "Kolm Gazette"}
+    document.save()
+    entities_attributes_changed(document, former={"source": "The Harbour Post"})
+    entities_tend()
+    assert "kolm gazette" in names(owner)
 
 
 def slow_reading(monkeypatch, meanwhile):

@@ -10,8 +10,8 @@ from knowledge.services.triples import triples_tend
 from ragcore.graph.extraction import extract_facts
 from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.factories import ingest, make_set, make_user, scope_of
-from tests.scripted_llm import Reply, serving
 from tests.knowledge.locks import apart
+from tests.scripted_llm import Reply, serving
 
 pytestmark = pytest.mark.django_db
 TEXT = "The Control Unit is part of the base station. VSWR faults causes power loss."

@@ -5,11 +5,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.errors import NotAllowedError, NotFoundError
-from knowledge.indexes.graph_triples import NewTriple, names_clean, triple_rows_store, triples_store
+from knowledge.indexes.graph_triples import NewTriple, names_clean, triples_store
 from knowledge.model_registry import tokenizer
 from knowledge.models import Triple, TripleImport, TripleName, TripleVector
 from knowledge.selectors.triples import imports_listed, triples_askable, triples_listed
-from knowledge.services import document_delete
+from knowledge.services import document_delete, triple_files
 from knowledge.services.sets import set_delete
 from knowledge.services.triple_files import TripleFileError, import_start
 from knowledge.services.triple_search import triple_index, triples_retrieve_and_rewrite
@@ -172,19 +172,19 @@ def test_an_import_that_is_deleted_while_it_is_read_stores_nothing_more(owner, i
     monkeypatch.setattr("knowledge.services.triple_files.BATCH_ROWS", 10)
     content = io.BytesIO(b"\n".join(line(f"Part {n}", "belongs to", "Hub") for n in range(100)))
     started = import_start(scope=scope_of(owner), actor=owner, set_id=into.pk, name="a.jsonl", content=content)
-    stored = []
+    store, stored = triple_files._store, []
 
-    def store(rows, **given):
-        stored.append(len(rows))
-        if len(stored) == 3:
+    def delete_before_the_third(one, batch):
+        if len(stored) == 2:
             import_delete(scope=scope_of(owner), actor=owner, import_id=started.pk)
-            return 0
-        return triple_rows_store(rows, **given)
+        store(one, batch)
+        stored.append(Triple.objects.count())
 
-    monkeypatch.setattr("knowledge.services.triple_files.triple_rows_store", store)
+    monkeypatch.setattr(triple_files, "_store", delete_before_the_third)
     triples_tend()
 
-    assert (len(stored), Triple.objects.count(), TripleImport.objects.count()) == (3, 0, 0)
+    assert stored[:4] == [10, 20, 0, 0]
+    assert (Triple.objects.count(), TripleImport.objects.count()) == (0, 0)
 
 
 def test_a_file_that_is_read_twice_counts_the_same(owner, into):
