@@ -9,6 +9,7 @@ from feedback.api import FeedbackViewSet, SignalViewSet
 from knowledge.api import (
     AccessRequestViewSet,
     DocumentViewSet,
+    EntityViewSet,
     JobViewSet,
     KnowledgeSetViewSet,
     PageViewSet,
@@ -30,6 +31,7 @@ def rest_router() -> SimpleRouter:
         ("sources", SourceViewSet),
         ("source-places", SourcePlaceViewSet),
         ("triples", TripleViewSet),
+        ("entities", EntityViewSet),
         ("webhooks/<str:source>", WebhookViewSet),
         ("jobs", JobViewSet),
         ("users", UserViewSet),

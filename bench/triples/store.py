@@ -48,8 +48,8 @@ def measured(*, count: int, questions: int, vectors: int) -> dict[str, float]:
     from knowledge.indexes.index_maintenance import tables_analyse
     from knowledge.indexes.statements import fetch
     from knowledge.models import KnowledgeSet, Triple
+    from knowledge.services.triple_files import import_run, import_start
     from knowledge.services.triple_search import triples_retrieve_and_rewrite
-    from knowledge.services.triples import import_run, import_start
 
     call_command("bootstrap", "--demo", "0", verbosity=0)
     admin = User.objects.get(username="admin")

@@ -1,7 +1,7 @@
 """Golden cases: put into golden sets, kept in versions, and loaded from public benchmarks.
 
-A benchmark is a folder of `corpus.jsonl` {id, title, text}, `queries.jsonl` {id, text, answers} and `qrels.tsv`
-(query, document, grade).
+A benchmark is a folder of `corpus.jsonl` {id, title, text}, `queries.jsonl` {id, text, answers} and `qrels.tsv` (query,
+document, grade). What the corpus says of the origin of a document becomes its attributes.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from evaluation.services.golden_files import GoldenRow, row_json, row_of, row_re
 from knowledge.models import KnowledgeSet
 from knowledge.services import BulkAccepted, documents_bulk
 from knowledge.services.sets import set_create
+
+ORIGIN = ("source", "author", "category", "published_at")  # of a document of a benchmark
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,7 @@ def _documents(folder: Path, name: str, set_id: int) -> Iterator[bytes]:
             "title": row.get("title") or "",
             "text": row["text"],
             "sets": [set_id],
+            "metadata": {name: row[name] for name in ORIGIN if row.get(name)},
         }
         yield json.dumps(document).encode()
 

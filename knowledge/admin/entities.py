@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext_lazy as _
@@ -18,7 +19,8 @@ from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator, run_action
-from knowledge.models import Entity, EntityKind, KnowledgeSet
+from knowledge.graph_exports import GraphFormat, entity_lines, graph_file
+from knowledge.models import Entity, EntityDecision, EntityKind, KnowledgeSet
 from knowledge.selectors import sets_curated
 from knowledge.selectors.entities import (
     entities_listed,
@@ -32,7 +34,8 @@ from knowledge.selectors.entities import (
 from knowledge.selectors.entity_cards import (
     EntityRow,
     curated_ids,
-    decisions_shown,
+    decisions_known,
+    entities_exported,
     entities_ranked,
     entity_rows,
     entity_states,
@@ -67,6 +70,7 @@ class EntityPages(CuratorAdmin):
         wrap = self.admin_site.admin_view
         return [
             path("entities/", wrap(self.entities_page), name="knowledge_triple_entities"),
+            path("entities/export/", wrap(self.entities_export), name="knowledge_triple_entities_export"),
             path("entities/one/", wrap(self.entity_page), name="knowledge_triple_entity"),
             path("decide/", wrap(self.decide), name="knowledge_triple_decide"),
             path("decisions/", wrap(self.decisions_page), name="knowledge_triple_decisions"),
@@ -95,6 +99,17 @@ class EntityPages(CuratorAdmin):
             "query_string": urlencode({"q": text, "kind": kind, "set": chosen[0] if chosen else ""}),
         }
         return TemplateResponse(request, "admin/knowledge/triple/entities.html", context)
+
+    def entities_export(self, request: HttpRequest) -> HttpResponseBase:
+        """The entities of the page, all of them: CSV or JSON-LD."""
+        scope, _choices, _chosen, sets = _sets(request)
+        kind = request.GET.get("kind", "")
+        rows = entities_exported(
+            scope=scope, sets=sets, text=_text(request, "q"), least=_least(request),
+            kind=kind if kind in EntityKind.values else "",
+        )  # fmt: skip
+        form: GraphFormat = "jsonld" if request.GET.get("format") == "jsonld" else "csv"
+        return graph_file(entity_lines(rows, form), form, "entities")
 
     def entity_page(self, request: HttpRequest) -> HttpResponse:
         """One entity; `with`: the sentences that mention another one, too."""
@@ -126,9 +141,7 @@ class EntityPages(CuratorAdmin):
             "neighbours": entity_neighbours(scope=scope, entity_id=entity.pk, sets=sets, limit=NEIGHBOURS),
             "sentences": sentences_of(mentions, limit=SENTENCES),
             "facts": _facts(scope, entity, sets),
-            "decisions": [
-                one for one in decisions_shown(scope=scope, sets=sets) if entity.key in (one.key, one.other_key)
-            ],
+            "decisions": list(_about(entity, decisions_known(scope=scope, sets=sets))[:HISTORY]),
         }
         return TemplateResponse(request, "admin/knowledge/triple/entity.html", context)
 
@@ -157,7 +170,7 @@ class EntityPages(CuratorAdmin):
             "title": _("Decisions about the graph"),
             "sets": choices,
             "chosen": chosen,
-            "entities": decisions_shown(scope=scope, sets=sets if chosen else ()),
+            "entities": list(decisions_known(scope=scope, sets=sets if chosen else ())[:HISTORY]),
             "facts": list(triple_decisions(scope=scope, sets=sets if chosen else ())[:HISTORY]),
         }
         return TemplateResponse(request, "admin/knowledge/triple/decisions.html", context)
@@ -230,6 +243,10 @@ def _aliases(scope: Scope, entity: Entity, sets: list[int]) -> list[Any]:
     """Other names that a passage tells: the other one of each pair, with the passage."""
     rows = entity_aliases(scope=scope, entity_id=entity.pk, sets=sets)[:NEIGHBOURS]
     return [(one.other if one.entity_id == entity.pk else one.entity, one) for one in rows]
+
+
+def _about(entity: Entity, decisions: QuerySet[EntityDecision]) -> QuerySet[EntityDecision]:
+    return decisions.filter(Q(key=entity.key) | Q(other_key=entity.key))
 
 
 def _facts(scope: Scope, entity: Entity, sets: list[int]) -> list[Any]:

@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -22,7 +22,7 @@ from accounts.error_messages import error_message
 from accounts.scope import Scope
 from knowledge.admin.curation import ids_of, is_curator, run_action
 from knowledge.admin.entities import EntityPages
-from knowledge.admin.triple_exports import csv_lines, jsonld_lines
+from knowledge.graph_exports import GraphFormat, fact_lines, graph_file
 from knowledge.graph_picture import picture_of
 from knowledge.models import EntityKind, KnowledgeSet, Triple
 from knowledge.models.graph import FactState
@@ -37,8 +37,9 @@ from knowledge.selectors.triples import (
     triples_with_words,
 )
 from knowledge.services.fact_decisions import fact_confirm, fact_reject
+from knowledge.services.triple_files import import_start
 from knowledge.services.triple_search import FactsFound, triples_retrieve_and_rewrite
-from knowledge.services.triples import import_delete, import_start, triple_delete
+from knowledge.services.triples import import_delete, triple_delete
 from ragcore.errors import RagError
 from ragcore.graph.retrieval import MOST_RESULTS
 
@@ -257,12 +258,8 @@ class TripleAdmin(EntityPages):
         if asked["name"]:
             key = entity_key_of(asked["name"])
             rows = rows.filter(Q(subject_key=key) | Q(object_key=key))
-        is_csv = request.GET.get("format") != "jsonld"
-        each = rows.iterator(chunk_size=2000)
-        lines = csv_lines(each) if is_csv else jsonld_lines(each)
-        kind, name = ("text/csv; charset=utf-8", "triples.csv") if is_csv else ("application/ld+json", "triples.jsonld")
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return StreamingHttpResponse(lines, content_type=kind, headers=headers)
+        form: GraphFormat = "jsonld" if request.GET.get("format") == "jsonld" else "csv"
+        return graph_file(fact_lines(rows.iterator(chunk_size=2000), form), form, "triples")
 
     def _narrowed(self, request: HttpRequest) -> tuple[QuerySet[Triple], dict[str, Any]]:
         chosen = ids_of([request.GET.get("set", "")])

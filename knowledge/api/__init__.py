@@ -2,6 +2,7 @@
 
 from knowledge.api.access_requests import AccessRequestViewSet
 from knowledge.api.documents import DocumentViewSet
+from knowledge.api.entities import EntityViewSet
 from knowledge.api.jobs import JobViewSet
 from knowledge.api.places import SourcePlaceViewSet
 from knowledge.api.sets import KnowledgeSetViewSet
@@ -12,6 +13,7 @@ from knowledge.api.webhooks import WebhookViewSet
 __all__ = [
     "AccessRequestViewSet",
     "DocumentViewSet",
+    "EntityViewSet",
     "JobViewSet",
     "KnowledgeSetViewSet",
     "PageViewSet",

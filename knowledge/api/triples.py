@@ -6,6 +6,8 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from asgiref.sync import async_to_sync
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -16,6 +18,8 @@ from rest_framework.response import Response
 from accounts.key_scopes import KeyScope
 from accounts.rest import Identifier, PageQuery, ResourceViewSet, SmallJsonParser, StrictSerializer, Text
 from knowledge.api.documents import JsonLinesParser, LinesParser, TextLinesParser
+from knowledge.api.entities import GraphExportQuery
+from knowledge.graph_exports import fact_lines, graph_file
 from knowledge.models import Triple, TripleImport
 from knowledge.selectors.triples import import_get, imports_listed, triples_listed
 from knowledge.services.triple_search import FactsFound, chain_written_by_model, triples_retrieve_and_rewrite
@@ -206,6 +210,7 @@ class TripleViewSet(ResourceViewSet):
         "create": KeyScope.WRITE,
         "destroy": KeyScope.WRITE,
         "search": KeyScope.READ,
+        "export": KeyScope.READ,
         "imports": KeyScope.READ,
         "one_import": KeyScope.READ,
         "remove_import": KeyScope.WRITE,
@@ -260,6 +265,15 @@ class TripleViewSet(ResourceViewSet):
         if use_model:
             found = async_to_sync(chain_written_by_model)(found)
         return Response(found_fields(found))
+
+    @extend_schema(parameters=[GraphExportQuery], responses={(200, "text/csv"): OpenApiTypes.STR,
+                                                        (200, "application/ld+json"): OpenApiTypes.STR})  # fmt: skip
+    @action(detail=False, methods=["get"])
+    def export(self, request: Request) -> StreamingHttpResponse:
+        """All facts that you may see, as CSV or JSON-LD; the CSV file can be imported."""
+        wanted = self.query(GraphExportQuery)
+        rows = triples_listed(scope=self.scope, sets=[wanted["set"]] if "set" in wanted else [])
+        return graph_file(fact_lines(rows.iterator(chunk_size=2000), wanted["format"]), wanted["format"], "triples")
 
     @extend_schema(parameters=[PageQuery], responses=TripleImportFields(many=True), operation_id="triples_imports_list")
     @action(detail=False, methods=["get"])

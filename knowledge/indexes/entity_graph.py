@@ -16,6 +16,7 @@ from accounts.scope import Scope
 from knowledge.indexes.graph_triples import entity_key
 from knowledge.indexes.statements import fetch, ids_text
 from knowledge.indexes.visibility import Visible
+from ragcore.graph.mentions import ATTRIBUTE
 from ragcore.text.lexicon import TermLexicon
 from ragcore.types.graph import Node, Place
 
@@ -67,7 +68,7 @@ SELECT near.* FROM unnest(%(entities)s::bigint[]) AS asked(id) CROSS JOIN LATERA
 """  # noqa: S608 - constants
 INSIDE = f"""
 SELECT DISTINCT {PLACE}, e.key, e.name FROM knowledge_mention m JOIN knowledge_entity e ON e.id = m.entity_id {SEEN}
-WHERE m.chunk_id = ANY(%(chunks)s::bigint[]) AND {NOT_REJECTED} LIMIT {MOST_INSIDE}
+WHERE m.chunk_id = ANY(%(chunks)s::bigint[]) AND m.start > {ATTRIBUTE} AND {NOT_REJECTED} LIMIT {MOST_INSIDE}
 """  # noqa: S608 - constants
 DEGREES = f"""
 SELECT asked.id, (

@@ -136,6 +136,9 @@ DELETE FROM knowledge_triplename n WHERE
     NOT EXISTS (SELECT 1 FROM knowledge_triple t WHERE t.tenant_id = n.tenant_id AND t.subject_key = n.key) AND
     NOT EXISTS (SELECT 1 FROM knowledge_triple t WHERE t.tenant_id = n.tenant_id AND t.object_key = n.key)
 """
+SETTLE = """
+SELECT gin_clean_pending_list('knowledge_triple_lexemes'), gin_clean_pending_list('knowledge_triplename_alike')
+"""
 LEAST_ALIKE = "SELECT set_config('pg_trgm.similarity_threshold', %(least)s, true)"
 SCAN_SETTINGS = (
     "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '100', true)"
@@ -178,8 +181,16 @@ def entity_key(name: str) -> str:
     return f"{key[: KEY_CHARACTERS - 33]}#{sha256(key.encode()).hexdigest()[:32]}"
 
 
+TripleRow = tuple[object, ...]  # LOAD_COLUMNS
+
+
 def triples_store(rows: Sequence[NewTriple], *, tenant_id: int, source_id: int | None, tokenizer: Tokenizer) -> int:
     """Store facts in one transaction; those that their set has already are left out. The number stored."""
+    return triple_rows_store([triple_row(row, tokenizer) for row in rows], tenant_id=tenant_id, source_id=source_id)
+
+
+def triple_rows_store(rows: Sequence[TripleRow], *, tenant_id: int, source_id: int | None) -> int:
+    """`triples_store` for rows that `triple_row` has made."""
     if not rows:
         return 0
     with transaction.atomic(), connection.cursor() as cursor:
@@ -187,7 +198,7 @@ def triples_store(rows: Sequence[NewTriple], *, tenant_id: int, source_id: int |
         cursor.execute("TRUNCATE triple_load")
         with cursor.cursor.copy(f"COPY triple_load ({LOAD_COLUMNS}) FROM STDIN") as copy:  # psycopg's cursor
             for row in rows:
-                copy.write_row(_loaded(row, tokenizer))
+                copy.write_row(row)
         cursor.execute(INSERT, {"tenant": tenant_id, "source": source_id})
         stored = int(cursor.rowcount)
         if stored:
@@ -195,7 +206,8 @@ def triples_store(rows: Sequence[NewTriple], *, tenant_id: int, source_id: int |
         return stored
 
 
-def _loaded(row: NewTriple, tokenizer: Tokenizer) -> tuple[object, ...]:
+def triple_row(row: NewTriple, tokenizer: Tokenizer) -> TripleRow:
+    """A fact as it is loaded: with keys, words and digest."""
     triple = row.triple
     subject_key, object_key = entity_key(triple.subject), entity_key(triple.object)
     terms = sorted({term for term in tokenizer.terms(triple.text) if 0 < len(term) <= MAX_TERM_CHARACTERS})
@@ -209,9 +221,14 @@ def _loaded(row: NewTriple, tokenizer: Tokenizer) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+def words_settle() -> None:
+    """Move what was written last into the indexes of words and names; a search reads the rest one by one until then."""
+    fetch(SETTLE, {})
+
+
 def lexeme(term: str) -> str:
     """A term as text of a tsvector or a tsquery."""
-    return "'" + _QUOTED.sub(r"\1\1", term) + "'"
+    return f"'{term}'" if term.isalnum() else "'" + _QUOTED.sub(r"\1\1", term) + "'"
 
 
 # ── search ──────────────────────────────────────────────────────────────────────────────────────

@@ -150,7 +150,8 @@ class Triple(models.Model):
             models.UniqueConstraint(fields=["knowledge_set", "digest"], name="knowledge_triple_once")
         ]
         indexes: ClassVar = [
-            GinIndex(fields=["lexemes"], name="knowledge_triple_lexemes", fastupdate=False),
+            # an import writes many facts with the same words: they come into the index together
+            GinIndex(fields=["lexemes"], name="knowledge_triple_lexemes", fastupdate=True, gin_pending_list_limit=512),
             models.Index(fields=["tenant", "subject_key"], name="knowledge_triple_subject"),
             models.Index(fields=["tenant", "object_key"], name="knowledge_triple_object"),
             *(

@@ -5,7 +5,7 @@ Everything is counted among the passages that the asker may see; see `knowledge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from accounts.scope import Scope
 from knowledge.indexes.graph_triples import entity_key
 from knowledge.models import Document, Entity, EntityDecision, KnowledgeSet, Mention, Triple
-from knowledge.selectors.entities import entity_counts, mentions_askable
+from knowledge.selectors.entities import aliases_askable, entity_counts, mentions_askable
 from knowledge.selectors.lexicon import lexicon_condition
 from knowledge.selectors.triples import triples_askable
 
@@ -181,15 +181,53 @@ def curated_ids(sets: QuerySet[KnowledgeSet]) -> list[int]:
     return list(sets.order_by().values_list("pk", flat=True)) or [0]
 
 
-HISTORY = 100  # decisions that a page shows
+def decisions_known(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[EntityDecision]:
+    """Those of the decisions whose names the asker may know of now, or has written."""
+    seen = mentions_askable(scope=scope)
+    first, other = (Exists(seen.filter(entity__key=OuterRef(column))) for column in ("key", "other_key"))
+    known = Q(author=scope.user_id) | (Q(first) & (Q(other_key="") | Q(other)))
+    return entity_decisions(scope=scope, sets=sets).filter(known)
 
 
-def decisions_shown(*, scope: Scope, sets: Sequence[int] = ()) -> list[EntityDecision]:
-    """The latest decisions whose names the asker may know of now, or has written."""
-    rows = list(entity_decisions(scope=scope, sets=sets)[: 3 * HISTORY])
-    keys = {key for row in rows for key in (row.key, row.other_key) if key}
-    known = set(
-        mentions_askable(scope=scope).filter(entity__key__in=keys).order_by().values_list("entity__key", flat=True)
-    )
-    mine = [row for row in rows if row.author_id == scope.user_id or {row.key, row.other_key} - {""} <= known]
-    return mine[:HISTORY]
+# ── export ──────────────────────────────────────────────────────────────────────────────────────
+
+EXPORTED = 1000  # entities that are read at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedEntity:
+    """An entity with its numbers, and the other names that passages tell."""
+
+    entity: Entity
+    mentions: int
+    documents: int
+    other_names: tuple[str, ...]
+
+
+def entities_exported(
+    *, scope: Scope, sets: Sequence[int], text: str = "", kind: str = "", least: int = 1
+) -> Iterator[ExportedEntity]:
+    """All entities of `entities_ranked`, by id; memory for EXPORTED of them."""
+    ranked = entities_ranked(scope=scope, sets=sets, text=text, kind=kind, least=least).order_by("entity_id")
+    after = 0
+    while rows := list(ranked.filter(entity_id__gt=after)[:EXPORTED]):
+        after = rows[-1]["entity_id"]
+        ids = [row["entity_id"] for row in rows]
+        entities, others = Entity.objects.in_bulk(ids), _other_names(scope, sets, ids)
+        for row in rows:
+            if (entity := entities.get(row["entity_id"])) is not None:
+                yield ExportedEntity(
+                    entity=entity, mentions=row["number"], documents=row["documents"],
+                    other_names=tuple(sorted(others.get(entity.pk, ()))),
+                )  # fmt: skip
+
+
+def _other_names(scope: Scope, sets: Sequence[int], ids: Sequence[int]) -> dict[int, set[str]]:
+    rows = aliases_askable(scope=scope, sets=sets).filter(Q(entity__in=ids) | Q(other__in=ids))
+    found: dict[int, set[str]] = {}
+    for first, first_name, second, second_name in rows.order_by().values_list(
+        "entity_id", "entity__name", "other_id", "other__name"
+    ):
+        found.setdefault(first, set()).add(second_name)
+        found.setdefault(second, set()).add(first_name)
+    return found

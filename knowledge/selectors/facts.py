@@ -64,4 +64,5 @@ def documents_without_entities(*, tenant_id: int, sets: Sequence[int], rules: st
     read = EntityReading.objects.filter(version=OuterRef("live_version"), rules=rules)
     inside = Document.sets.through.objects.filter(document_id=OuterRef("pk"), knowledgeset_id__in=sets)
     rows = Document.objects.filter(Exists(inside), ~Exists(read), tenant_id=tenant_id, deleted=None)
-    return list(rows.exclude(live_version=None).order_by("pk").only("pk", "tenant_id", "title", "live_version")[:limit])
+    read_fields = ("pk", "tenant_id", "title", "metadata", "live_version")
+    return list(rows.exclude(live_version=None).order_by("pk").only(*read_fields)[:limit])

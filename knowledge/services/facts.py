@@ -9,10 +9,11 @@ one are visible to nobody.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Sequence
 
 from asgiref.sync import async_to_sync
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from knowledge import model_registry
 from knowledge.indexes.graph_triples import NewTriple, triples_store
@@ -23,6 +24,8 @@ from ragcore.graph.extraction import RULES_VERSION, ExtractedFact, extract_facts
 from ragcore.graph.model_extraction import MODEL_RULES, extract_by_model
 from ragcore.llm.client import LlmClient
 from ragcore.ports import ChatModel
+
+logger = logging.getLogger(__name__)
 
 LOAD = 1000  # facts stored at once
 KINDS = (Chunk.Kind.BODY, Chunk.Kind.WHOLE)  # the others repeat what these say
@@ -40,7 +43,12 @@ def facts_read_next() -> bool:
     _facts_withdraw(sets)
     document = documents_to_read(sets=sets).first() if sets else None
     if document is not None:
-        _read(document, sets)
+        try:
+            _read(document, sets)
+        except IntegrityError:
+            if Document.objects.filter(live_version=document.live_version_id).exists():
+                raise
+            logger.info("document %s was deleted while it was read for facts", document.pk)
         return True
     return bool(sets) and facts_ask_next(sets)
 

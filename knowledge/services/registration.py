@@ -24,6 +24,7 @@ from knowledge.models import Document, DocumentNames, DocumentVersion, Knowledge
 from knowledge.selectors import documents_kept, documents_readable, set_curated
 from knowledge.selectors.documents import documents_in_any
 from knowledge.services.composition import documents_settle, memberships_by_hand_record
+from knowledge.services.entities import entities_attributes_changed
 from knowledge.services.floors import source_floor
 from knowledge.services.handlers import arrival_apply, handlers_apply
 from knowledge.services.names import document_names, names_store
@@ -258,12 +259,14 @@ def _register_again(
         clearance_note(actor=actor, document=document, clearance=least)
         document.clearance = least
     document.tags = sorted({*document.tags, *arrival.tags})
-    document.metadata = {**document.metadata, **arrival.metadata}
+    former = document.metadata
+    document.metadata = {**former, **arrival.metadata}
     if not (document.handled.get(TITLED) and document.source.kind != Source.Kind.UPLOAD):
         document.title = arrival.title or document.title
     names_store([arrival_names(document, arrival)])
     document.sha256 = arrival.sha256
     document.save()
+    entities_attributes_changed(document, former=former)
     arrival_apply(document, sent=arrival.least_clearance)
     if document.handled.get("sets") or is_composed(document.source):
         memberships_by_hand_record(document_ids=[document.pk], set_ids=[s.pk for s in arrival.sets])

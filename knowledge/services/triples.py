@@ -7,58 +7,35 @@ background work are done by one worker at a time, and imports go first.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import PurePath
-from typing import IO, ClassVar
 
-from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.audit.csv_export import unescaped_cell
-from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge import model_registry
 from knowledge.indexes.graph_triples import NewTriple, triples_store, triples_without_vector, vectors_add
-from knowledge.indexes.index_maintenance import tables_analyse
 from knowledge.indexes.statements import triples_try_lock
 from knowledge.models import KnowledgeSet, Triple, TripleImport
 from knowledge.queue import TEND_TRIPLES, enqueue_on_commit
 from knowledge.selectors.sets import set_curated
 from knowledge.selectors.triples import import_get, triples_askable
 from knowledge.services.facts import facts_read_next
-from ragcore.errors import PermanentError, Sentence
-from ragcore.graph.files import (
-    FORMAT_OF_ENDING,
-    MAX_LINE_BYTES,
-    MAX_NAME,
-    LineFault,
-    TripleFormat,
-    TripleLine,
-    bounded_lines,
-    read_triples,
-)
+from knowledge.services.triple_files import SHOWN_FAULTS, fault_error, fault_row, import_recorded, import_run
+from ragcore.errors import PermanentError
+from ragcore.graph.files import LineFault, TripleFormat, TripleLine, read_triples
 
 State = TripleImport.State
 BATCH = 2000  # facts a transaction
-SHOWN_FAULTS = 100  # faulty lines that are kept with their message
 EMBED_BATCH = 256
 TEND_SECONDS = 45.0  # that one task makes vectors; then it queues itself again, so that others have their turn
-READ_BYTES = 256 * 1024
-FOLDER = "triples"
-
-
-class TripleFileError(PermanentError):
-    """The file cannot be an import of triples at all."""
-
-    code = "unsupported_triple_file"
-    default_message = "Triples are imported from .csv, .tsv, .nt, .jsonl and .ndjson files."
 
 
 class SetNeededError(PermanentError):
@@ -66,26 +43,6 @@ class SetNeededError(PermanentError):
 
     code = "set_needed"
     default_message = "Name the knowledge set of the triples: with `set` in the line or in the address."
-
-
-class BadTripleError(PermanentError):
-    """A line is no triple."""
-
-    code = "invalid_triple"
-    default_message = "The line is not a valid triple."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "too_long": "The line is longer than %(limit_kb)s KB.",
-        "encoding": "The line is not UTF-8.",
-        "not_json": "The line is not valid JSON.",
-        "not_an_object": "The line must be a JSON object.",
-        "missing": "Subject, relation and object are needed; missing: %(detail)s.",
-        "name_too_long": "The %(detail)s is longer than %(limit)s characters.",
-        "unknown_fields": "Unknown fields: %(detail)s.",
-        "not_text": "The line has a value that is not text.",
-        "syntax": "The line cannot be read: quotes, brackets or the full stop are not as the format wants them.",
-        "columns": "The row has %(detail)s columns.",
-        "set": "The knowledge set must be a number.",
-    }
 
 
 @dataclass(slots=True)
@@ -193,106 +150,11 @@ class _Load:
             one.state = State.PARTIAL if self.taken.rejected_count else State.SUCCEEDED
             one.rejected, one.faults = self.taken.rejected_count, self.taken.rejected
             one.save(update_fields=["state", "rejected", "faults"])
-            _import_recorded(self.actor, one)
+            import_recorded(self.actor, one)
         self.taken.imports = [one.pk for one in self.imports.values()]
         if self.taken.accepted:
             enqueue_on_commit(TEND_TRIPLES)
         return self.taken
-
-
-def fault_error(fault: LineFault) -> BadTripleError:
-    """The fault of a line as an error with its sentence."""
-    return BadTripleError(fault.code, detail=fault.detail, limit=MAX_NAME, limit_kb=MAX_LINE_BYTES // 1024)
-
-
-def fault_row(line: int, error: PermanentError) -> dict[str, object]:
-    """A faulty line as answers and pages show it."""
-    return {"line": line, "code": error.code, "message": error_message(error)[:300]}
-
-
-def _import_recorded(actor: User, one: TripleImport) -> None:
-    audit_record(
-        actor=actor, action="triples.import", target=one.knowledge_set.code, set=one.knowledge_set_id,
-        triples=one.accepted, rejected=one.rejected,
-    )  # fmt: skip
-
-
-# ── by file ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def triple_format(name: str) -> TripleFormat:
-    """By the ending of a file. Raises TripleFileError."""
-    found = FORMAT_OF_ENDING.get(PurePath(name).suffix.lower())
-    if found is None:
-        raise TripleFileError
-    return found
-
-
-def import_start(*, scope: Scope, actor: User, set_id: int, name: str, content: IO[bytes]) -> TripleImport:
-    """Keep a file and queue its import. Raises NotFoundError, NotAllowedError, TripleFileError."""
-    into = set_curated(scope=scope, set_id=set_id)
-    form = triple_format(name)
-    stored = default_storage.save(f"{FOLDER}/{into.tenant_id}/{into.pk}", File(content))
-    made = TripleImport.objects.create(
-        tenant_id=into.tenant_id, knowledge_set=into, actor=actor, name=PurePath(name).name[:255], format=form,
-        file=stored, size_bytes=default_storage.size(stored),
-    )  # fmt: skip
-    enqueue_on_commit(TEND_TRIPLES)
-    return made
-
-
-def import_run(one: TripleImport) -> None:
-    """Read a file to its end. Safe to run again: facts that are stored already stay as they are."""
-    one.state, one.rejected, one.faults, one.read_bytes = State.RUNNING, 0, [], 0
-    one.save(update_fields=["state", "rejected", "faults", "read_bytes"])
-    read = 0
-    batch: list[NewTriple] = []
-    try:
-        with default_storage.open(one.file, "rb") as content:
-            lines = bounded_lines(_counted(content, one))
-            for found in read_triples(lines, one.format, read_cell=unescaped_cell):  # type: ignore[arg-type]
-                if isinstance(found, LineFault):
-                    one.rejected += 1
-                    if len(one.faults) < SHOWN_FAULTS:
-                        one.faults.append(fault_row(found.line, fault_error(found)))
-                    continue
-                read += 1
-                batch.append(NewTriple(set_id=one.knowledge_set_id, triple=found.triple))
-                if len(batch) >= BATCH:
-                    _file_batch(one, batch)
-                    batch = []
-            _file_batch(one, batch)
-    except FileNotFoundError:
-        one.state = State.FAILED
-    else:
-        one.state = State.FAILED if not read else State.PARTIAL if one.rejected else State.SUCCEEDED
-    one.accepted = Triple.objects.filter(source=one).count()
-    if one.accepted >= BATCH:  # questions may come before the next maintenance
-        tables_analyse()
-    one.duplicates = max(0, read - one.accepted)
-    one.finished = timezone.now()
-    if not TripleImport.objects.filter(pk=one.pk).exists():  # deleted while it ran
-        return
-    one.save()
-    default_storage.delete(one.file)
-    if one.actor is not None:
-        _import_recorded(one.actor, one)
-
-
-def _counted(content: IO[bytes], one: TripleImport) -> Iterator[bytes]:
-    while chunk := content.read(READ_BYTES):
-        one.read_bytes += len(chunk)
-        yield chunk
-
-
-def _file_batch(one: TripleImport, batch: Sequence[NewTriple]) -> None:
-    with transaction.atomic():
-        if not TripleImport.objects.select_for_update().filter(pk=one.pk).exists():
-            return  # deleted meanwhile: nothing more of it is stored
-        one.accepted += triples_store(
-            batch, tenant_id=one.tenant_id, source_id=one.pk, tokenizer=model_registry.tokenizer()
-        )
-        one.save(update_fields=["accepted", "read_bytes", "rejected", "faults"])
 
 
 # ── in the background ───────────────────────────────────────────────────────────────────────────

@@ -38,6 +38,7 @@ _NT = re.compile(
 )
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 _PLAIN = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TYPE_IRI = "rdf-syntax-ns#type"
 
 
@@ -211,13 +212,20 @@ def _checked(values: Mapping[str, object], number: int, set_id: int | None) -> T
             continue
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return LineFault(line=number, code="not_text", detail=name)
-        texts[name] = visible(str(value).replace("\n", " ").replace("\r", " ").replace("\t", " ")).strip()
+        texts[name] = _readable(str(value))
     missing = [name for name in _REQUIRED if not texts.get(name)]
     if missing:
         return LineFault(line=number, code="missing", detail=", ".join(missing))
     for name, text in texts.items():
         if len(text) > (MAX_NAME if name in _REQUIRED else MAX_TYPE):
             return LineFault(line=number, code="name_too_long", detail=name)
-        if any("\ud800" <= c <= "\udfff" for c in text):
+        if not text.isascii() and _SURROGATE.search(text):
             return LineFault(line=number, code="not_text", detail=name)
     return TripleLine(line=number, triple=Triple(**texts), set_id=set_id)
+
+
+def _readable(text: str) -> str:
+    """One line without characters that nobody sees."""
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    return visible(text.replace("\n", " ").replace("\r", " ").replace("\t", " ")).strip()

@@ -1,14 +1,14 @@
 """Which entities a passage mentions and where, without a language model (U8; LinearRAG, arXiv 2510.10114).
 
 Names with capitals, names in quotation marks, abbreviations, identifiers, quantities with their unit, Chinese names
-and compound nouns, terms of the lexicon, and the title and headings that the passage stands under. Few of these are
-checked any further: an entity that is none is mentioned in many places and weighs little, or in one and leads nowhere.
+and compound nouns, terms of the lexicon, the title and headings that the passage stands under, and names among the
+attributes of its document, such as who published it. Few of these are checked any further: an entity that is none is mentioned in many places and weighs little, or in one and leads nowhere.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,11 +19,14 @@ from ragcore.text.scripts import CJK
 from ragcore.text.sentences import split_sentences
 from ragcore.text.tokenise import stop_words
 
-RULES_VERSION = "mentions-1"  # stored with what was read; other rules read again
+RULES_VERSION = "mentions-2"  # stored with what was read; other rules read again
 MOST_MENTIONS = 120  # of a passage
+MOST_ATTRIBUTE = 60
 MOST_CHARACTERS = 100  # of a name
 MOST_WORDS = 10
 OUTSIDE = -1  # start and end of a mention in the title or the headings
+ATTRIBUTE = -2  # of one among the attributes: a question leads by it to the passage, no other passage does
+MOST_ATTRIBUTES = 8  # names among the attributes of a document
 
 MentionKind = Literal["name", "term", "abbreviation", "identifier", "quantity", "title"]
 
@@ -45,6 +48,8 @@ _QUANTITY = re.compile(
 )
 _ABBREVIATION = re.compile(r"[A-Z][A-Z0-9&/-]{1,11}s?")
 _EDGE = " \t\n.,;:!?*_\"'“”‘’()[]|-"
+_ATTRIBUTE_NAME = re.compile(rf"{_CAPITAL}[^\W\d_]|[{CJK}]{{2}}")
+_NO_NAME = re.compile(r"://|[\\@]|\.\w{2,5}$|\d{4}-\d\d|^[\d\W]*$|\n")
 _BRACKET = re.compile(r"[(（][^()（）]*[)）]")
 _WORDS = re.compile(rf"[{CJK}]|[^\W_]+")
 _SENTENCE_WORD = re.compile(r"[^\W\d_]+")
@@ -52,7 +57,8 @@ _SENTENCE_WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityMention:
-    """A name in a passage with its offsets and those of its sentence; in title or headings both offsets are OUTSIDE."""
+    """A name in a passage with its offsets and those of its sentence; in title or headings both offsets are OUTSIDE or
+    ATTRIBUTE."""
 
     name: str
     kind: MentionKind
@@ -73,8 +79,10 @@ class MentionFinder:
 
     terms: tuple[TermSpans, ...] = ()
 
-    def find(self, text: str, *, title: str = "", heading_path: Sequence[str] = ()) -> list[EntityMention]:
-        """Mentions of a passage: of its title and headings first, then in order, at most MOST_MENTIONS."""
+    def find(
+        self, text: str, *, title: str = "", heading_path: Sequence[str] = (), attributes: Sequence[str] = ()
+    ) -> list[EntityMention]:
+        """Mentions of a passage: of its title, headings and attributes first, then in order, at most MOST_MENTIONS."""
         sentences = list(sentence_spans(text))
         first = sentences[0] if sentences else (0, 0)
         found = [
@@ -82,6 +90,14 @@ class MentionFinder:
                 name=name, kind="title", start=OUTSIDE, end=OUTSIDE, sentence_start=first[0], sentence_end=first[1]
             )
             for name in _heads(title, heading_path)
+        ]
+        known = {one.key for one in found}
+        found += [
+            EntityMention(
+                name=name, kind="name", start=ATTRIBUTE, end=ATTRIBUTE, sentence_start=first[0], sentence_end=first[1]
+            )
+            for name in attributes
+            if name_key(name) not in known
         ]
         long_names = {word: one.name for one in found if (word := _last_word(one.name))}
         for start, end in sentences:
@@ -113,6 +129,18 @@ class MentionFinder:
                 )
             )
         return found
+
+
+def attribute_names(metadata: Mapping[str, object]) -> list[str]:
+    """Names among the attributes of a document: short texts with a capital or in Chinese, no numbers, no addresses."""
+    texts = [text for value in metadata.values() for text in (value if isinstance(value, list) else [value])]
+    names = {
+        name_key(text): text.strip()
+        for text in texts
+        if isinstance(text, str) and len(text) <= MOST_ATTRIBUTE and _ATTRIBUTE_NAME.search(text)
+        and not _NO_NAME.search(text)
+    }  # fmt: skip
+    return [name for key, name in names.items() if key and key not in stop_words()][:MOST_ATTRIBUTES]
 
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:

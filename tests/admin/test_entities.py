@@ -1,3 +1,7 @@
+import csv
+import io
+import json
+
 import pytest
 
 from accounts.models import AuditEvent
@@ -52,6 +56,25 @@ def test_entities_are_listed_searched_and_shown_with_their_sentences(client, own
     both = page(client, owner, "entities/one/", name="anna berg", **{"with": "control unit"})
     assert "owns the Base Station" not in both.split('id="near"')[0]
     assert client.get(f"{HOME}entities/one/", {"name": "nobody"}).status_code == 404
+
+
+def test_entities_are_exported_as_they_are_listed(client, owner, shelf):
+    ingest(owner, shelf, more="The Mobile Session Controller (MSC) stands beside the Mast.")
+    entities_tend()
+
+    def exported(**asked):
+        return client.get(f"{HOME}entities/export/", {"set": shelf.pk, **asked}).getvalue().decode()
+
+    client.force_login(owner)
+    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(exported()))}
+    assert (rows["Anna Berg"]["mentions"], rows["Anna Berg"]["documents"]) == ("2", "2")
+    assert rows["MSC"]["other_names"] == "Mobile Session Controller"
+    assert exported(q="anna").count("\n") == 2
+    nodes = {node["name"]: node for node in json.loads(exported(format="jsonld"))["@graph"]}
+    assert nodes.keys() == rows.keys()
+    assert nodes["MSC"]["alternateName"] == ["Mobile Session Controller"]
+    client.force_login(make_user(is_staff=True))
+    assert client.get(f"{HOME}entities/export/").status_code == 403
 
 
 def test_the_graph_shows_entities_of_the_same_sentences(client, owner, shelf):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounts.audit.csv_export import unescaped_cell
-from knowledge.admin.triple_exports import csv_lines
+from knowledge.graph_exports import fact_lines
 from knowledge.graph_picture import HEIGHT, MOST_NODES, WIDTH, picture_of
 from knowledge.models import Triple, TripleImport
 from knowledge.services.triples import triples_import, triples_tend
@@ -142,7 +142,7 @@ def test_an_export_as_csv_is_imported_as_the_same_triples(facts):
     lines = [json.dumps({"subject": s, "relation": r, "object": o}).encode() for s, r, o in facts]
     stored = [one.triple for one in read_triples(lines, "jsonl") if not isinstance(one, LineFault)]
 
-    file = "".join(csv_lines(Triple(subject=t.subject, relation=t.relation, object=t.object) for t in stored))
+    file = "".join(fact_lines((Triple(subject=t.subject, relation=t.relation, object=t.object) for t in stored), "csv"))
     again = list(read_triples(bounded_lines([file.encode()]), "csv", read_cell=unescaped_cell))
 
     assert [one.triple for one in again] == stored

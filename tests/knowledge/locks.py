@@ -48,3 +48,10 @@ class Beside(threading.Thread):
         self.join(30)
         assert not self.is_alive()
         assert self.error is None, self.error
+
+
+def apart(act: Callable[[], object]) -> None:
+    """Do something in a connection of its own, to its end."""
+    other = Beside(act)
+    other.start()
+    other.end()

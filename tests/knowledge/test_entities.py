@@ -6,7 +6,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import Tenant
 from knowledge.errors import EntityDecisionError, GraphNotBuiltError
 from knowledge.indexes.entity_graph import MOST_INSIDE
-from knowledge.models import Entity, EntityReading, Mention
+from knowledge.models import Document, Entity, EntityReading, Mention
 from knowledge.selectors.entities import (
     entities_listed,
     entity_aliases,
@@ -19,14 +19,17 @@ from knowledge.selectors.entities import (
 from knowledge.selectors.visibility import visible_to
 from knowledge.services import document_delete, retrieve
 from knowledge.services.entities import (
+    entities_attributes_changed,
     entities_merge,
     entities_tend,
     entity_decision_undo,
     entity_reject,
     entity_split,
 )
+from knowledge.services.entities.reading import passages_read
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_set, make_user, scope_of
+from tests.knowledge.locks import apart
 
 pytestmark = pytest.mark.django_db
 
@@ -76,6 +79,84 @@ def test_documents_are_read_for_entities_and_again_in_a_new_version(owner):
     entities_tend()
     assert "brod" in names(owner)
     assert not Entity.objects.filter(key="bojan hladek").exists()
+
+
+def test_a_question_that_names_who_published_it_is_led_there(owner):
+    into = make_set(owners=[owner])
+    ingest(owner, into, mill="Prices rise by a tenth next year.", **OTHERS)
+    Document.objects.filter(external_id="mill").update(metadata={"source": "The Harbour Post"})
+    Document.objects.filter(external_id="other1").update(metadata={"source": "The Harbour Post"})
+    entities_tend()
+    question = "Which mill does The Harbour Post report on?"
+
+    passages, state = found(owner, question=question)
+    assert "The Harbour Post" in state.graph["query_entities"]
+    assert {"mill", "other1"} <= set(passages)
+    _, state = found(owner, question="Which prices rise by a tenth?")
+    assert "The Harbour Post" not in [one["name"] for one in state.graph["connected_entities"]]
+
+    document = Document.objects.get(external_id="mill")
+    document.metadata = {"source": "Kolm Gazette"}
+    document.save()
+    entities_attributes_changed(document, former={"source": "The Harbour Post"})
+    entities_tend()
+    assert "kolm gazette" in names(owner)
+
+
+def slow_reading(monkeypatch, meanwhile):
+    """Once, while the first documents are read."""
+    done = []
+
+    def read_slowly(of, chunks, terms):
+        if of.external_id == "film" and not done:
+            done.append(True)
+            meanwhile()
+        return passages_read(of, chunks, terms)
+
+    monkeypatch.setattr("knowledge.services.entities.reading.passages_read", read_slowly)
+    return done
+
+
+def test_a_document_that_is_replaced_while_it_is_read_is_read_again(owner, monkeypatch):
+    into = make_set(owners=[owner])
+    ingest(owner, into, film=FILM, town=TOWN)
+    done = slow_reading(monkeypatch, lambda: ingest(owner, into, film="The mast of Brod stands on a hill."))
+
+    entities_tend()
+
+    assert done
+    assert {"ljuba", "brod"} <= names(owner)
+    entities_tend()
+    assert not Entity.objects.filter(key="bojan hladek").exists()
+
+
+@pytest.mark.django_db(transaction=True)  # the row goes in a transaction of its own
+def test_a_document_that_is_erased_while_it_is_read_leaves_nothing(owner, monkeypatch):
+    document = ingest(owner, into := make_set(owners=[owner]), film=FILM)["film"]
+    ingest(owner, into, town=TOWN)
+    done = slow_reading(monkeypatch, lambda: apart(document.delete))
+
+    entities_tend()
+
+    assert done
+    assert "ljuba" in names(owner)
+    assert not Entity.objects.filter(key="bojan hladek").exists()
+
+
+def test_names_like_sql_are_entities_and_linked(owner):
+    into = make_set(owners=[owner])
+    ingest(
+        owner, into, query="The SELECT Statement reads rows. Ana Breg wrote the SELECT Statement.", drop="DROP TABLE"
+    )
+    entities_tend()
+
+    assert "select statement" in names(owner)
+    question = "Who wrote the SELECT Statement'; DROP TABLE knowledge_entity; --?"
+    passages, state = found(owner, question=question)
+    assert passages[0] == "query"
+    assert "SELECT Statement" in state.graph["query_entities"]
+    for name in ("SELECT", "%", "'; --", "\\", "a & !b"):
+        found(owner, question=name)
 
 
 def test_mentions_stand_where_they_say(owner):

@@ -7,8 +7,10 @@ from knowledge.selectors.triples import triples_askable
 from knowledge.services import document_delete, model_slots
 from knowledge.services.triple_search import triples_retrieve_and_rewrite
 from knowledge.services.triples import triples_tend
+from ragcore.graph.extraction import extract_facts
 from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.factories import ingest, make_set, make_user, scope_of
+from tests.knowledge.locks import apart
 from tests.scripted_llm import Reply, serving
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +54,44 @@ def test_reading_goes_on_where_it_was_and_reads_new_versions(owner):
     assert seen(owner) == set()  # facts of the old version are visible to nobody
     triples_tend()
     assert seen(owner) == {"Antenna Unit"}
+
+
+def slow_reading(monkeypatch, meanwhile):
+    """Once, while the text with the Control Unit is read."""
+    done = []
+
+    def read_slowly(text, **given):
+        if "Control Unit" in text and not done:
+            done.append(True)
+            meanwhile()
+        return extract_facts(text, **given)
+
+    monkeypatch.setattr("knowledge.services.facts.extract_facts", read_slowly)
+    return done
+
+
+def test_a_document_that_is_replaced_while_it_is_read_is_read_again(owner, monkeypatch):
+    into = make_set(owners=[owner], options=READ)
+    ingest(owner, into, doc=TEXT, other="The Power Unit is part of the rack.")
+    done = slow_reading(monkeypatch, lambda: ingest(owner, into, doc="The Antenna Unit is part of the mast."))
+
+    triples_tend()
+
+    assert done
+    assert seen(owner) == {"Power Unit", "Antenna Unit"}
+
+
+@pytest.mark.django_db(transaction=True)  # the row goes in a transaction of its own
+def test_a_document_that_is_erased_while_it_is_read_leaves_nothing(owner, monkeypatch):
+    into = make_set(owners=[owner], options=READ)
+    document = ingest(owner, into, doc=TEXT, other="The Power Unit is part of the rack.")["doc"]
+    done = slow_reading(monkeypatch, lambda: apart(document.delete))
+
+    triples_tend()
+
+    assert done
+    assert seen(owner) == {"Power Unit"}
+    assert not Triple.objects.filter(subject="Control Unit").exists()
 
 
 def test_facts_go_with_the_option_and_with_the_document(owner):

@@ -9,13 +9,12 @@ from knowledge.indexes.graph_triples import NewTriple, names_clean, triples_stor
 from knowledge.model_registry import tokenizer
 from knowledge.models import Triple, TripleImport, TripleName, TripleVector
 from knowledge.selectors.triples import imports_listed, triples_askable, triples_listed
-from knowledge.services import document_delete
+from knowledge.services import document_delete, triple_files
 from knowledge.services.sets import set_delete
+from knowledge.services.triple_files import TripleFileError, import_start
 from knowledge.services.triple_search import triple_index, triples_retrieve_and_rewrite
 from knowledge.services.triples import (
-    TripleFileError,
     import_delete,
-    import_start,
     triple_delete,
     triples_delete_all,
     triples_import,
@@ -151,6 +150,41 @@ def test_a_file_is_read_in_the_background(owner, into, name):
     assert done.faults[0]["code"] == "invalid_triple"
     stored = Triple.objects.get()
     assert (stored.subject_key, stored.object_key) == ("a", "b")
+
+
+def test_a_file_is_stored_in_parts_with_the_faults_of_all_of_them(owner, into, monkeypatch):
+    monkeypatch.setattr("knowledge.services.triple_files.BATCH_ROWS", 40)
+    facts = [line(f"Part {n}", "belongs to", f"Hub {n % 7}") for n in range(200)]
+    facts[150] = facts[30] = b"broken"
+    facts[90] = b'{"subject": "a", "relation": "b", "object": "' + b"x" * (10 << 20) + b'"}'
+    content = io.BytesIO(b"\n".join(facts))
+    started = import_start(scope=scope_of(owner), actor=owner, set_id=into.pk, name="a.jsonl", content=content)
+
+    triples_tend()
+
+    done = TripleImport.objects.get(pk=started.pk)
+    assert (done.state, done.accepted, done.rejected, done.duplicates) == ("partial", 197, 3, 0)
+    assert [fault["line"] for fault in done.faults] == [31, 91, 151]
+    assert ask(owner, "What does Part 199 belong to?").answer.chain.answers == ("Hub 3",)
+
+
+def test_an_import_that_is_deleted_while_it_is_read_stores_nothing_more(owner, into, monkeypatch):
+    monkeypatch.setattr("knowledge.services.triple_files.BATCH_ROWS", 10)
+    content = io.BytesIO(b"\n".join(line(f"Part {n}", "belongs to", "Hub") for n in range(100)))
+    started = import_start(scope=scope_of(owner), actor=owner, set_id=into.pk, name="a.jsonl", content=content)
+    store, stored = triple_files._store, []
+
+    def delete_before_the_third(one, batch):
+        if len(stored) == 2:
+            import_delete(scope=scope_of(owner), actor=owner, import_id=started.pk)
+        store(one, batch)
+        stored.append(Triple.objects.count())
+
+    monkeypatch.setattr(triple_files, "_store", delete_before_the_third)
+    triples_tend()
+
+    assert stored[:4] == [10, 20, 0, 0]
+    assert (Triple.objects.count(), TripleImport.objects.count()) == (0, 0)
 
 
 def test_a_file_that_is_read_twice_counts_the_same(owner, into):
@@ -313,7 +347,7 @@ def test_names_of_any_kind_are_stored_and_found(owner, into, name):
 
 
 def test_loops_circles_and_crowded_entities_are_answered(owner, into):
-    crowd = [("Hub", "has part", f"Part {n}") for n in range(3000)]
+    crowd = [("Hub", "has part", f"Part {n}") for n in range(10_000)]
     load(owner, into, [*crowd, ("Hub", "has part", "Hub"), ("Part 7", "owner", "Hub"), ("Part 7", "owner", "Ann")])
 
     found = ask(owner, "Who is the owner of Part 7?")

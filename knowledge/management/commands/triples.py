@@ -11,7 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.models import User
 from accounts.selectors import scope_for
 from knowledge.selectors import sets_curated
-from knowledge.services.triples import triple_format, triples_import
+from knowledge.services.triple_files import triple_format
+from knowledge.services.triples import triples_import
 from ragcore.errors import RagError
 from ragcore.graph.files import bounded_lines
 

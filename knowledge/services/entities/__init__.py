@@ -7,9 +7,10 @@ from knowledge.services.entities.decisions import (
     entity_reject,
     entity_split,
 )
-from knowledge.services.entities.reading import entities_reread, entities_tend
+from knowledge.services.entities.reading import entities_attributes_changed, entities_reread, entities_tend
 
 __all__ = [
+    "entities_attributes_changed",
     "entities_merge",
     "entities_reread",
     "entities_tend",

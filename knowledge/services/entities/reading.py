@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
@@ -24,7 +24,7 @@ from knowledge.models import Chunk, Document, EntityReading
 from knowledge.queue import READ_ENTITIES, enqueue_on_commit
 from knowledge.selectors.facts import documents_without_entities, sets_read_for_entities
 from knowledge.selectors.lexicon import lexicon_of_index
-from ragcore.graph.mentions import RULES_VERSION, MentionFinder
+from ragcore.graph.mentions import RULES_VERSION, MentionFinder, attribute_names
 from ragcore.graph.term_spans import TermSpans
 from ragcore.ports import Tokenizer
 from ragcore.text.lexicon import TermLexicon
@@ -55,6 +55,12 @@ def entities_reread(*, versions: Sequence[int]) -> None:
     """Have versions read again whose passages or titles somebody has changed."""
     if EntityReading.objects.filter(version__in=list(versions)).delete()[0]:
         enqueue_on_commit(READ_ENTITIES)
+
+
+def entities_attributes_changed(document: Document, *, former: Mapping[str, object]) -> None:
+    """Have a document read again whose attributes name something else than before."""
+    if document.live_version_id is not None and attribute_names(document.metadata) != attribute_names(former):
+        entities_reread(versions=[document.live_version_id])
 
 
 def _tend(*, until: float) -> bool:
@@ -131,13 +137,14 @@ def passages_read(document: Document, chunks: Sequence[Chunk], terms: TermSpans 
     """Mentions and other names of the passages of one version. Names that one passage defines count in all of them."""
     pairs = {chunk.pk: aliases_in(chunk.text, model_registry.tokenizer()) for chunk in chunks}
     own = TermSpans.of({name for each in pairs.values() for first, second, _ in each for name in (first, second)})
+    names = attribute_names(document.metadata)
     finder = MentionFinder((own,) if terms is None else (terms, own))
     return [
         ReadPassage(
             document=document.pk,
             version=chunk.version_id,
             chunk=chunk.pk,
-            mentions=finder.find(chunk.text, title=document.title, heading_path=chunk.heading_path),
+            mentions=finder.find(chunk.text, title=document.title, heading_path=chunk.heading_path, attributes=names),
             aliases=pairs[chunk.pk],
         )
         for chunk in chunks

@@ -20,6 +20,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Attribute, Document, DocumentVersion, HandlerRule, Source, SourceHandler
 from knowledge.seeds import seed_attributes, seed_handlers
 from knowledge.services.composition import documents_settle
+from knowledge.services.entities import entities_attributes_changed
 from knowledge.services.handlers.review_dates import review_date_write
 from knowledge.services.handlers.rules import (
     Handler,
@@ -157,7 +158,7 @@ def _write(document: Document, plain: PlainDocument, wanted: HandlerOutcome) -> 
     retitled = wanted.title not in ("", plain.title) and not document.handled.get("titled")
     document.title = wanted.title if retitled else plain.title
     document.tags = sorted({*plain.tags, *tags})
-    document.metadata = {**plain.metadata, **metadata}
+    former, document.metadata = document.metadata, {**plain.metadata, **metadata}
     document.is_whole, document.series = wanted.whole, wanted.series
     kept = {key: document.handled[key] for key in KEPT if key in document.handled}
     said = {
@@ -169,6 +170,7 @@ def _write(document: Document, plain: PlainDocument, wanted: HandlerOutcome) -> 
     document.handled = {**kept, **{key: value for key, value in said.items() if value}}
     fields = ["title", "tags", "metadata", "is_whole", "series", "handled", "updated"]
     document.save(update_fields=fields)
+    entities_attributes_changed(document, former=former)
 
 
 # ── the handlers and attributes that a tenant begins with ─────────────────────────────────────────

@@ -2,7 +2,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcore.graph.mentions import MOST_MENTIONS, OUTSIDE, MentionFinder, question_names
+from ragcore.graph.mentions import (
+    ATTRIBUTE,
+    MOST_ATTRIBUTES,
+    MOST_MENTIONS,
+    OUTSIDE,
+    MentionFinder,
+    attribute_names,
+    question_names,
+)
 from ragcore.graph.term_spans import TermSpans
 
 PLAIN = MentionFinder()
@@ -38,6 +46,18 @@ def test_the_title_is_an_entity_with_and_without_its_bracket():
 
     assert [(one.key, one.start) for one in found][:2] == [("rain", OUTSIDE), ("rain (film)", OUTSIDE)]
     assert (found[0].sentence_start, found[0].sentence_end) == (0, 20)
+
+
+def test_names_among_the_attributes_of_a_document_lead_to_its_passages():
+    metadata = {
+        "source": "The Harbour Post", "author": ["Ana Breg", "陈红"], "published_at": "2024-01-02T10:00:00Z",
+        "url": "https://x.example/A", "category": "business", "size": 3, "file": "Report.pdf", "title": "Kolm",
+    }  # fmt: skip
+    found = PLAIN.find("Rain fell.", title="Kolm", attributes=attribute_names(metadata))
+
+    assert [one.key for one in found if one.start == ATTRIBUTE] == ["the harbour post", "ana breg", "陈红"]
+    assert (found[1].sentence_start, found[1].sentence_end) == (0, 10)
+    assert attribute_names({"x": [f"Name {n}" for n in range(30)]}) == [f"Name {n}" for n in range(MOST_ATTRIBUTES)]
 
 
 def test_a_person_is_called_by_the_last_name_later():

@@ -80,6 +80,11 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
         "triple_import",
         lambda r, who, pk: r.curates_set(who, r.facts.row("triple_import", pk)["knowledge_set_id"]),
     ),
+    "api/v1/triples/export": ("", everybody),
+    "api/v1/entities": ("", everybody),
+    "api/v1/entities/<int:entity_id>": None,  # which passages mention it; leaks are looked for
+    "api/v1/entities/export": ("", everybody),
+    "api/v1/entities/decisions": ("", everybody),
     "api/v1/source-places": ("", everybody),
     "api/v1/source-places/<int:place_id>": (
         "place",
@@ -293,6 +298,7 @@ OWN: dict[str, Opens | None] = {
     "knowledge_triple_export": lambda r, w, pk: _curators(r, w),
     "knowledge_triple_try": lambda r, w, pk: _curators(r, w),
     "knowledge_triple_entities": lambda r, w, pk: _curators(r, w),
+    "knowledge_triple_entities_export": lambda r, w, pk: _curators(r, w),
     "knowledge_triple_decisions": lambda r, w, pk: _curators(r, w),
     "knowledge_triple_entity": None,  # nothing without a name
     "knowledge_knowledgeset_setup": lambda r, w, pk: w.is_staff and w.creates_sets,
@@ -355,7 +361,7 @@ API_ONLY_POST = {
     *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
     *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),
     *("notifications-read-all", "signals-list", "sources-run", "users-list", "webhooks-list"),
-    *("triples-detail", "triples-search"),
+    *("triples-detail", "triples-search", "entities-undo"),
     *(
         "preferences",
         "announcement_dismiss",

@@ -39,6 +39,8 @@ OF_PARAMETER = {
     "latent_id": "latent",
 }
 PLAIN = {  # parameters that name no object
+    "entity_id": ("1", "2", "3", "5", "9"),
+    "decision_id": ("1", "2", "3", "5", "9"),
     "number": ("1", "2", "9", "20"),
     "case": ("1", "2"),
     "verb": ("move", "copy", "remove", "steal"),

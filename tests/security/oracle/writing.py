@@ -190,6 +190,16 @@ class Acts:
                     ),
                 )
             ],
+            "entities/decisions": [
+                ("post", body({"kind": kind, "name": rng.choice(("beam", "nine")), **home}), None)
+                for kind in ("confirm", "reject")
+                for home in ({"set": self.any("set")}, {})
+            ]
+            + [
+                ("post", body({"kind": kind, "name": "beam", "other": "nine tons", "set": self.any("set")}), None)
+                for kind in ("merge", "split")
+            ],
+            "entities/decisions/<int:decision_id>": [("delete", {}, None)],
             "triples/imports/<int:import_id>": [
                 (
                     "delete",

@@ -1,0 +1,205 @@
+"""Files of triples: kept until a worker has read them, then read line by line into their knowledge set (C1).
+
+A thread reads lines and cuts words ahead while the database stores the batch before, so that both cores work.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import IO, ClassVar, TypeVar
+
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.audit.csv_export import unescaped_cell
+from accounts.error_messages import error_message
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge import model_registry
+from knowledge.indexes.graph_triples import (
+    NewTriple,
+    TripleRow,
+    triple_row,
+    triple_rows_store,
+    words_settle,
+)
+from knowledge.indexes.index_maintenance import tables_analyse
+from knowledge.models import Triple, TripleImport
+from knowledge.queue import TEND_TRIPLES, enqueue_on_commit
+from knowledge.selectors.sets import set_curated
+from ragcore.errors import PermanentError, Sentence
+from ragcore.graph.files import (
+    FORMAT_OF_ENDING,
+    MAX_LINE_BYTES,
+    MAX_NAME,
+    LineFault,
+    TripleFormat,
+    bounded_lines,
+    read_triples,
+)
+
+State = TripleImport.State
+BATCH_ROWS = 8000  # facts of a file a transaction
+BATCH_BYTES = 4 * 1024 * 1024  # of the file, whichever comes first
+AHEAD = 2  # batches that are read while one is stored
+SHOWN_FAULTS = 100  # faulty lines that are kept with their message
+READ_BYTES = 256 * 1024
+FOLDER = "triples"
+T = TypeVar("T")
+
+
+class TripleFileError(PermanentError):
+    """The file cannot be an import of triples at all."""
+
+    code = "unsupported_triple_file"
+    default_message = "Triples are imported from .csv, .tsv, .nt, .jsonl and .ndjson files."
+
+
+class BadTripleError(PermanentError):
+    """A line is no triple."""
+
+    code = "invalid_triple"
+    default_message = "The line is not a valid triple."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "too_long": "The line is longer than %(limit_kb)s KB.",
+        "encoding": "The line is not UTF-8.",
+        "not_json": "The line is not valid JSON.",
+        "not_an_object": "The line must be a JSON object.",
+        "missing": "Subject, relation and object are needed; missing: %(detail)s.",
+        "name_too_long": "The %(detail)s is longer than %(limit)s characters.",
+        "unknown_fields": "Unknown fields: %(detail)s.",
+        "not_text": "The line has a value that is not text.",
+        "syntax": "The line cannot be read: quotes, brackets or the full stop are not as the format wants them.",
+        "columns": "The row has %(detail)s columns.",
+        "set": "The knowledge set must be a number.",
+    }
+
+
+def fault_error(fault: LineFault) -> BadTripleError:
+    """The fault of a line as an error with its sentence."""
+    return BadTripleError(fault.code, detail=fault.detail, limit=MAX_NAME, limit_kb=MAX_LINE_BYTES // 1024)
+
+
+def fault_row(line: int, error: PermanentError) -> dict[str, object]:
+    """A faulty line as answers and pages show it."""
+    return {"line": line, "code": error.code, "message": error_message(error)[:300]}
+
+
+def import_recorded(actor: User, one: TripleImport) -> None:
+    audit_record(
+        actor=actor, action="triples.import", target=one.knowledge_set.code, set=one.knowledge_set_id,
+        triples=one.accepted, rejected=one.rejected,
+    )  # fmt: skip
+
+
+def triple_format(name: str) -> TripleFormat:
+    """By the ending of a file. Raises TripleFileError."""
+    found = FORMAT_OF_ENDING.get(PurePath(name).suffix.lower())
+    if found is None:
+        raise TripleFileError
+    return found
+
+
+def import_start(*, scope: Scope, actor: User, set_id: int, name: str, content: IO[bytes]) -> TripleImport:
+    """Keep a file and queue its import. Raises NotFoundError, NotAllowedError, TripleFileError."""
+    into = set_curated(scope=scope, set_id=set_id)
+    form = triple_format(name)
+    stored = default_storage.save(f"{FOLDER}/{into.tenant_id}/{into.pk}", File(content))
+    made = TripleImport.objects.create(
+        tenant_id=into.tenant_id, knowledge_set=into, actor=actor, name=PurePath(name).name[:255], format=form,
+        file=stored, size_bytes=default_storage.size(stored),
+    )  # fmt: skip
+    enqueue_on_commit(TEND_TRIPLES)
+    return made
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What a part of a file brought; `end`: bytes that were read when it was full."""
+
+    rows: list[TripleRow] = field(default_factory=list)
+    rejected: int = 0
+    faults: list[LineFault] = field(default_factory=list)
+    end: int = 0
+
+
+def import_run(one: TripleImport) -> None:
+    """Read a file to its end. Safe to run again: facts that are stored already stay as they are."""
+    one.state, one.rejected, one.faults, one.read_bytes = State.RUNNING, 0, [], 0
+    one.save(update_fields=["state", "rejected", "faults", "read_bytes"])
+    read = 0
+    try:
+        with default_storage.open(one.file, "rb") as content:
+            for batch in _read_ahead(_batches(content, one)):
+                read += len(batch.rows)
+                _store(one, batch)
+    except FileNotFoundError:
+        one.state = State.FAILED
+    else:
+        one.state = State.FAILED if not read else State.PARTIAL if one.rejected else State.SUCCEEDED
+    one.accepted = Triple.objects.filter(source=one).count()
+    if one.accepted >= BATCH_ROWS // 4:  # questions may come before the next maintenance
+        words_settle()
+        tables_analyse()
+    one.duplicates = max(0, read - one.accepted)
+    one.finished = timezone.now()
+    if not TripleImport.objects.filter(pk=one.pk).exists():  # deleted while it ran
+        return
+    one.save()
+    default_storage.delete(one.file)
+    if one.actor is not None:
+        import_recorded(one.actor, one)
+
+
+def _batches(content: IO[bytes], one: TripleImport) -> Iterator[_Batch]:
+    """The whole file; it touches no database."""
+    tokenizer = model_registry.tokenizer()
+    batch, begin, read = _Batch(), 0, 0
+
+    def chunks() -> Iterator[bytes]:
+        nonlocal read
+        while chunk := content.read(READ_BYTES):
+            read += len(chunk)
+            yield chunk
+
+    for found in read_triples(bounded_lines(chunks()), one.format, read_cell=unescaped_cell):  # type: ignore[arg-type]
+        if isinstance(found, LineFault):
+            batch.rejected += 1
+            if len(batch.faults) < SHOWN_FAULTS:
+                batch.faults.append(found)
+        else:
+            batch.rows.append(triple_row(NewTriple(set_id=one.knowledge_set_id, triple=found.triple), tokenizer))
+        batch.end = read
+        if len(batch.rows) >= BATCH_ROWS or read - begin >= BATCH_BYTES:
+            yield batch
+            batch, begin = _Batch(), read
+    batch.end = read
+    yield batch
+
+
+def _read_ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same items, made by a thread of their own while the caller works on those before."""
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="triples") as thread:
+        waiting = deque(thread.submit(next, items, None) for _ in range(AHEAD))
+        while (item := waiting.popleft().result()) is not None:
+            waiting.append(thread.submit(next, items, None))
+            yield item
+
+
+def _store(one: TripleImport, batch: _Batch) -> None:
+    with transaction.atomic():
+        if not TripleImport.objects.select_for_update().filter(pk=one.pk).exists():
+            return  # deleted meanwhile: nothing more of it is stored
+        one.accepted += triple_rows_store(batch.rows, tenant_id=one.tenant_id, source_id=one.pk)
+        one.read_bytes = batch.end
+        one.rejected += batch.rejected
+        room = SHOWN_FAULTS - len(one.faults)
+        one.faults += [fault_row(fault.line, fault_error(fault)) for fault in batch.faults[:room]]
+        one.save(update_fields=["accepted", "read_bytes", "rejected", "faults"])

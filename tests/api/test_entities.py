@@ -1,0 +1,130 @@
+"""`/api/v1/entities`: what documents mention, decisions about it, export."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from accounts.key_scopes import KeyScope
+from accounts.models import AuditEvent
+from accounts.services import api_key_create
+from knowledge.models import EntityDecision
+from knowledge.services.entities import entities_tend
+from tests.api.world import error_of, set_make
+from tests.factories import ingest
+
+ENTITIES = "/api/v1/entities"
+DECISIONS = f"{ENTITIES}/decisions"
+
+
+@pytest.fixture
+def shelf(world):
+    into = set_make(world.alice, visibility="members")
+    ingest(
+        world.alice,
+        into,
+        unit="The Mobile Session Controller (MSC) is part of the Base Station. Anna Berg tests the Base Station.",
+        mast="The Base Station stands on the Mast.",
+    )
+    entities_tend()
+    return into
+
+
+def listed(client, **asked):
+    return [row["name"] for row in client.get(ENTITIES, {"page_size": 500, **asked}).json()["results"]]
+
+
+def test_entities_are_listed_shown_and_exported(alice, shelf):
+    assert {"Anna Berg", "Base Station", "MSC"} <= set(listed(alice, set=shelf.pk))
+    assert listed(alice, name="anna BERG") == ["Anna Berg"]
+    assert listed(alice, text="session") == ["Mobile Session Controller"]
+    assert listed(alice, kind="identifier") == []
+
+    [found] = alice.get(ENTITIES, {"name": "Base Station"}).json()["results"]
+    one = alice.get(f"{ENTITIES}/{found['id']}").json()
+    assert (one["mentions"], one["passages"], one["documents"]) == (3, 2, 2)
+    assert ("Anna Berg", 1) in [(row["name"], row["sentences"]) for row in one["neighbours"]]
+    assert "The Base Station stands on the Mast." in [row["text"] for row in one["sentences"]]
+    [msc] = alice.get(ENTITIES, {"name": "MSC"}).json()["results"]
+    others = alice.get(f"{ENTITIES}/{msc['id']}").json()["other_names"]
+    assert [(row["name"], row["kind"]) for row in others] == [("Mobile Session Controller", "abbreviation")]
+
+    table = alice.get(f"{ENTITIES}/export?set={shelf.pk}").getvalue().decode()
+    graph = json.loads(alice.get(f"{ENTITIES}/export?format=jsonld").getvalue())
+    assert len(table.splitlines()) - 1 == len(graph["@graph"]) == len(listed(alice))
+
+
+def test_facts_are_exported(alice, shelf):
+    body = b'{"subject": "Belgium", "relation": "leader name", "object": "Charles Michel"}'
+    alice.generic("POST", f"/api/v1/triples?set={shelf.pk}", body, content_type="application/x-ndjson")
+
+    answer = alice.get("/api/v1/triples/export")
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert "Belgium,leader name,Charles Michel" in answer.getvalue().decode()
+    [node] = json.loads(alice.get("/api/v1/triples/export?format=jsonld").getvalue())["@graph"]
+    assert node["name"] == "Belgium"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"kind": "merge", "name": "MSC", "other": "Base Station"},
+        {"kind": "split", "name": "MSC", "other": "Mobile Session Controller"},
+        {"kind": "reject", "name": "Mast"},
+        {"kind": "confirm", "name": "Anna Berg"},
+    ],
+)
+def test_a_decision_is_made_listed_and_undone(alice, shelf, body):
+    made = alice.post(DECISIONS, {**body, "set": shelf.pk}, "json")
+    assert made.status_code == 201, made.content
+    assert made.json().items() >= {"other": "", **body, "set": shelf.pk, "undone": None, "author": "alice"}.items()
+
+    assert [row["id"] for row in alice.get(DECISIONS).json()["results"]] == [made.json()["id"]]
+    assert alice.delete(f"{DECISIONS}/{made.json()['id']}").status_code == 204
+    assert alice.get(DECISIONS).json()["results"][0]["undone"] is not None
+    actions = AuditEvent.objects.filter(action__startswith="entity.").order_by("pk").values_list("action", flat=True)
+    assert list(actions) == ["entity.decide", "entity.undo"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"kind": "merge", "name": "MSC"},
+        {"kind": "reject", "name": "MSC", "other": "Mast"},
+        {"kind": "forget", "name": "MSC"},
+        {"kind": "reject"},
+        {"kind": "merge", "name": "Mast", "other": "MAST"},
+    ],
+)
+def test_a_decision_that_means_nothing_is_refused(alice, shelf, body):
+    refused = alice.post(DECISIONS, {**body, "set": shelf.pk}, "json")
+
+    assert refused.status_code in (400, 422), refused.content
+    assert EntityDecision.objects.count() == 0
+
+
+def test_others_neither_read_nor_decide(alice, bob, eve, shelf):
+    decision = alice.post(DECISIONS, {"kind": "reject", "name": "Mast", "set": shelf.pk}, "json").json()
+    [found] = alice.get(ENTITIES, {"name": "Mast"}).json()["results"]
+
+    for stranger in (bob, eve):
+        assert listed(stranger) == []
+        assert stranger.get(f"{ENTITIES}/{found['id']}").status_code == 404
+        assert "Mast" not in stranger.get(f"{ENTITIES}/export").getvalue().decode()
+        assert stranger.get(DECISIONS).json()["count"] == 0
+        assert stranger.delete(f"{DECISIONS}/{decision['id']}").status_code == 404
+        for home in ({"set": shelf.pk}, {}):
+            made = stranger.post(DECISIONS, {"kind": "confirm", "name": "Mast", **home}, "json")
+            assert made.status_code in (403, 404), made.content
+    assert EntityDecision.objects.get().undone is None
+
+
+def test_keys_need_the_scope(world, client, shelf):
+    key = api_key_create(user=world.alice, name="reads", scopes=[KeyScope.READ])[1]
+    headers = {"Authorization": f"Bearer {key}"}
+    body = {"kind": "reject", "name": "Mast", "set": shelf.pk}
+    refused = client.post(DECISIONS, body, content_type="application/json", headers=headers)
+
+    assert (refused.status_code, error_of(refused)["code"]) == (403, "missing_scope")
+    assert client.get(ENTITIES, headers=headers).status_code == 200
