@@ -44,6 +44,7 @@ from ragcore.graph.files import (
     bounded_lines,
     read_triples,
 )
+from ragcore.ports import Embedder
 
 State = TripleImport.State
 BATCH = 2000  # facts a transaction
@@ -327,9 +328,12 @@ def _waiting() -> TripleImport | None:
     return rows.select_related("knowledge_set", "actor").order_by("pk").first()
 
 
-def vectors_make(*, after: int = 0, limit: int = EMBED_BATCH) -> int:
-    """Vectors of the next facts behind an id that have none; the last id, 0 where there were none."""
-    embedder = model_registry.embedder()
+def vectors_make(*, after: int = 0, limit: int = EMBED_BATCH, embedder: Embedder | None = None) -> int:
+    """Vectors of the next facts behind an id that have none; the last id, 0 where there were none.
+
+    `embedder`: another one than that in use.
+    """
+    embedder = embedder or model_registry.embedder()
     rows = triples_without_vector(model=embedder.model, after=after, limit=limit)
     if not rows:
         return 0
