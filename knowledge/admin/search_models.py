@@ -28,10 +28,10 @@ from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel
 from knowledge.search_model_setup import SearchModelSpec
 from knowledge.services.embedder_switch import (
+    embedder_publish,
     former_drop,
     switch_back,
     switch_cancel,
-    switch_finish,
     switch_pause,
     switch_resume,
     switch_start,
@@ -252,13 +252,13 @@ class SearchModelAdmin(AdministratorAdmin):
     def act(self, request: HttpRequest, switch_id: int, step: str) -> HttpResponse:
         """POST: pause, resume, cancel or finish a change."""
         self._check(request)
-        who, reason = self._who(request), request.POST.get("reason", "").strip()
+        who = self._who(request)
         steps: dict[str, tuple[Any, str]] = {
             "pause": (lambda: switch_pause(**who, switch_id=switch_id), _("Paused.")),
             "resume": (lambda: switch_resume(**who, switch_id=switch_id), _("Resumed.")),
             "cancel": (lambda: switch_cancel(**who, switch_id=switch_id), _("Cancelled. Nothing has changed.")),
             "finish": (
-                lambda: switch_finish(**who, switch_id=switch_id, reason=reason),
+                lambda: embedder_publish(**who, switch_id=switch_id),
                 _("Questions are answered by the new model from now on."),
             ),
         }

@@ -16,6 +16,7 @@ from accounts.models import User
 from accounts.roles import administers
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.errors import MeasuredFirstError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.embedder_fill import coarse_behind, is_complete, missing_count, vectors_drop
 from knowledge.indexes.statements import embedder_lock_exclusive
@@ -27,6 +28,7 @@ from knowledge.queue import FILL_VECTORS, REFRESH_INDEXES, enqueue_on_commit
 from knowledge.rights import MODELS_MANAGE
 from knowledge.search_model_setup import environment_embedder, spec_of
 from knowledge.services.embedder_fill import FEW, entries_fill
+from knowledge.services.publish_gate import publish_gate
 from knowledge.services.triples import vectors_make
 
 State = EmbedderSwitch.State
@@ -85,6 +87,19 @@ def switch_cancel(*, scope: Scope, actor: User, switch_id: int) -> EmbedderSwitc
         _put(row, State.CANCELLED, actor, "embedder.cancel")
     _drop(row.model)
     return row
+
+
+def embedder_publish(*, scope: Scope, actor: User, switch_id: int) -> EmbedderSwitch:
+    """Switch to a model that is ready. Where golden sets guard knowledge sets, these are asked with both models first.
+
+    Raises what `switch_finish` raises, and MeasuredFirstError with a change that is being measured or not decided yet.
+    """
+    row, gate = _get(scope, switch_id), publish_gate()
+    if gate is not None and row.state == State.READY:
+        change = gate.hold_embedder(actor=actor, switch=row)
+        if change is not None:
+            raise MeasuredFirstError(change=change)
+    return switch_finish(scope=scope, actor=actor, switch_id=switch_id)
 
 
 def switch_finish(*, scope: Scope, actor: User, switch_id: int, reason: str = "") -> EmbedderSwitch:

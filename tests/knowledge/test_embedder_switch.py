@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
+from functools import cache
+from zlib import crc32
 
 import numpy as np
 import pytest
 
 from accounts.errors import MissingRightError
 from accounts.models import AuditEvent, Tenant
+from evaluation.errors import ChangeNotDecidableError
+from evaluation.models import GatedChange
+from evaluation.services.gates import change_publish, change_settle
+from evaluation.services.golden import golden_import
+from evaluation.services.golden_files import GoldenRow
+from evaluation.services.runs import run_advance
 from knowledge import model_registry
+from knowledge.errors import MeasuredFirstError
 from knowledge.indexes.embedder_fill import is_complete
 from knowledge.model_errors import EmbedderSwitchError, SearchModelInvalidError
 from knowledge.model_setup import setup_forget, setup_refresh
-from knowledge.models import EmbedderSwitch, EntryText, IndexEntry, SearchModel, TenantVectors, WholeVector
+from knowledge.models import EmbedderFit, EmbedderSwitch, EntryText, IndexEntry, SearchModel, TenantVectors, WholeVector
 from knowledge.services import embedder_fill, retrieve
 from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_switch import (
+    embedder_publish,
     former_drop,
     switch_back,
     switch_cancel,
@@ -42,13 +51,14 @@ TEXTS = {
 }
 
 
-def bag_of_words(text: str, *, seed: int) -> np.ndarray:
+@cache
+def word_vector(word: str) -> np.ndarray:
+    return np.random.default_rng(crc32(word.encode())).normal(size=768)
+
+
+def bag_of_words(text: str) -> tuple[float, ...]:
     """768 numbers in which texts with the same words are near."""
-    row = np.full(768, 1e-4)
-    for word in re.findall(r"\w+", text.lower()):
-        number = int(hashlib.sha256(f"{seed} {word}".encode()).hexdigest()[:8], 16)
-        row += np.random.default_rng(number).normal(size=768)
-    return row
+    return tuple(np.sum([word_vector(word) for word in re.findall(r"\w+", text.lower())], axis=0).tolist())
 
 
 @pytest.fixture
@@ -60,9 +70,7 @@ def platform():
 def server(settings):
     settings.FETCH_ALLOWED_HOSTS = ("127.0.0.1",)
     with serving() as scripted:
-        scripted.respond = lambda asked: Reply(
-            vectors=tuple(tuple(bag_of_words(text, seed=1).tolist()) for text in asked.body["input"])
-        )
+        scripted.respond = lambda asked: Reply(vectors=tuple(bag_of_words(text) for text in asked.body["input"]))
         yield scripted
     setup_forget()
     model_registry.embedder_of.cache_clear()
@@ -82,6 +90,7 @@ def target(server, who):
         values={"task": "embed", "provider": "server", "name": "bge-m3", "url": server.url, "query_prefix": "query: "},
         key="key-7",
     )
+    EmbedderFit.objects.create(model=row.vectors, dimensions=768, floor=0.2)  # as if measured
     assert "768" in search_model_test(**who, model=row)
     return row
 
@@ -214,3 +223,31 @@ def test_what_the_environment_sets_is_not_overruled(who, target, corpus, setting
     with pytest.raises(EmbedderSwitchError, match="environment"):
         switch_finish(**who, switch_id=row.pk)
     assert model_registry.live_model() == "other"
+
+
+def test_golden_sets_are_asked_with_both_models_before_the_switch(platform, who, target, corpus, server):
+    rows = [GoldenRow(question="How is the tilt of the antenna adjusted?", relevant=("tilt",), answers=("a motor",))]
+    golden_import(tenant=platform.tenant, name="masts", rows=rows).golden_set.sets.add(corpus)
+    row = switch_start(**who, target=target)
+    vectors_tend()
+
+    with pytest.raises(MeasuredFirstError):
+        embedder_publish(**who, switch_id=row.pk)
+    change = GatedChange.objects.get()
+    before = len(server.requests)
+    for run in change.runs.all():
+        while run_advance(run_id=run.pk, seconds=60):
+            pass
+    assert [asked.body["input"] for asked in server.requests[before:]][0][0].startswith("query: ")
+    assert (change_settle(change=change).state, model_registry.live_model()) != ("measuring", row.model)
+    GatedChange.objects.update(state="failed")
+    with pytest.raises(ChangeNotDecidableError):
+        change_publish(**who, change=change)
+    with pytest.raises(MeasuredFirstError):  # no way around
+        embedder_publish(**who, switch_id=row.pk)
+
+    change_publish(**who, change=change, reason="The old server is switched off.")
+
+    assert model_registry.live_model() == row.model
+    assert EmbedderSwitch.objects.get(state=State.LIVE).reason == "The old server is switched off."
+    assert AuditEvent.objects.filter(action="change.override").exists()
