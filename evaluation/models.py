@@ -275,6 +275,7 @@ class GatedChange(models.Model):
         SET_TEXTS = "set_texts", pgettext_lazy("what a change publishes", "Prompt texts of a knowledge set")
         LEXICON = "lexicon", pgettext_lazy("what a change publishes", "Lexicon of a knowledge set")
         QUERY_ADAPTER = "query_adapter", pgettext_lazy("what a change publishes", "Fitted query vectors")
+        EMBEDDER = "embedder", pgettext_lazy("what a change publishes", "Embedding model of the site")
 
     class State(models.TextChoices):
         MEASURING = "measuring", pgettext_lazy("state of a change", "Being measured")

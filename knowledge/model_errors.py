@@ -22,3 +22,44 @@ class ModelInvalidError(PermanentError):
         "server_twice": "This server is entered twice.",
         "no_server": "There is no server in use to be tested.",
     }
+
+
+class EmbedderSwitchError(PermanentError):
+    """The embedding model of the site cannot be changed like this."""
+
+    code = "embedder_switch"
+    default_message = "The embedding model cannot be changed now."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "not_embedder": "This is no embedding model.",
+        "untested": "Test this model first: it has not answered yet.",
+        "in_use": "This model is in use already.",
+        "open": "Another change of the embedding model is going on. Finish or cancel it first.",
+        "former_kept": "The vectors of the former model are still kept for going back. Delete them first.",
+        "not_ready": "Not all passages have vectors of this model yet.",
+        "building": "Not all passages have vectors of this model yet.",
+        "paused": "Making vectors is paused. Resume it first.",
+        "changed": "Somebody else has changed this meanwhile.",
+        "incomplete": "Some new passages have no vectors of this model yet. Try again in a minute.",
+        "other_model": "The row names another model than the one whose vectors were made.",
+        "none_kept": "No vectors of a former model are kept.",
+        "locked": "The environment sets the embedding model (EMBEDDER). Change it there.",
+    }
+
+
+class SearchModelInvalidError(PermanentError):
+    """What is entered about an embedding model or reranker cannot be used."""
+
+    code = "search_model_invalid"
+    default_message = "This cannot be stored about a model."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "name": "Enter the name of the model, without spaces.",
+        "name_long": "The name is too long.",
+        "url": "Enter the address of the server.",
+        "folder": "There is no such folder with a model, or it is outside of the folders that the operator allows.",
+        "code": "The operator has not allowed code of models to run (EMBEDDER_TRUST_REMOTE_CODE).",
+        "twice": "This model is registered already.",
+        "held": "Vectors of this model are in use or being made: only address, key and price can be changed.",
+        "in_use": "This model is in use, being prepared, or kept for going back.",
+        "not_reranker": "This is no reranker.",
+        "reranker_locked": "The environment sets the reranker (RERANKER). Change it there.",
+    }

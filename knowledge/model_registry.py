@@ -6,6 +6,7 @@ import logging
 import math
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from django.conf import settings
 from redis import Redis, RedisError
 
 from knowledge.model_setup import Endpoint, ModelSpec, Purpose, environment_prices, setup_now
+from knowledge.search_model_setup import SearchModelSpec
 from ragcore.client_registry import ClientSettings
 from ragcore.errors import RagError
 from ragcore.ports import (
@@ -30,6 +32,7 @@ from ragcore.types import Passage, Query
 
 logger = logging.getLogger(__name__)
 
+KEPT_EMBEDDERS = 4  # the one in use, the next and the former one: each takes its memory
 KEPT_CLIENTS = 32  # chat models with their connections; more are used in no site at a time
 TTL_SECONDS = 6 * 3600
 TIMEOUT_SECONDS = 0.5
@@ -114,56 +117,77 @@ def counter() -> TokenCounter:
     return make(cache_dir=_models_dir() / "tiktoken")
 
 
-@cache
 def embedder() -> Embedder:
-    """The configured embedder (EMBEDDER). How its vectors are shortened is looked up with the first ones."""
+    """The embedding model in use: of the environment (EMBEDDER), else of the registry.
+
+    How its vectors are shortened is looked up with the first ones.
+    """
+    return embedder_of(setup_now().embedder)
+
+
+@lru_cache(KEPT_EMBEDDERS)
+def embedder_of(spec: SearchModelSpec) -> Embedder:
+    """The same client for equal models; loads or connects on first use."""
     from knowledge.embedder_fit import StoredShortening, WholeVectors
     from ragcore.embedding import EMBEDDERS
 
     shorten = StoredShortening()
-    configured = ClientSettings(
-        base_url=settings.EMBEDDING_BASE_URL or "",
-        api_key=settings.EMBEDDING_API_KEY or "",
-        models_dir=_models_dir(),
-        threads=settings.EMBEDDER_THREADS,
-        trust_remote_code=settings.EMBEDDER_TRUST_REMOTE_CODE,
-        query_prefix=settings.EMBEDDER_QUERY_PREFIX,
-        document_prefix=settings.EMBEDDER_DOCUMENT_PREFIX,
-        pooling=settings.EMBEDDER_POOLING,
-        max_tokens=settings.EMBEDDER_MAX_TOKENS,
-        shorten=shorten,
-    )
-    made = EMBEDDERS.create(settings.EMBEDDER, configured)
+    made = EMBEDDERS.create(spec.client, replace(_search_client(spec), shorten=shorten))
     if isinstance(made, WholeVectors):
         shorten.embedder = made
     return made
 
 
-def cosine_floor() -> float | None:
-    """The default of `min_cosine` for the configured embedder; None: that of the packaged one holds. Uses the ORM."""
+def live_model() -> str:
+    """The name of the vectors that questions are compared with."""
+    return embedder().model
+
+
+def _search_client(spec: SearchModelSpec) -> ClientSettings:
+    """What the client of an embedder or reranker is made with."""
+    return ClientSettings(
+        base_url=spec.url,
+        api_key=spec.key,
+        models_dir=_models_dir(),
+        threads=settings.EMBEDDER_THREADS,
+        backend=settings.RERANKER_BACKEND,
+        batch=settings.RERANKER_BATCH,
+        budget_seconds=settings.RERANKER_SECONDS,
+        trust_remote_code=spec.trust_remote_code,
+        query_prefix=spec.query_prefix,
+        document_prefix=spec.document_prefix,
+        pooling=spec.pooling,
+        max_tokens=spec.max_tokens,
+        permitted=permitted_at(Endpoint(url=spec.url, hosts=spec.hosts)),
+    )
+
+
+def cosine_floor(*, tenant_id: int) -> float | None:
+    """The default of `min_cosine` for the embedding model in use; None: that of the packaged one holds. Uses the ORM.
+
+    Calibrated on the tenant's passages when the site was switched to the model, else as the model was measured.
+    """
     from knowledge.embedder_fit import WholeVectors, default_floor
 
+    if calibrated := setup_now().floor(tenant_id=tenant_id):
+        return calibrated
     found = embedder()
     return default_floor(found.model) if isinstance(found, WholeVectors) else None
 
 
-@cache
 def reranker() -> Reranker | None:
-    """The configured reranker (RERANKER), or None."""
-    if settings.RERANKER == "none":
-        return None
+    """The reranker in use: of the environment (RERANKER), else of the registry; None: there is to be none."""
+    spec = setup_now().reranker
+    return None if spec.client == "none" else reranker_of(spec)
+
+
+@lru_cache(KEPT_EMBEDDERS)
+def reranker_of(spec: SearchModelSpec) -> Reranker:
+    """The same client for equal models."""
     from ragcore.reranking import RERANKERS
     from ragcore.reranking.pairs import PairReranker, PairScorer
 
-    configured = ClientSettings(
-        base_url=settings.RERANKER_URL or "",
-        api_key=settings.RERANKER_API_KEY or "",
-        backend=settings.RERANKER_BACKEND,
-        batch=settings.RERANKER_BATCH,
-        budget_seconds=settings.RERANKER_SECONDS,
-        trust_remote_code=settings.RERANKER_TRUST_REMOTE_CODE,
-    )
-    client = RERANKERS.create(settings.RERANKER, configured)
+    client = RERANKERS.create(spec.client, _search_client(spec))
     if isinstance(client, PairScorer):
         return PairReranker(client, RedisScoreCache(settings.REDIS_URL))
     return client
@@ -171,7 +195,7 @@ def reranker() -> Reranker | None:
 
 def second_reranker() -> Reranker | None:
     """Who orders where the configured one fails: the linear one, which needs no model and no server."""
-    return None if settings.RERANKER in ("none", "linear") else _linear_reranker()
+    return None if setup_now().reranker.client in ("none", "linear") else _linear_reranker()
 
 
 @cache

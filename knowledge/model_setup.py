@@ -21,6 +21,14 @@ from django.db import transaction
 from knowledge.errors import CredentialsUnreadableError
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer, ModelsVersion, SourcePlace
 from knowledge.sealed_text import text_open
+from knowledge.search_model_setup import (
+    NOTHING,
+    RegisteredSearch,
+    SearchModelSpec,
+    environment_embedder,
+    environment_reranker,
+    registered_search,
+)
 from ragcore.llm.tiers import Price, parse_prices
 
 logger = logging.getLogger(__name__)
@@ -64,17 +72,36 @@ class ModelSetup:
     models: Mapping[str, ModelSpec]  # purpose -> model
     local: ModelSpec | None = None
     version: uuid.UUID | None = None  # of the registry; None: nothing is registered
+    search: RegisteredSearch = NOTHING
+
+    @property
+    def embedder(self) -> SearchModelSpec:
+        """The embedding model in use."""
+        by_environment = environment_embedder()
+        return by_environment if by_environment.is_locked else self.search.embedder or by_environment
+
+    def floor(self, *, tenant_id: int) -> float | None:
+        """The default of `min_cosine` that was calibrated on a tenant's passages; None: that of the model holds."""
+        is_registered = not environment_embedder().is_locked
+        return self.search.floors.get(str(tenant_id)) if is_registered else None
+
+    @property
+    def reranker(self) -> SearchModelSpec:
+        """The reranker in use."""
+        by_environment = environment_reranker()
+        return by_environment if by_environment.is_locked else self.search.reranker or by_environment
 
 
 _lock = threading.Lock()
-_registered: tuple[uuid.UUID | None, Mapping[str, ModelSpec]] = (None, {})
+_registered: tuple[uuid.UUID | None, Mapping[str, ModelSpec], RegisteredSearch] = (None, {}, NOTHING)
 _looked = float("-inf")  # when (monotonic) the version was read
 
 
 def setup_now() -> ModelSetup:
     """What this process knows. Settings are read anew each time."""
-    version, registered = _registered
-    return ModelSetup(models={**registered, **environment_models()}, local=_local(), version=version)
+    version, registered, search = _registered
+    models = {**registered, **environment_models()}
+    return ModelSetup(models=models, local=_local(), version=version, search=search)
 
 
 def setup_refresh(*, now: bool = False) -> None:
@@ -85,7 +112,7 @@ def setup_refresh(*, now: bool = False) -> None:
     with _lock:
         version = ModelsVersion.objects.values_list("value", flat=True).first()
         if version != _registered[0]:
-            _registered = (version, _read() if version else {})
+            _registered = (version, _read(), registered_search(hosts_allowed())) if version else (None, {}, NOTHING)
         _looked = time.monotonic()
 
 
@@ -99,7 +126,7 @@ def setup_forget() -> None:
     """As if this process had read nothing yet."""
     global _registered, _looked
     with _lock:
-        _registered, _looked = (None, {}), float("-inf")
+        _registered, _looked = (None, {}, NOTHING), float("-inf")
 
 
 # ── the environment ───────────────────────────────────────────────────────────────────────────────

@@ -28,6 +28,7 @@ BUILD_LEXICON = "knowledge.build_lexicon"
 MINE_TERMS = "knowledge.mine_terms"
 TEND_TRIPLES = "knowledge.tend_triples"
 READ_ENTITIES = "knowledge.read_entities"
+FILL_VECTORS = "knowledge.fill_vectors"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -46,6 +47,7 @@ QUEUES = {
     TELL_REVIEWS: "nightly",
     TEND_TRIPLES: "nightly",
     READ_ENTITIES: "nightly",
+    FILL_VECTORS: "nightly",
     APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded
 }
 

@@ -9,6 +9,7 @@ from knowledge.queue import (
     ADVANCE_INGESTION,
     APPLY_BACKEND_CHANGES,
     BUILD_LEXICON,
+    FILL_VECTORS,
     MAINTAIN,
     MINE_TERMS,
     PURGE,
@@ -25,6 +26,7 @@ from knowledge.queue import (
     TEND_TRIPLES,
 )
 from knowledge.services import entities, lexicon
+from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.reviews import reviews_tell
 
 
@@ -130,3 +132,9 @@ def tend_triples() -> None:
 def read_entities() -> None:
     """Read documents that went live for the entities that they mention."""
     entities.entities_tend()
+
+
+@shared_task(name=FILL_VECTORS)
+def fill_vectors() -> None:
+    """Make the vectors that passages lack of an embedding model in use, on its way or kept."""
+    vectors_tend()

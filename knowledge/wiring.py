@@ -12,6 +12,7 @@ from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, Scop
 from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.latent import LatentEmbedder
 from knowledge.indexes.visibility import Visible
+from knowledge.selectors.embedder_switches import switch_spec
 from knowledge.selectors.query_adapters import search_parts
 from knowledge.types import RetrievalMode
 from ragcore.embedding.vectors import CachingEmbedder
@@ -57,7 +58,7 @@ def retrieval_pipeline(
     together: Together = one_after_the_other,
 ) -> PipelineRetriever:
     """The stages of a mode, bound to the asker's rights; `within`: and to a second person's, as `visible` is."""
-    embedder = model_registry.embedder()
+    embedder = _embedder(options)
     # words are an arm of their own in the hybrid search, so these vectors add nothing to it (decision 025)
     backend = backend_of(scope=scope, visible=visible, model=embedder.model, domain_vectors=mode == "vector")
     asked: Embedder = CachingEmbedder(embedder)
@@ -65,7 +66,7 @@ def retrieval_pipeline(
         asked = LatentEmbedder(asked, model_registry.tokenizer(), tenant_id=scope.tenant_id, latent=backend.latent)
     ports = Ports(
         lexical=backend.lexical,
-        vectors=_vectors(scope, visible, backend, options, sets, within),
+        vectors=_vectors(scope, visible, backend, options, sets, within, embedder.model),
         passages=backend.passages,
         fuzzy=ScopedFuzzyIndex(scope, visible),
         names=ScopedNameIndex(scope, visible),
@@ -82,6 +83,15 @@ def retrieval_pipeline(
     return PipelineRetriever(build(stage_plan(mode, options)), ports)
 
 
+def _embedder(options: RetrievalOptions) -> Embedder:
+    """The model in use, or one whose vectors are ready: it is measured before the site is switched to it."""
+    if options.embedder_switch:
+        spec = switch_spec(switch_id=options.embedder_switch)
+        if spec is not None:
+            return model_registry.embedder_of(spec)
+    return model_registry.embedder()
+
+
 def _vectors(
     scope: Scope,
     visible: Visible,
@@ -89,6 +99,7 @@ def _vectors(
     options: RetrievalOptions,
     sets: Sequence[int],
     within: Scope | None,
+    model: str,
 ) -> VectorIndex:
     """The index of vectors, through the query adapters of the sets that are asked."""
     parts = search_parts(
@@ -101,7 +112,6 @@ def _vectors(
     )
     if all(part.adapter is None for part in parts):
         return backend.vectors
-    model = model_registry.embedder().model
     return AdaptedVectorIndex(
         [
             AdaptedPart(

@@ -143,6 +143,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Tenants"), "apartment", "accounts_tenant_changelist", is_administrator),
             Entry(_("Announcements"), "feedback", "chat_announcement_changelist", is_administrator),
             Entry(_("Language models"), "api", "knowledge_languagemodel_changelist", is_administrator),
+            Entry(_("Search models"), "tune", "knowledge_searchmodel_changelist", is_administrator),
             Entry(_("Folders and hosts"), "storage", "knowledge_sourceplace_changelist", is_administrator),
             Entry(_("Audit log"), "history", "accounts_auditevent_changelist", is_administrator),
         ],

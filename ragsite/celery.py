@@ -44,6 +44,11 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "nightly", "expires": 60},
     },
+    "make vectors that passages lack of an embedding model": {
+        "task": "knowledge.fill_vectors",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60},
+    },
     "keep another search backend in step": {
         "task": "knowledge.apply_backend_changes",
         "schedule": 30.0,

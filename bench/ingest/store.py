@@ -92,7 +92,7 @@ def _bulk_create(rows: Sequence[EntryRow]) -> None:
     WholeVector.objects.bulk_create(
         [
             WholeVector(
-                entry=entry,
+                entry_id=entry.pk,
                 chunk_id=row.chunk_id,
                 version_id=row.version_id,
                 tenant_id=row.tenant_id,

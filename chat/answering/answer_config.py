@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, cast
 
-from django.conf import settings
-
 from accounts.scope import Scope
 from chat.answering.stage_plans import is_loop_off
 from chat.experiments import Assignment, assign
 from chat.types import AnswerRequest
 from knowledge import model_registry
-from knowledge.model_setup import setup_refresh
+from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import KnowledgeSet
 from knowledge.options_draft import prompt_text_in_force, set_options_in_force
 from knowledge.selectors import sets_readable
@@ -55,8 +53,8 @@ class AnswerConfig:
         ]
         used = ConfigFingerprint(
             model=model.name if model else "",
-            embedder=settings.EMBEDDER,
-            reranker=settings.RERANKER,
+            embedder=model_registry.live_model(),
+            reranker=setup_now().reranker.client,
             registry=model_registry.models_fingerprint(),
             prompts=tuple(prompts),
             persona=self.persona,

@@ -7,8 +7,6 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from django.conf import settings
-
 from chat import metrics
 from chat.answering.answer_config import AnswerConfig
 from chat.answering.context import AnswerContext
@@ -20,6 +18,7 @@ from chat.answering.stage_ports import AnswerPorts
 from chat.answering.streaming import Draft
 from chat.types import AnswerMetadata, AnswerRecord, AnswerRequest, to_plain
 from knowledge import model_registry
+from knowledge.model_setup import setup_now
 from ragcore.answerability.unmentioned import unmentioned_words
 from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_usage
@@ -96,7 +95,7 @@ def unused_options(request: AnswerRequest, config: AnswerConfig) -> list[str]:
         "system_prompt": bool(request.system_prompt) and not config.system_prompt,
         # Self-RAG has iterations of its own
         "use_agentic_rag": request.use_agentic_rag is not None and config.options.strategy == "self_rag",
-        "rerank": "rerank" in request.given and request.rerank and settings.RERANKER == "none",
+        "rerank": "rerank" in request.given and request.rerank and setup_now().reranker.client == "none",
         "prefer_api_models": "prefer_api_models" in request.given and request.prefer_api_models and len(kinds) < 2,
         "constraints.estimated_tokens": has_estimate and not (is_cost_limited(config) and is_routed(config)),
     }
@@ -236,8 +235,8 @@ def asked_with(context: AnswerContext) -> dict[str, Any]:
         **_options(Resolved(config.options, config.origin), "answer_options", "answer_origins"),
         "prompts": {name: load(name).sha256 for name in names},
         "model": model.name if model else "",
-        "embedder": settings.EMBEDDER,
-        "reranker": settings.RERANKER,
+        "embedder": setup_now().embedder.client,
+        "reranker": setup_now().reranker.client,
     }
 
 

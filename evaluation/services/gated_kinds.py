@@ -1,4 +1,4 @@
-"""What the gate can measure: options, texts of prompts, lexicon, and fitted query vectors of a set (D34).
+"""What the gate can measure of a set: options, texts, lexicon, fitted query vectors, another embedding model (D34).
 
 How the draft is asked, how it is published, and what becomes of it when it is given up. The reranker of a set is among
 its options. A further kind is one class with an entry in `KINDS`.
@@ -17,9 +17,11 @@ from accounts.scope import Scope
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import GatedChange, OptionsDraft
 from evaluation.services.run_plans import ConfigurationPlan, Tried
+from knowledge.model_registry import live_model
 from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter
 from knowledge.options_draft import PROMPT_TEXTS
 from knowledge.selectors.options import QUERY_GROUPS
+from knowledge.services.embedder_switch import switch_finish
 from knowledge.services.lexicon import lexicon_version_drop, lexicon_version_use
 from knowledge.services.options import ChangeNote, Given, options_merge, set_options_update
 from knowledge.services.query_adapters import adapter_switch_on
@@ -112,11 +114,37 @@ class QueryAdapterKind:
         """Nothing waits."""
 
 
+class EmbedderKind:
+    """Another embedding model of the site, measured on one knowledge set; `payload`: {"switch": id, "model", "floor"}.
+
+    Each guarded set has a change of its own; the site is switched with the last one that is published.
+    """
+
+    def draft(self, change: GatedChange) -> ConfigurationPlan:
+        asked: dict[str, Any] = {"embedder_switch": change.payload["switch"]}
+        is_default = "min_cosine" not in change.knowledge_set.options.get("retrieval", {})
+        if is_default and (floor := change.payload.get("floor")) is not None:
+            asked["min_cosine"] = round(floor, 3)
+        return ConfigurationPlan(name=DRAFT, options={"retrieval": asked})
+
+    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
+        same = GatedChange.objects.filter(kind=change.kind, payload__switch=change.payload["switch"])
+        undecided = same.exclude(pk=change.pk).filter(
+            state__in=(GatedChange.State.MEASURING, GatedChange.State.PASSED, GatedChange.State.FAILED)
+        )
+        if not undecided.exists():
+            switch_finish(scope=scope, actor=actor, switch_id=change.payload["switch"], reason=change.reason)
+
+    def discard(self, change: GatedChange) -> None:
+        """Its vectors stay, until the change of the model is cancelled."""
+
+
 KINDS: Mapping[str, GatedKind] = {
     GatedChange.Kind.SET_OPTIONS: SetOptionsKind(),
     GatedChange.Kind.SET_TEXTS: SetTextsKind(),
     GatedChange.Kind.LEXICON: LexiconKind(),
     GatedChange.Kind.QUERY_ADAPTER: QueryAdapterKind(),
+    GatedChange.Kind.EMBEDDER: EmbedderKind(),
 }
 
 
@@ -149,6 +177,7 @@ class _LiveState:
     texts: Mapping[str, str]
     lexicon: int | None  # version in use
     query_adapter: int | None  # number of the version in use
+    embedder: str  # name of the vectors in use
 
 
 def live_sha256(row: KnowledgeSet) -> str:
@@ -160,5 +189,6 @@ def live_sha256(row: KnowledgeSet) -> str:
         texts={name: getattr(row, name) for name in PROMPT_TEXTS},
         lexicon=live.order_by().values_list("pk", flat=True).first(),
         query_adapter=adapters.values_list("number", flat=True).first(),
+        embedder=live_model(),
     )
     return options_sha256(state)

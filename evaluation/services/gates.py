@@ -32,7 +32,7 @@ from evaluation.services.gated_kinds import KINDS, asked_options, live_sha256
 from evaluation.services.run_plans import ConfigurationPlan
 from evaluation.services.runs import run_cancel, run_start
 from knowledge.errors import MeasuredFirstError
-from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter
+from knowledge.models import EmbedderSwitch, KnowledgeSet, LexiconVersion, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed
 from knowledge.services.options import Given
 from knowledge.services.publish_gate import GateNotice
@@ -208,6 +208,7 @@ def change_publish(*, scope: Scope, actor: User, change: GatedChange, reason: st
         if live_sha256(row.knowledge_set) != row.base_sha256:
             raise ChangeNotDecidableError("stale")
         is_override = row.state == State.FAILED
+        row.reason = reason.strip() if is_override else ""
         KINDS[row.kind].publish(row, scope=scope, actor=actor)
         _decide(row, actor, State.OVERRIDDEN if is_override else State.PUBLISHED, reason.strip() if is_override else "")
         _audit(row, actor, "change.override" if is_override else "change.publish", reason=row.reason)
@@ -278,6 +279,23 @@ class GoldenGate:
             actor=version.author, knowledge_set=home, kind=Kind.LEXICON, payload=payload, note=version.note
         )
         return None if change is None else change.pk
+
+    def hold_embedder(self, *, actor: User, switch: EmbedderSwitch) -> int | None:
+        first: int | None = None
+        for row in KnowledgeSet.objects.order_by("pk"):
+            if not guarding_sets(knowledge_set=row).exists():
+                continue
+            decided = GatedChange.objects.filter(knowledge_set=row, kind=Kind.EMBEDDER, payload__switch=switch.pk)
+            if decided.filter(state__in=(State.PUBLISHED, State.OVERRIDDEN)).exists():
+                continue
+            change = decided.filter(state__in=OPEN).first()
+            if change is None:
+                floors = switch.figures.get("calibration", {}).get("floors", {})
+                payload = {"switch": switch.pk, "model": switch.model, "floor": floors.get(str(row.tenant_id))}
+                change = change_hold(actor=actor, knowledge_set=row, kind=Kind.EMBEDDER, payload=payload)
+            if first is None and change is not None:
+                first = change.pk
+        return first
 
     def notice(self, *, row: KnowledgeSet) -> GateNotice:
         change = GatedChange.objects.filter(knowledge_set=row, kind=Kind.SET_OPTIONS, state__in=OPEN).first()

@@ -125,11 +125,11 @@ def changes_waiting(*, tenant_id: int) -> tuple[int, int]:
 
 COLUMNS = """
 SELECT e.id, e.chunk_id, d.id, e.version_id, e.tenant_id, d.clearance, e.representation, e.language,
-    e.embedding_model, d.tags,
+    v.embedding_model, d.tags,
     ARRAY(SELECT s.knowledgeset_id FROM knowledge_document_sets s WHERE s.document_id = d.id ORDER BY 1),
     halfvec_send(v.vector), sparsevec_send(e.bm25)
 FROM knowledge_indexentry e
-JOIN knowledge_wholevector v ON v.entry_id = e.id
+JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(model)s
 JOIN knowledge_document d ON d.live_version_id = e.version_id
 """
 OF_TENANT = f"""{COLUMNS}
@@ -182,21 +182,21 @@ class LiveEntry:
     weights: Mapping[int, float]
 
 
-def entries_of_tenant(*, tenant_id: int, after: int, limit: int) -> list[LiveEntry]:
-    """The next live entries of a tenant after an id, by id."""
-    return _entries(OF_TENANT, {"tenant": tenant_id, "after": after, "limit": limit})
+def entries_of_tenant(*, tenant_id: int, model: str, after: int, limit: int) -> list[LiveEntry]:
+    """The next live entries of a tenant after an id, by id, with their vectors of one model."""
+    return _entries(OF_TENANT, {"model": model, "tenant": tenant_id, "after": after, "limit": limit})
 
 
-def entries_of_documents(*, document_ids: Sequence[int], after: int, limit: int) -> list[LiveEntry]:
-    """The next live entries of documents after an id, by id."""
-    return _entries(OF_DOCUMENTS, {"documents": list(document_ids), "after": after, "limit": limit})
+def entries_of_documents(*, document_ids: Sequence[int], model: str, after: int, limit: int) -> list[LiveEntry]:
+    """The next live entries of documents after an id, by id, with their vectors of one model."""
+    return _entries(OF_DOCUMENTS, {"model": model, "documents": list(document_ids), "after": after, "limit": limit})
 
 
-def entries_sample(*, tenant_id: int, total: int, limit: int) -> list[LiveEntry]:
+def entries_sample(*, tenant_id: int, model: str, total: int, limit: int) -> list[LiveEntry]:
     """Some live entries of a tenant, at random."""
     percent = min(100.0, 100.0 * 4 * limit / max(total, 1))
     ids = [row[0] for row in fetch(SAMPLE, {"tenant": tenant_id, "percent": percent, "limit": limit})]
-    return _entries(OF_ENTRIES, {"ids": ids})
+    return _entries(OF_ENTRIES, {"model": model, "ids": ids})
 
 
 @dataclass(frozen=True, slots=True)

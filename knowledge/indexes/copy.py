@@ -30,7 +30,10 @@ VECTOR_COLUMNS = "entry_id, chunk_id, version_id, tenant_id, representation, emb
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRow:
-    """One row to insert. `vector` is float32[768], `weights` the document side of BM25 by term id."""
+    """One row to insert. `vector` is float32[768], `weights` the document side of BM25 by term id.
+
+    `text`: what was embedded; "" for the passage's own text, which is stored with the passage.
+    """
 
     chunk_id: int
     version_id: int
@@ -41,6 +44,7 @@ class EntryRow:
     vector: FloatArray
     weights: Mapping[int, float]
     embedding_model: str
+    text: str = ""
 
 
 def entries_copy(rows: Sequence[EntryRow]) -> None:
@@ -56,11 +60,16 @@ def entries_copy(rows: Sequence[EntryRow]) -> None:
         for number, row, (coarse, rotation) in zip(ids, rows, _rotated(rows), strict=True)
     )
     _copy(f"knowledge_indexentry ({ENTRY_COLUMNS})", entries)
-    vectors = (_whole_vector(number, row) for number, row in zip(ids, rows, strict=True))
-    _copy(f"knowledge_wholevector ({VECTOR_COLUMNS})", vectors)
-    for tenant, model in {(row.tenant_id, row.embedding_model) for row in rows}:
-        mine = [(number, row) for number, row in zip(ids, rows, strict=True) if row.tenant_id == tenant]
-        mine = [(number, row) for number, row in mine if row.embedding_model == model]
+    texts = ((pack(">q", number), row.text.encode()) for number, row in zip(ids, rows, strict=True) if row.text)
+    _copy("knowledge_entrytext (entry_id, text)", texts)
+    whole_vectors_copy(list(zip(ids, rows, strict=True)))
+
+
+def whole_vectors_copy(rows: Sequence[tuple[int, EntryRow]]) -> None:
+    """Insert the whole vectors of entries with these ids, and the joined ones of every fit that is kept."""
+    _copy(f"knowledge_wholevector ({VECTOR_COLUMNS})", (_whole_vector(number, row) for number, row in rows))
+    for tenant, model in {(row.tenant_id, row.embedding_model) for _number, row in rows}:
+        mine = [one for one in rows if (one[1].tenant_id, one[1].embedding_model) == (tenant, model)]
         for latent in latents_for_new(tenant_id=tenant, model=model):
             latent_vectors_copy(mine, latent=latent)
 

@@ -19,7 +19,7 @@ from ragcore.embedding.vectors import DIMENSIONS, whole
 from ragcore.ports import FloatArray
 
 EVIDENCE = """
-SELECT e.chunk_id, e.representation, e.embedding_model = %(model)s,
+SELECT e.chunk_id, e.representation, e.embedding_model = %(model)s OR v.entry_id IS NOT NULL,
     CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.coarse <=> %(vector)s::halfvec) END,
     CASE WHEN v.embedding_model = %(whole_model)s THEN 1 - (v.vector <=> %(fine)s::halfvec) END,
     ARRAY(

@@ -154,7 +154,7 @@ INSERT INTO knowledge_triplevector (triple_id, tenant_id, embedding_model, vecto
 SELECT a.id, a.tenant, %(model)s, a.vector::halfvec
 FROM unnest(%(ids)s::bigint[], %(tenants)s::bigint[], %(vectors)s::text[]) AS a(id, tenant, vector)
 JOIN knowledge_triple t ON t.id = a.id
-ON CONFLICT (triple_id) DO UPDATE SET embedding_model = EXCLUDED.embedding_model, vector = EXCLUDED.vector
+ON CONFLICT (triple_id, embedding_model) DO UPDATE SET vector = EXCLUDED.vector
 """
 _QUOTED = re.compile(r"(['\\])")
 

@@ -19,32 +19,36 @@ from knowledge.indexes.statements import execute, fetch
 from ragcore.embedding.latent import LatentTerms, SparseRows
 from ragcore.ports import FloatArray
 
-SAMPLE = """
+# entries that have a vector of the model, whichever model's coarse one they carry at the moment
+OF_MODEL = """e.tenant_id = %(tenant)s AND EXISTS (
+    SELECT 1 FROM knowledge_wholevector w WHERE w.entry_id = e.id AND w.embedding_model = %(model)s
+)"""
+SAMPLE = f"""
 SELECT sparsevec_send(e.bm25)
 FROM knowledge_indexentry e JOIN knowledge_document d ON d.live_version_id = e.version_id
-WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND d.deleted IS NULL
+WHERE {OF_MODEL} AND d.deleted IS NULL
 ORDER BY hashint8(e.id) LIMIT %(limit)s
-"""
+"""  # noqa: S608 - a constant
 COMPARED = """
 SELECT e.chunk_id, halfvec_send(v.vector), sparsevec_send(e.bm25), c.text
 FROM knowledge_indexentry e
-JOIN knowledge_wholevector v ON v.entry_id = e.id
+JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(model)s
 JOIN knowledge_document d ON d.live_version_id = e.version_id
 JOIN knowledge_chunk c ON c.id = e.chunk_id
-WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND d.deleted IS NULL AND e.representation = 'body'
+WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL AND e.representation = 'body'
 ORDER BY hashint8(e.id) LIMIT %(limit)s
 """
-SINCE = """
+SINCE = f"""
 SELECT sparsevec_send(e.bm25)
 FROM knowledge_indexentry e JOIN knowledge_document d ON d.live_version_id = e.version_id
-WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND e.id > %(after)s AND d.deleted IS NULL
+WHERE {OF_MODEL} AND e.id > %(after)s AND d.deleted IS NULL
 ORDER BY hashint8(e.id) LIMIT %(limit)s
-"""
-COUNTS = """
+"""  # noqa: S608 - a constant
+COUNTS = f"""
 SELECT count(*), count(*) FILTER (WHERE e.id > %(after)s), coalesce(max(e.id), 0)
 FROM knowledge_indexentry e JOIN knowledge_document d ON d.live_version_id = e.version_id
-WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND d.deleted IS NULL
-"""
+WHERE {OF_MODEL} AND d.deleted IS NULL
+"""  # noqa: S608 - a constant
 SAME_TEXT = """
 SELECT t.id, same.first FROM knowledge_term t
 JOIN (
@@ -55,18 +59,19 @@ WHERE t.tenant_id = %(tenant)s AND t.id <> same.first
 MISSING = """
 SELECT e.id, e.chunk_id, e.version_id, e.tenant_id, e.representation, e.language, e.length,
     halfvec_send(v.vector), sparsevec_send(e.bm25)
-FROM knowledge_indexentry e JOIN knowledge_wholevector v ON v.entry_id = e.id
-WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND e.id > %(after)s
+FROM knowledge_indexentry e
+JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(model)s
+WHERE e.tenant_id = %(tenant)s AND e.id > %(after)s
   AND NOT EXISTS (SELECT 1 FROM knowledge_latentvector l WHERE l.entry_id = e.id AND l.latent_id = %(latent)s)
 ORDER BY e.id LIMIT %(limit)s FOR KEY SHARE OF e
 """
-ANY_MISSING = """
+ANY_MISSING = f"""
 SELECT EXISTS (
     SELECT 1 FROM knowledge_indexentry e
-    WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s
+    WHERE {OF_MODEL}
       AND NOT EXISTS (SELECT 1 FROM knowledge_latentvector l WHERE l.entry_id = e.id AND l.latent_id = %(latent)s)
 )
-"""
+"""  # noqa: S608 - a constant
 LOCK = """
 SELECT latent, latents FROM knowledge_tenantvectors WHERE tenant_id = %(tenant)s AND model = %(model)s FOR UPDATE
 """

@@ -1,4 +1,4 @@
-"""Change the rotation of a tenant's coarse vectors beside readers and writers (D14, decision 018).
+"""Change the rotation of a tenant's coarse vectors, or their model, beside readers and writers (D14, decision 018).
 
 `switch_begin`, then `entries_rotate` until nothing is left, then `switch_end`. In between, searches compare each entry
 with the question in the entry's own rotation, exactly.
@@ -16,7 +16,8 @@ from knowledge.indexes.statements import execute, fetch
 from ragcore.ports import FloatArray
 
 ALL_STATES = """
-SELECT tenant_id, model, rotation, former, costs, latent FROM knowledge_tenantvectors ORDER BY tenant_id, model
+SELECT tenant_id, model, rotation, former, costs, latent, is_behind FROM knowledge_tenantvectors
+WHERE %(model)s IN ('', model) ORDER BY tenant_id, model
 """
 FITTED = """
 SELECT id, passages FROM knowledge_vectorrotation
@@ -31,23 +32,27 @@ UPDATE knowledge_tenantvectors
 SET rotation = %(rotation)s, former = array_append(array_remove(former, %(rotation)s), rotation)
 WHERE tenant_id = %(tenant)s AND model = %(model)s AND rotation <> %(rotation)s
 """
-END = "UPDATE knowledge_tenantvectors SET former = '{}' WHERE tenant_id = %(tenant)s AND model = %(model)s"
+END = """
+UPDATE knowledge_tenantvectors SET former = '{}', is_behind = false
+WHERE tenant_id = %(tenant)s AND model = %(model)s
+"""
 BEHIND = """
-SELECT e.id, halfvec_send(v.vector) FROM knowledge_indexentry e JOIN knowledge_wholevector v ON v.entry_id = e.id
-WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND e.rotation <> %(rotation)s AND e.id > %(after)s
+SELECT e.id, halfvec_send(v.vector) FROM knowledge_indexentry e
+JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(model)s
+WHERE e.tenant_id = %(tenant)s AND (e.rotation <> %(rotation)s OR e.embedding_model <> %(model)s) AND e.id > %(after)s
 ORDER BY e.id LIMIT %(limit)s FOR UPDATE OF e SKIP LOCKED
 """
 COUNT_BEHIND = """
 SELECT count(*) FROM knowledge_indexentry
-WHERE tenant_id = %(tenant)s AND embedding_model = %(model)s AND rotation <> %(rotation)s
+WHERE tenant_id = %(tenant)s AND (rotation <> %(rotation)s OR embedding_model <> %(model)s)
 """
 SCRATCH = "CREATE TEMP TABLE rotated (id bigint PRIMARY KEY, coarse halfvec(384)) ON COMMIT DROP"
 MOVE = """
-UPDATE knowledge_indexentry e SET coarse = rotated.coarse, rotation = %(rotation)s
+UPDATE knowledge_indexentry e SET coarse = rotated.coarse, rotation = %(rotation)s, embedding_model = %(model)s
 FROM rotated WHERE rotated.id = e.id
 """
 SAMPLE = """
-SELECT halfvec_send(vector) FROM knowledge_wholevector WHERE entry_id IN (
+SELECT halfvec_send(vector) FROM knowledge_wholevector WHERE embedding_model = %(model)s AND entry_id IN (
     SELECT entry_id FROM knowledge_wholevector WHERE tenant_id = %(tenant)s AND embedding_model = %(model)s
     ORDER BY hashint8(entry_id) LIMIT %(limit)s
 )
@@ -58,9 +63,9 @@ WHERE deleted IS NULL AND live_version_id IS NOT NULL GROUP BY tenant_id
 """
 
 
-def rotation_states() -> list[RotationState]:
-    """Of all tenants and models."""
-    return [state_of(*row) for row in fetch(ALL_STATES, {})]
+def rotation_states(*, model: str = "") -> list[RotationState]:
+    """Of all tenants, and of one model or of all."""
+    return [state_of(*row) for row in fetch(ALL_STATES, {"model": model})]
 
 
 def live_entries() -> dict[int, int]:
@@ -120,7 +125,10 @@ def entries_rotate(state: RotationState, *, after: int, limit: int) -> Moved:
 
 
 def switch_end(state: RotationState) -> bool:
-    """Forget the former rotations once no entry has them; False while some entries do. Call in a transaction."""
+    """Forget the former rotations, and other models, once no entry has them; False while some do.
+
+    Call in a transaction.
+    """
     named = {"tenant": state.tenant_id, "model": state.model, "rotation": state.rotation}
     if fetch(COUNT_BEHIND, named)[0][0]:
         return False

@@ -22,7 +22,8 @@ from ragcore.ports import FloatArray
 MATRICES = 32  # projections that a process keeps, 1.2 MB each
 
 STATE = """
-SELECT rotation, former, costs, latent FROM knowledge_tenantvectors WHERE tenant_id = %(tenant)s AND model = %(model)s
+SELECT rotation, former, costs, latent, is_behind FROM knowledge_tenantvectors
+WHERE tenant_id = %(tenant)s AND model = %(model)s
 """
 ADD_STATE = """
 INSERT INTO knowledge_tenantvectors (tenant_id, model, rotation, former, costs)
@@ -41,6 +42,7 @@ class RotationState:
     rotation: int
     former: tuple[int, ...] = ()
     costs: VectorCosts | None = None  # None: not measured here yet
+    is_behind: bool = False  # some entries' coarse vectors are of another model: they are not compared
     latent: int = 0  # the fit whose joined vectors are compared (`knowledge.indexes.latent`); 0: whole vectors
 
     @property
@@ -79,16 +81,28 @@ def coarse_vectors(vectors: FloatArray, *, rotation: int, model: str) -> FloatAr
 
 def _state(tenant_id: int, model: str) -> RotationState:
     found = fetch(STATE, {"tenant": tenant_id, "model": model})
-    return state_of(tenant_id, model, *(found[0] if found else (packaged_number(model), (), (), 0)))
+    return state_of(tenant_id, model, *(found[0] if found else (packaged_number(model), (), (), 0, False)))
 
 
 def state_of(
-    tenant_id: int, model: str, rotation: int, former: Sequence[int], costs: Sequence[float], latent: int
+    tenant_id: int,
+    model: str,
+    rotation: int,
+    former: Sequence[int],
+    costs: Sequence[float],
+    latent: int,
+    is_behind: bool,
 ) -> RotationState:
     """A row of the table."""
     measured = VectorCosts(scanned=costs[0], near_start=costs[1], near=costs[2]) if costs else None
     return RotationState(
-        tenant_id=tenant_id, model=model, rotation=rotation, former=tuple(former), costs=measured, latent=latent
+        tenant_id=tenant_id,
+        model=model,
+        rotation=rotation,
+        former=tuple(former),
+        costs=measured,
+        is_behind=is_behind,
+        latent=latent,
     )
 
 

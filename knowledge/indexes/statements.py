@@ -151,6 +151,13 @@ def embedder_fit_lock() -> Iterator[None]:
 
 
 @contextmanager
+def embedder_fill_try_lock() -> Iterator[bool]:
+    """True while this connection may make vectors of entries that exist; False if another one does."""
+    with _session_lock("ragsite.embedder_fill") as held:
+        yield held
+
+
+@contextmanager
 def triples_try_lock() -> Iterator[bool]:
     """True while this connection may read files of triples and make their vectors; False if another one does."""
     with _session_lock("ragsite.triples") as held:
@@ -200,3 +207,18 @@ def files_lock_shared(*, tenant_id: int) -> None:
 def files_lock_exclusive(*, tenant_id: int) -> None:
     """Wait until nobody shares the tenant's files any more, and keep others out until the transaction ends."""
     fetch(LOCK, {"name": f"ragsite.files.{tenant_id}"})
+
+
+def embedder_lock_shared() -> None:
+    """The embedding model of the site stays what it is until the transaction ends. Many transactions may share it."""
+    fetch(LOCK_SHARED, {"name": "ragsite.embedder"})
+
+
+def embedder_vectors_lock() -> None:
+    """Wait until no other transaction stores vectors of entries that exist: none is stored twice."""
+    fetch(LOCK, {"name": "ragsite.embedder_vectors"})
+
+
+def embedder_lock_exclusive() -> None:
+    """Wait until nobody writes entries any more, and keep others out until the transaction ends."""
+    fetch(LOCK, {"name": "ragsite.embedder"})

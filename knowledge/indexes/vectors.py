@@ -15,12 +15,21 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from django.db import transaction
 
 from accounts.scope import Scope
+from knowledge.indexes.binary_vectors import halfvecs_read
 from knowledge.indexes.corpus_epoch import epoch_of
 from knowledge.indexes.latent import latent_side, scaled, sql_of
-from knowledge.indexes.rotations import RotationState, rotated_params, rotated_sql, rotation_state, vector_text
+from knowledge.indexes.rotations import (
+    RotationState,
+    coarse_vectors,
+    rotated_params,
+    rotated_sql,
+    rotation_state,
+    vector_text,
+)
 from knowledge.indexes.search_space import (
     AccessPlan,
     PlannedHits,
@@ -32,7 +41,7 @@ from knowledge.indexes.search_space import (
 )
 from knowledge.indexes.statements import fetch, fetch_many, ids_text
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
-from ragcore.embedding.vectors import whole
+from ragcore.embedding.vectors import plain, whole
 from ragcore.ports import FloatArray
 from ragcore.types import Hit
 
@@ -90,6 +99,10 @@ FINE = visible_in_order_sql(
 PREFIXES = visible_in_order_sql(
     OF_CHUNKS.format(table="knowledge_indexentry", distance="e.coarse <=> %(vector)s::halfvec"), score=COSINE
 )
+WHOLE_OF_CHUNKS = """
+SELECT chunk_id, representation, halfvec_send(vector) FROM knowledge_wholevector
+WHERE chunk_id = ANY(%(chunks)s::bigint[]) AND embedding_model = %(model)s ORDER BY chunk_id, representation
+"""
 # Iterative scans stop when they have found enough; these limits only must not stop them earlier. Without the last one
 # the planner sometimes sorts the whole table.
 NEARLY_UNLIMITED = """
@@ -146,9 +159,27 @@ class VectorSearch:
 
     def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
         """These chunks by the cosine of 384 numbers, each in the rotation that it has, best first."""
+        if self.state.is_behind:
+            return self._prefixes_of_whole(vector, chunks)
         params = self._params(rotated_params(vector, self.state), limit=len(chunks))
         sql = self.visible.applied(rotated_sql(PREFIXES, self.state))
         return Hit.of_rows(fetch(sql, {**params, "chunks": ids_text(chunks)}))
+
+    def _prefixes_of_whole(self, vector: FloatArray, chunks: Sequence[int]) -> list[Hit]:
+        """The same while coarse vectors are of several models: from the whole ones of this model."""
+        params = {**self._params({"vector": vector_text(plain(vector))}, limit=len(chunks)), "chunks": ids_text(chunks)}
+        seen = {hit.chunk: hit for hit in Hit.of_rows(fetch(self.visible.applied(FINE), params))}
+        rows = fetch(WHOLE_OF_CHUNKS, {"model": self.model, "chunks": ids_text(list(seen))}) if seen else []
+        if not rows:
+            return []
+        whole_vectors = np.vstack([halfvecs_read([row[2] for row in rows]), plain(vector)[None, :]])
+        prefixes = coarse_vectors(whole_vectors, rotation=self.state.rotation, model=self.model)
+        prefixes /= np.maximum(np.linalg.norm(prefixes, axis=1, keepdims=True), 1e-12)
+        best: dict[int, Hit] = {}
+        for (chunk, name, _sent), cosine in zip(rows, (prefixes[:-1] @ prefixes[-1]).tolist(), strict=True):
+            if chunk not in best or cosine > best[chunk].score:
+                best[chunk] = seen[chunk]._replace(score=cosine, representation=name)
+        return sorted(best.values(), key=lambda hit: (-hit.score, hit.chunk))
 
     def _params(self, vector: Mapping[str, str], *, limit: int) -> dict[str, Any]:
         return {"tenant": self.tenant, "model": self.model, **self.visible.params, **vector, "limit": limit}
@@ -204,8 +235,8 @@ def vector_search(*, scope: Scope, visible: Visible, model: str, latent: int = 0
         visible=visible,
         tenant=scope.tenant_id,
         model=model,
-        # while entries get another rotation, they are compared as a whole
-        space=replace(space, is_indexed=space.is_indexed and not state.former),
+        # while entries get another rotation, or coarse vectors of another model, they are compared as a whole
+        space=replace(space, is_indexed=space.is_indexed and not state.former and not state.is_behind),
         state=state,
         is_clean=time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS,
         latent=latent,

@@ -25,6 +25,7 @@ from knowledge.models.index import (
     BackendChange,
     CorpusEpoch,
     EmbedderFit,
+    EntryText,
     IndexEntry,
     LexicalStatistics,
     SetEpoch,
@@ -41,6 +42,7 @@ from knowledge.models.lexicon import LexiconChange, LexiconMining, LexiconTerm, 
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
 from knowledge.models.reviews import DocumentReview
+from knowledge.models.search_models import EmbedderSwitch, SearchModel
 from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions, name_in_language
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 
@@ -63,6 +65,8 @@ __all__ = [
     "EntityKind",
     "EntityReading",
     "EmbedderFit",
+    "EmbedderSwitch",
+    "EntryText",
     "FactReading",
     "FactState",
     "HandlerRule",
@@ -88,6 +92,7 @@ __all__ = [
     "QueueTurn",
     "ReaderList",
     "RepresentationRetry",
+    "SearchModel",
     "SetEpoch",
     "SetSource",
     "SiteOptions",

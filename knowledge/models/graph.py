@@ -251,11 +251,10 @@ class FactReading(models.Model):
 
 
 class TripleVector(models.Model):
-    """The vector of a fact's text, made in the background. Rows go with their triple, by the database itself."""
+    """A fact's text by one embedding model, made in the background. Goes with its triple, by the database itself."""
 
-    triple = models.OneToOneField(
-        Triple, primary_key=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="vector_row"
-    )
+    pk = models.CompositePrimaryKey("triple_id", "embedding_model")
+    triple_id = models.BigIntegerField()
     tenant_id = models.BigIntegerField()
     embedding_model = models.CharField(max_length=128)
     vector = HalfVectorField(dimensions=TRIPLE_DIMENSIONS)

@@ -21,8 +21,8 @@ class IndexEntry(models.Model):
 
     `bm25` holds the document side of BM25 by term id, `lexemes` the same term ids as text for GIN.
     New rows are an unindexed tail (`merged` false) that is scanned exactly; a task moves them into the HNSW index.
-    `coarse` is the first half of the vector after its rotation, whose number is `rotation`
-    (`knowledge.indexes.rotations`). The whole vector is a WholeVector.
+    `coarse` is the first half of the vector of `embedding_model` after its rotation, whose number is `rotation`
+    (`knowledge.indexes.rotations`). Whole vectors, of each model that is kept, are WholeVectors.
     """
 
     chunk = models.ForeignKey("knowledge.Chunk", on_delete=models.CASCADE, related_name="entries")
@@ -61,13 +61,13 @@ class IndexEntry(models.Model):
 class WholeVector(models.Model):
     """The 768 numbers of an entry, in a narrow table: comparing all of them with a question reads little else.
 
+    An entry has those of the model in use, and of another one while the site changes its model or may go back.
     Rows go with their entry, by a foreign key of the database itself (decision 020). The other columns are copies of
     the entry's, which never change.
     """
 
-    entry = models.OneToOneField(
-        IndexEntry, primary_key=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="whole"
-    )
+    pk = models.CompositePrimaryKey("entry_id", "embedding_model")
+    entry_id = models.BigIntegerField()
     chunk_id = models.BigIntegerField()
     version_id = models.BigIntegerField()
     tenant_id = models.BigIntegerField()
@@ -85,6 +85,16 @@ class WholeVector(models.Model):
         return f"{self.chunk_id} {self.representation}"
 
 
+class EntryText(models.Model):
+    """The text of an entry that is not its passage's: what another embedding model reads. Goes with its entry."""
+
+    entry_id = models.BigIntegerField(primary_key=True)
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return str(self.entry_id)
+
+
 class TenantVectors(models.Model):
     """With which rotation the coarse vectors of a tenant and model are made, and which domain vectors it has."""
 
@@ -95,6 +105,7 @@ class TenantVectors(models.Model):
     costs = ArrayField(models.FloatField(), default=list, blank=True)  # of searches, measured here; (): not yet
     latent = models.BigIntegerField(default=0, db_default=0)  # LatentModel that searches use; 0: none
     latents = ArrayField(models.BigIntegerField(), default=list, db_default=[], blank=True)  # that new entries get
+    is_behind = models.BooleanField(default=False, db_default=False)  # some entries' coarse ones are of another model
     latent_off = models.BooleanField(default=False, db_default=False)  # an administrator wants none
 
     class Meta:

@@ -62,6 +62,7 @@ from knowledge.indexes.backend_outbox import (
     outbox_watch,
 )
 from knowledge.indexes.statements import backend_try_lock
+from knowledge.model_registry import live_model
 from knowledge.models import Document, KnowledgeSet, TenantBackend
 from knowledge.queue import APPLY_BACKEND_CHANGES, enqueue_on_commit
 
@@ -123,7 +124,7 @@ def documents_write(collection: str, document_ids: Sequence[int]) -> int:
     stale = ids_of_documents(collection, document_ids) - entry_ids_of_documents(document_ids=document_ids)
     entries_delete(collection, sorted(stale))  # before anything is written
     after = written = 0
-    while page := entries_of_documents(document_ids=document_ids, after=after, limit=PAGE):
+    while page := entries_of_documents(document_ids=document_ids, model=live_model(), after=after, limit=PAGE):
         entries_upsert(collection, page)
         after, written = page[-1].id, written + len(page)
     return written
@@ -206,7 +207,7 @@ def backend_check(*, tenant: Tenant) -> BackendCheck:
     collection = collection_name()
     row = TenantBackend.objects.filter(tenant=tenant).first()
     total = entry_counts(tenant_id=tenant.pk).total
-    sample = entries_sample(tenant_id=tenant.pk, total=total, limit=SAMPLE)
+    sample = entries_sample(tenant_id=tenant.pk, model=live_model(), total=total, limit=SAMPLE)
     stored = rows_compared(collection, [entry.id for entry in sample])
     waiting, refused = changes_waiting(tenant_id=tenant.pk)
     return BackendCheck(
@@ -253,7 +254,7 @@ def backend_copy(*, tenant: Tenant) -> Iterator[CopyProgress]:
         row = _start(tenant, is_new=collection_ensure(collection))
         counted = entry_counts(tenant_id=tenant.pk, after=row.after)
         done, total = counted.before, counted.total
-        while page := entries_of_tenant(tenant_id=tenant.pk, after=row.after, limit=PAGE):
+        while page := entries_of_tenant(tenant_id=tenant.pk, model=live_model(), after=row.after, limit=PAGE):
             entries_upsert(collection, page)
             row.after = page[-1].id
             row.save(update_fields=["after"])

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from accounts.errors import MissingRightError, NotFoundError
@@ -83,7 +83,7 @@ def latents_refresh() -> int:
     with maintenance_try_lock() as alone:
         if not alone:
             return 0
-        for row in TenantVectors.objects.filter(model__in=list(PACKAGED), latent_off=False).order_by("pk"):
+        for row in _states_of_live_model():
             rows = LatentModel.objects.filter(tenant=row.tenant_id, model=row.model)
             building = rows.filter(state=State.BUILDING).order_by("-number").first()
             if building is None and _is_due(row):
@@ -93,6 +93,13 @@ def latents_refresh() -> int:
                 tables_analyse()
                 _switched(building)
     return written
+
+
+def _states_of_live_model() -> QuerySet[TenantVectors]:
+    """None where another model than a packaged one is in use."""
+    model = model_registry.live_model()
+    rows = TenantVectors.objects.filter(model=model, latent_off=False)
+    return rows.order_by("pk") if model in PACKAGED else rows.none()
 
 
 # ── when ──────────────────────────────────────────────────────────────────────────────────────────
@@ -176,7 +183,7 @@ def _calibrate(latent: LatentModel, terms: LatentTerms) -> None:
     """
     tokenizer, embedder = model_registry.tokenizer(), model_registry.embedder()
     compared = passages_compared(tenant_id=latent.tenant_id, model=latent.model, limit=COMPARED)
-    asked = [(place, text) for place, text in enumerate(map(_sentence, compared.texts)) if text][:QUESTIONS]
+    asked = [(place, text) for place, text in enumerate(map(sentence_of, compared.texts)) if text][:QUESTIONS]
     if not asked or embedder.model != latent.model:
         return
     plain = np.vstack([embedder.embed_queries([text]) for _, text in asked])
@@ -189,14 +196,12 @@ def _calibrate(latent: LatentModel, terms: LatentTerms) -> None:
     prefixes = coarse_vectors(compared.vectors, rotation=latent.rotation, model=latent.model)
     passages = joined(prefixes, terms.fold(compared.weights))
     places = np.array([place for place, _ in asked])
-    scale = cosine_scale(
-        _near_and_far(plain @ compared.vectors.T, places), _near_and_far(questions @ passages.T, places)
-    )
+    scale = cosine_scale(near_and_far(plain @ compared.vectors.T, places), near_and_far(questions @ passages.T, places))
     latent.cosine_offset, latent.cosine_slope = scale.offset, scale.slope
     latent.usual = USUAL * float(np.median([one.known for one in folded]))
 
 
-def _near_and_far(cosines: FloatArray, own: Ints) -> FloatArray:
+def near_and_far(cosines: FloatArray, own: Ints) -> FloatArray:
     """float[q, 2]: the cosine of each question's own passage, and the best one of all others."""
     rows = np.arange(len(own))
     near = cosines[rows, own]
@@ -205,7 +210,7 @@ def _near_and_far(cosines: FloatArray, own: Ints) -> FloatArray:
     return np.column_stack([near, others.max(axis=1)])
 
 
-def _sentence(text: str) -> str:
+def sentence_of(text: str) -> str:
     """The sentence in the middle of a passage, cut to the length of a question; "" where there is none."""
     sentences = [part.strip() for part in _ENDS.split(text) if len(part.strip()) >= SENTENCE[0]]
     return sentences[len(sentences) // 2][: SENTENCE[1]] if sentences else ""

@@ -18,7 +18,7 @@ from django.conf import settings
 from redis import Redis
 
 from knowledge.model_registry import light_model
-from knowledge.model_setup import setup_refresh
+from knowledge.model_setup import setup_now, setup_refresh
 from ragcore.llm.client import with_short_retries
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
 
@@ -37,8 +37,7 @@ return 1
 
 def embedding_slot(*, alive: Callable[[], None]) -> AbstractContextManager[None]:
     """Hold a slot at the embedding endpoint; none is needed if vectors are computed in this process."""
-    is_remote = settings.EMBEDDER.startswith("openai:")
-    return model_slot("embedding", alive=alive) if is_remote else nullcontext()
+    return model_slot("embedding", alive=alive) if setup_now().embedder.is_remote else nullcontext()
 
 
 def background_model(*, is_patient: bool = True) -> ChatModel | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from accounts.models import User
-from knowledge.models import KnowledgeSet, LexiconVersion
+from knowledge.models import EmbedderSwitch, KnowledgeSet, LexiconVersion
 
 Given = Mapping[str, Mapping[str, Any]]
 
@@ -33,6 +33,10 @@ class PublishGate(Protocol):
 
     def hold_lexicon(self, *, version: LexiconVersion) -> int | None:
         """A version of the lexicon of a set, whose names are indexed."""
+        ...
+
+    def hold_embedder(self, *, actor: User, switch: EmbedderSwitch) -> int | None:
+        """The site's way to another embedding model, whose vectors are ready."""
         ...
 
     def notice(self, *, row: KnowledgeSet) -> GateNotice:

@@ -23,6 +23,7 @@ from knowledge.indexes.search_space import passages_visible
 from knowledge.indexes.statements import run_concurrently, statement_timeout
 from knowledge.indexes.visibility import Visible
 from knowledge.indexes.visible_passages import passages_load, passages_of_sections
+from knowledge.model_setup import setup_refresh
 from knowledge.models import KnowledgeSet
 from knowledge.options_draft import set_options_in_force
 from knowledge.selectors import sets_listed
@@ -104,6 +105,7 @@ def retrieve_many(
 
     `request` holds everything but the question. All queries are embedded and searched coarsely at once. Same errors.
     """
+    setup_refresh()
     # another connection would not see what the caller's transaction has changed
     sees_all = not connection.in_atomic_block
     try:
@@ -191,7 +193,7 @@ def retrieval_options(
 
     A search by one arm alone is reranked where the request asks for it, and not because the site does so for hybrid.
     """
-    floor = model_registry.cosine_floor()
+    floor = model_registry.cosine_floor(tenant_id=scope.tenant_id)
     layers: list[tuple[str, Mapping[str, Any]]] = [
         ("model", {} if floor is None else {"min_cosine": round(floor, 3)}),
         ("purpose", request.defaults),

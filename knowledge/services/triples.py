@@ -31,6 +31,7 @@ from knowledge.services.facts import facts_read_next
 from knowledge.services.triple_files import SHOWN_FAULTS, fault_error, fault_row, import_recorded, import_run
 from ragcore.errors import PermanentError
 from ragcore.graph.files import LineFault, TripleFormat, TripleLine, read_triples
+from ragcore.ports import Embedder
 
 State = TripleImport.State
 BATCH = 2000  # facts a transaction
@@ -189,9 +190,12 @@ def _waiting() -> TripleImport | None:
     return rows.select_related("knowledge_set", "actor").order_by("pk").first()
 
 
-def vectors_make(*, after: int = 0, limit: int = EMBED_BATCH) -> int:
-    """Vectors of the next facts behind an id that have none; the last id, 0 where there were none."""
-    embedder = model_registry.embedder()
+def vectors_make(*, after: int = 0, limit: int = EMBED_BATCH, embedder: Embedder | None = None) -> int:
+    """Vectors of the next facts behind an id that have none; the last id, 0 where there were none.
+
+    `embedder`: another one than that in use.
+    """
+    embedder = embedder or model_registry.embedder()
     rows = triples_without_vector(model=embedder.model, after=after, limit=limit)
     if not rows:
         return 0

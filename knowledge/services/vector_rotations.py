@@ -27,6 +27,7 @@ from knowledge.indexes.rotation_switch import (
 )
 from knowledge.indexes.rotations import RotationState, packaged_number
 from knowledge.indexes.statements import maintenance_try_lock
+from knowledge.model_registry import live_model
 from ragcore.embedding.rotation import principal_directions, projection_pack, second_moment
 
 logger = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ ROTATE_BATCH = 20_000  # entries a transaction; a vacuum after each frees the sp
 
 
 def rotations_refresh(*, settle_seconds: float | None = None) -> int:
-    """Fit where it is due, and move entries to the rotation that their tenant should have; returns how many.
+    """Fit where it is due, and move entries to the rotation and the model that their tenant should have; how many.
 
     Searches are exact, not by the HNSW index, from the switch until the index is built again. An interrupted run is
     continued by the next one. Call outside of transactions. Ends at once if another process does maintenance.
@@ -48,14 +49,14 @@ def rotations_refresh(*, settle_seconds: float | None = None) -> int:
     with maintenance_try_lock() as alone:
         if not alone:
             return 0
-        entries = live_entries()
-        for state in rotation_states():
+        entries, model = live_entries(), live_model()
+        for state in rotation_states(model=model):
             wanted = _wanted(state, entries.get(state.tenant_id, 0))
             if wanted != state.rotation:
                 with transaction.atomic():
                     switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=wanted)
                 time.sleep(SETTLE_SECONDS if settle_seconds is None else settle_seconds)
-        switching = [state for state in rotation_states() if state.former]
+        switching = [state for state in rotation_states(model=model) if state.former or state.is_behind]
         return _moved(switching) if switching else 0
 
 

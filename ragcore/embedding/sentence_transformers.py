@@ -131,7 +131,8 @@ class SentenceTransformersEmbedder:
         length = min(one for one in (said, most) if one) if said or most else None
         if length is not None and length < LEAST_TOKENS:
             raise EmbedderRefusedError("cuts_texts", model=self.model, tokens=length, least=LEAST_TOKENS)
-        loaded.max_seq_length = length
+        if length != loaded.max_seq_length:  # models of fixed word vectors read texts of any length
+            loaded.max_seq_length = length
 
 
 def _counts_from_padding(config: Any) -> bool:

@@ -214,6 +214,13 @@ class RetrievalOptions:
         low=-1,
         high=1_000_000,
     )
+    embedder_switch: int = option(
+        0,
+        _("Embedding model on its way"),
+        _("0: the model in use; another number: the change of the model whose vectors are ready, for comparing."),
+        low=0,
+        high=1_000_000_000,
+    )
     fuzzy: bool = option(True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."))
     names: bool = option(
         True, _("Search file names and folders"), _("A file name or folder in the question finds its documents.")

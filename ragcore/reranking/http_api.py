@@ -38,10 +38,13 @@ class HttpPairScorer:
         model: str = "",
         batch: int = 0,
         budget_seconds: float = 5.0,
+        permitted: Callable[[str, int], Sequence[str]] | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         import httpx
+
+        from ragcore.checked_hosts import CheckedTransport
 
         self.name = f"http:{model}" if model else "http"
         self._url = url if url.rstrip("/").endswith("/rerank") else f"{url.rstrip('/')}/rerank"
@@ -50,7 +53,9 @@ class HttpPairScorer:
         self._budget_seconds = budget_seconds
         self._clock, self._sleep = clock, sleep
         self._client = httpx.Client(
-            headers={"Authorization": f"Bearer {api_key}"} if api_key else {}, verify=tls_context()
+            headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+            verify=tls_context(),
+            transport=CheckedTransport(permitted) if permitted else None,
         )
 
     @classmethod
@@ -62,6 +67,7 @@ class HttpPairScorer:
             model=argument,
             batch=settings.batch,
             budget_seconds=settings.budget_seconds,
+            permitted=settings.permitted,
         )
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:

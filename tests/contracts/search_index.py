@@ -76,7 +76,7 @@ def cosines(tenant_id, question, shortened):
     vector = shortened(vector_of(question))
     best = defaultdict(lambda: -1.0)
     for entry in live_entries(tenant_id):
-        stored = shortened(np.array(entry.whole.vector, dtype=np.float32))
+        stored = shortened(np.array(WholeVector.objects.get(entry_id=entry.pk).vector, dtype=np.float32))
         cosine = float(stored @ vector / (np.linalg.norm(stored) * np.linalg.norm(vector)))
         best[entry.chunk_id] = max(best[entry.chunk_id], cosine)
     return best
@@ -208,7 +208,7 @@ class SearchIndexContract:
     def test_vectors_of_another_model_are_not_compared(self, index, owner):
         entries = Document.objects.get(external_id="cake").live_version.entries
         entries.update(embedding_model="another")
-        WholeVector.objects.filter(entry__in=entries.all()).update(embedding_model="another")
+        WholeVector.objects.filter(entry_id__in=entries.values("pk")).update(embedding_model="another")
         index.rewrite("cake")
 
         ports, vector = index.ports(owner).vectors, vector_of("apples and flour")

@@ -37,11 +37,11 @@ def configured(settings):
                 vectors=tuple(map(tuple, vectors(asked.body["input"], **form).tolist()))
             )
             settings.EMBEDDER, settings.EMBEDDING_BASE_URL = "openai:bge-m3", server.url
-            model_registry.embedder.cache_clear()
+            model_registry.embedder_of.cache_clear()
             return model_registry.embedder()
 
         yield configure
-    model_registry.embedder.cache_clear()
+    model_registry.embedder_of.cache_clear()
 
 
 def cosines_of(rows):
@@ -63,7 +63,7 @@ def test_a_wide_model_without_a_usable_prefix_is_projected_the_same_way_everywhe
     another_process = configured(dimensions=1024, first=900)
     np.testing.assert_allclose(another_process.embed_documents(texts), found, atol=1e-4)
     assert EmbedderFit.objects.count() == 1
-    assert model_registry.cosine_floor() == row.floor
+    assert model_registry.cosine_floor(tenant_id=1) == row.floor
     assert 0.3 < row.floor < 0.6  # 60 numbers tell texts apart: unrelated ones spread by 0.13
 
 

@@ -12,9 +12,9 @@ from tests.ragcore.reranking.scripted_reranker import Reply, serving
 
 @pytest.fixture(autouse=True)
 def fresh_engines():
-    model_registry.reranker.cache_clear()
+    model_registry.reranker_of.cache_clear()
     yield
-    model_registry.reranker.cache_clear()
+    model_registry.reranker_of.cache_clear()
 
 
 @pytest.fixture

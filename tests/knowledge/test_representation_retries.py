@@ -16,6 +16,7 @@ from accounts.models import AuditEvent
 from knowledge.indexes.backend_outbox import entries_of_documents, outbox_watch
 from knowledge.indexes.corpus_epoch import epoch_now
 from knowledge.indexes.statements import representations_try_lock
+from knowledge.model_registry import live_model
 from knowledge.models import (
     BackendChange,
     Chunk,
@@ -104,7 +105,7 @@ def entries(document):
     """All that the index holds of a document, without ids."""
     terms = dict(Term.objects.values_list("pk", "text"))
     ordinals = dict(Chunk.objects.values_list("pk", "ordinal"))
-    rows = entries_of_documents(document_ids=[document.pk], after=0, limit=1000)
+    rows = entries_of_documents(document_ids=[document.pk], model=live_model(), after=0, limit=1000)
     return sorted(
         (
             ordinals[row.chunk_id],

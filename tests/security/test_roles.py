@@ -18,7 +18,7 @@ from accounts.roles import Role
 from accounts.services import audit_record
 from evaluation.models import GoldenCase, GoldenSet
 from feedback.models import BadCase
-from knowledge.models import Document, KnowledgeSet, LanguageModel, Source
+from knowledge.models import Document, KnowledgeSet, LanguageModel, SearchModel, Source
 from tests.api.test_documents import bulk, line, upload
 from tests.api.world import client_of, document_make, error_of, message_make
 from tests.factories import make_admin, make_set, make_user
@@ -178,6 +178,7 @@ def strangers_things() -> None:
     user = make_user(f"{MARK}user", tenant=tenant)
     made = make_set(f"{MARK}-set", owners=[user], tenant=tenant)
     LanguageModel.objects.create(name=f"{MARK}-model")
+    SearchModel.objects.create(name=f"{MARK}-search-model", vectors=f"{MARK}-search-model")
     Source.objects.create(tenant=tenant, name=f"{MARK} source").set_sources.create(knowledge_set=made)
     document_make(made, title=f"{MARK} document")
     UserGroup.objects.create(tenant=tenant, name=f"{MARK} group")
@@ -226,7 +227,7 @@ def test_objects_of_another_tenant_open_on_no_page_and_no_history(people):
 
 
 def hidden_of(model_admin: Any) -> dict[str, Any]:
-    if model_admin.model is LanguageModel:
+    if model_admin.model in (LanguageModel, SearchModel):
         return {}  # of the whole site
     tenant = Tenant.objects.get(name=f"{MARK} tenant")
     return {model_admin.tenant_path: tenant.pk}

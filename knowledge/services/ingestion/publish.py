@@ -23,9 +23,10 @@ from knowledge.indexes.lexical_statistics import (
     term_ids,
     versions_count,
 )
+from knowledge.indexes.statements import embedder_lock_shared
 from knowledge.model_registry import tokenizer
-from knowledge.models import Chunk, Document, DocumentVersion, IngestItem, RepresentationRetry
-from knowledge.queue import READ_ENTITIES, RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
+from knowledge.models import Chunk, Document, DocumentVersion, EmbedderSwitch, IngestItem, RepresentationRetry
+from knowledge.queue import FILL_VECTORS, READ_ENTITIES, RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
 from knowledge.selectors.lexicon import lexicon_of_index
 from knowledge.services.handlers import series_settle
 from knowledge.services.ingestion.chunk_and_represent import PreparedVersion
@@ -219,8 +220,12 @@ class NewEntry:
 def entries_create(*, tenant_id: int, entries: Sequence[NewEntry], totals: Mapping[str, Totals], model: str) -> None:
     """Copy entries into the unindexed tail; `totals` are what `statistics_lock` returned for their languages.
 
-    Frequencies and totals are counted by whoever makes the entries live.
+    Frequencies and totals are counted by whoever makes the entries live. Where the site changes its embedding model,
+    or may go back, the vectors of the other model are made at once after the commit.
     """
+    embedder_lock_shared()
+    if entries and EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.FILLED).exclude(model=model).exists():
+        enqueue_on_commit(FILL_VECTORS)
     entries = _with_whole_terms(tenant_id, entries)
     for language, total in totals.items():
         mine = [entry for entry in entries if entry.representation.language == language]
@@ -270,4 +275,5 @@ def _row(tenant_id: int, entry: NewEntry, ids: Mapping[str, int], reference: flo
         vector=entry.vector,
         weights=document_side(frequencies, length=length, average_length=reference),
         embedding_model=model,
+        text="" if representation.kind == "body" else representation.embedded_text,
     )

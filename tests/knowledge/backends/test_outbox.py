@@ -13,7 +13,8 @@ from knowledge.backends.errors import BackendRefusedError, BackendUnavailableErr
 from knowledge.backends.milvus import collection
 from knowledge.backends.milvus import collection as milvus_rows
 from knowledge.indexes import backend_outbox, statements
-from knowledge.models import BackendChange, Document, IndexEntry, TenantBackend
+from knowledge.model_registry import live_model
+from knowledge.models import BackendChange, Document, IndexEntry, TenantBackend, WholeVector
 from knowledge.services import backend_changes_apply, backend_sync, document_delete
 from knowledge.services.deletion import purge
 from knowledge.services.edits import chunk_disable, chunk_replace
@@ -257,17 +258,19 @@ def test_entries_are_read_as_they_were_written(owner, common):
     Document.objects.filter(pk=made.pk).update(tags=["t1", "资料"])
     entry = IndexEntry.objects.get()
 
-    [read] = backend_outbox.entries_of_tenant(tenant_id=owner.tenant_id, after=0, limit=10)
+    [read] = backend_outbox.entries_of_tenant(tenant_id=owner.tenant_id, model=live_model(), after=0, limit=10)
 
     assert (read.id, read.chunk_id, read.document_id) == (entry.pk, entry.chunk_id, made.pk)
     assert (read.clearance, list(read.tags), list(read.sets)) == (3, ["t1", "资料"], [common.pk])
-    assert read.vector.tolist() == pytest.approx(list(entry.whole.vector), abs=1e-6)
+    assert read.vector.tolist() == pytest.approx(list(WholeVector.objects.get().vector), abs=1e-6)
     with connection.cursor() as cursor:
         cursor.execute("SELECT bm25::text FROM knowledge_indexentry")
         text = cursor.fetchone()[0]
     pairs = dict(pair.split(":") for pair in text[1 : text.index("}")].split(","))
     assert {str(i): pytest.approx(w) for i, w in read.weights.items()} == {i: float(w) for i, w in pairs.items()}
-    assert backend_outbox.entries_of_tenant(tenant_id=owner.tenant_id, after=entry.pk, limit=10) == []
+    assert (
+        backend_outbox.entries_of_tenant(tenant_id=owner.tenant_id, model=live_model(), after=entry.pk, limit=10) == []
+    )
 
 
 @pytest.mark.usefixtures("milvus")

@@ -12,7 +12,7 @@ from knowledge.indexes.entry_scores import entry_scores_load
 from knowledge.indexes.index_maintenance import hnsw_is_valid
 from knowledge.indexes.search_space import AccessPlan
 from knowledge.indexes.visibility import visible_sql
-from knowledge.models import IndexEntry, TenantVectors, VectorRotation
+from knowledge.models import IndexEntry, TenantVectors, VectorRotation, WholeVector
 from knowledge.selectors import documents_askable
 from knowledge.services import maintenance, vector_rotations
 from ragcore.embedding.rotation import project
@@ -165,7 +165,8 @@ def test_entries_written_during_a_switch_are_found(owner, small):
     newest = IndexEntry.objects.order_by("-pk")[0]
 
     assert newest.rotation == number
-    assert index_of(owner).coarse(np.array(newest.whole.vector, dtype=np.float32), limit=1)[0].chunk == newest.chunk_id
+    whole = np.array(WholeVector.objects.get(entry_id=newest.pk).vector, dtype=np.float32)
+    assert index_of(owner).coarse(whole, limit=1)[0].chunk == newest.chunk_id
     assert len(found(owner, limit=99)[0]) == PASSAGES + 1
 
 

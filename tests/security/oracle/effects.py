@@ -17,7 +17,7 @@ from tests.security.oracle.rules import Rules
 DERIVED = {
     *("knowledge_corpusepoch", "knowledge_setepoch", "knowledge_lexicalstatistics", "knowledge_term"),
     *("knowledge_indexentry", "knowledge_wholevector", "knowledge_tenantvectors", "knowledge_vectorrotation"),
-    *("knowledge_latentterm", "knowledge_latentvector"),
+    *("knowledge_latentterm", "knowledge_latentvector", "knowledge_entrytext"),
     *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
     "knowledge_embedderfit",
     *("knowledge_representationretry", "knowledge_queueturn", "chat_turnfigures"),
@@ -340,7 +340,7 @@ class Permits:
         return who.is_platform
 
     _knowledge_languagemodel = _knowledge_modelserver = _knowledge_modelpurpose = _knowledge_sourceplace
-    _knowledge_modelsversion = _knowledge_sourceplace
+    _knowledge_modelsversion = _knowledge_searchmodel = _knowledge_embedderswitch = _knowledge_sourceplace
 
     def _accounts_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform

@@ -92,6 +92,7 @@ KINDS = {  # kind → model
     "set_source": "knowledge.SetSource",
     "place": "knowledge.SourcePlace",
     "language_model": "knowledge.LanguageModel",
+    "search_model": "knowledge.SearchModel",
     "triple": "knowledge.Triple",
     "triple_import": "knowledge.TripleImport",
     "handler": "knowledge.SourceHandler",

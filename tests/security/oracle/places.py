@@ -52,6 +52,7 @@ from knowledge.models import (
     ModelServer,
     OptionsChange,
     ReaderList,
+    SearchModel,
     SetSource,
     SiteOptions,
     Source,
@@ -84,7 +85,10 @@ def world_make() -> World:
 
 
 def _language_models(world: World) -> None:
-    """One that nothing uses, at a server that is refused before it is connected to."""
+    """One of each kind that nothing uses, at a server that is refused before it is connected to."""
+    words = {"name": world.word(), "url": f"http://127.0.0.1:9/{world.word()}"}
+    found = SearchModel.objects.create(task="embed", provider="server", vectors=words["name"], **words)
+    world.tell("search_model", found, **words)
     name, path = world.word(), world.word()
     model = LanguageModel.objects.create(name=name)
     ModelServer.objects.create(model=model, url=f"http://127.0.0.1:9/{path}")

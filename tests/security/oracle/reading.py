@@ -197,6 +197,13 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: w.is_platform,
         lambda r, w, pk: w.is_platform,
     ),
+    "search_model": (
+        _admins,
+        lambda r, w, pk: w.is_platform,  # it is not used for anything
+        lambda r, w: w.is_platform,
+        lambda r, w, pk: w.is_platform,
+        lambda r, w, pk: w.is_platform,
+    ),
     "user": (_admins, _tenant_of("user"), _admins, _tenant_of("user"), _tenant_of("user")),
     "group": (_admins, _tenant_of("group"), _admins, _tenant_of("group"), _tenant_of("group")),
     "attribute": (_admins, _tenant_of("attribute"), _admins, _tenant_of("attribute"), _tenant_of("attribute")),
@@ -354,6 +361,9 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("feedback_badcase_again", "feedback_badcase_act", "knowledge_triple_import_delete"),
     *("knowledge_triple_decide", "knowledge_triple_undo"),
     *("knowledge_languagemodel_test", "knowledge_languagemodel_purpose"),
+    *("knowledge_searchmodel_test", "knowledge_searchmodel_test_used", "knowledge_searchmodel_reranker"),
+    *("knowledge_searchmodel_start", "knowledge_searchmodel_switch"),
+    *("knowledge_searchmodel_back", "knowledge_searchmodel_drop"),
     *("knowledge_latentmodel_use", "knowledge_latentmodel_off", "knowledge_latentmodel_on"),
 }
 API_ONLY_POST = {
@@ -474,6 +484,7 @@ LISTS: dict[str, tuple[str, str, Opens]] = {  # address → kind, facet, who fin
     "/admin/knowledge/knowledgeset/": ("set", "name", lambda r, w, pk: _of_sets(r, w) and r.curates_set(w, pk)),
     "/admin/knowledge/source/": ("source", "name", lambda r, w, pk: _keepers(r, w) and r.sees_source(w, pk)),
     "/admin/knowledge/languagemodel/": ("language_model", "name", ADMIN["language_model"][1]),
+    "/admin/knowledge/searchmodel/": ("search_model", "name", ADMIN["search_model"][1]),
     "/admin/chat/message/": ("message", "question", lambda r, w, pk: r.reviews_message(w, pk)),
     "/admin/feedback/badcase/": ("message", "question", lambda r, w, pk: _case_listed(r, w, pk)),
     "/admin/chat/approvedanswer/": (

@@ -49,11 +49,14 @@ PLAIN = {  # parameters that name no object
     "link_id": ("00000000-0000-0000-0000-000000000002",),  # what links show: tests/chat/test_sharing.py
     "source": ("wiki", "1"),
     "purpose": ("standard", "judge", "nothing"),
+    "task": ("embed", "rerank", "nothing"),
+    "switch_id": ("1", "2"),
+    "step": ("pause", "resume", "cancel", "finish", "nothing"),
     "content_type_id": ("1", "7", "20"),
     "app_label": ("accounts", "knowledge", "chat", "feedback", "evaluation"),
     "url": ("knowledge/nothing", "x"),
 }
-OF_SITE = {"language_model"}  # kinds that belong to no tenant
+OF_SITE = {"language_model", "search_model"}  # kinds that belong to no tenant
 HANGS_ON = {  # kinds without a tenant of their own: column, kind of what they hang on
     "version": ("document_id", "document"),
     "chunk": ("version_id", "version"),

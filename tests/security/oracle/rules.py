@@ -250,6 +250,8 @@ class Rules:
         """Administrators of the site; those of tenants see names of models that are used, and these are not."""
         return who.is_platform
 
+    _search_model = _language_model
+
     def sees_triple(self, who: Person, pk: int) -> bool:
         """An imported fact with its set, a fact of a passage with the live version of its document."""
         row = self.facts.row("triple", pk)

@@ -1,0 +1,301 @@
+"""Admin page of embedding models and rerankers: rows with keys, a test, and the way to another model (D6, D14).
+
+Administrators of the site change them. Administrators of a tenant see which models are in use.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
+
+from accounts.admin.base import AdministratorAdmin, admin_scope, admin_user, ago
+from accounts.error_messages import error_message, stored_message
+from knowledge.admin.curation import run_action
+from knowledge.admin.language_models import manages
+from knowledge.model_registry import embedder_of
+from knowledge.model_setup import setup_now, setup_refresh
+from knowledge.models import EmbedderSwitch, SearchModel
+from knowledge.search_model_setup import SearchModelSpec
+from knowledge.services.embedder_switch import (
+    embedder_publish,
+    former_drop,
+    switch_back,
+    switch_cancel,
+    switch_pause,
+    switch_resume,
+    switch_start,
+)
+from knowledge.services.search_models import (
+    FIELDS,
+    environment_search_test,
+    is_held,
+    reranker_use,
+    search_model_check,
+    search_model_delete,
+    search_model_save,
+    search_model_test,
+    tested_sentence,
+)
+from ragcore.errors import RagError
+
+LIST = "admin:knowledge_searchmodel_changelist"
+State, Task = EmbedderSwitch.State, SearchModel.Task
+
+
+class SearchModelForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A model; its key is written and never shown."""
+
+    new_key = forms.CharField(
+        label=gettext_lazy("Key"),
+        required=False,
+        strip=True,
+        widget=UnfoldAdminPasswordWidget({"autocomplete": "new-password"}),
+        help_text=gettext_lazy("Stored encrypted and never shown again. Local servers often need none."),
+    )
+    remove_key = forms.BooleanField(label=gettext_lazy("Remove the key"), required=False, widget=UnfoldBooleanWidget)
+
+    class Meta:
+        model = SearchModel
+        fields: ClassVar = list(FIELDS)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "new_key" not in self.fields:
+            return
+        if self.instance.pk and self.instance.key:
+            self.fields["new_key"].help_text = _("A key is stored. Leave this empty to keep it.")
+        else:
+            self.fields["remove_key"].disabled = True
+
+    @property
+    def key(self) -> str | None:
+        """The new key, "" to remove the old one, None to keep it."""
+        return self.cleaned_data.get("new_key") or ("" if self.cleaned_data.get("remove_key") else None)
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean() or {}
+        stored = SearchModel.objects.filter(pk=self.instance.pk).first() if self.instance.pk else None
+        given = SearchModel(**{name: cleaned.get(name) for name in FIELDS if name in cleaned}, pk=self.instance.pk)
+        given.key = stored.key if stored is not None else ""
+        try:
+            search_model_check(model=given, stored=stored, key=self.key)
+        except RagError as error:
+            self.add_error(None, error_message(error))
+        return cleaned
+
+
+@admin.register(SearchModel)
+class SearchModelAdmin(AdministratorAdmin):
+    """See the module."""
+
+    form = SearchModelForm
+    list_display = ("shown_name", "task", "provider", "state")
+    search_fields = ("name",)
+    list_filter = ("task",)
+    ordering = ("task", "name")
+    list_before_template = "admin/knowledge/searchmodel/list_top.html"
+    change_form_outer_before_template = "admin/knowledge/searchmodel/tools.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SearchModel]:
+        """Models are of the site; administrators of a tenant read above the list what is in use."""
+        rows = SearchModel.objects.all() if manages(request) else SearchModel.objects.none()
+        return rows.order_by(*(self.get_ordering(request) or ("pk",)))
+
+    def get_fieldsets(self, request: HttpRequest, obj: SearchModel | None = None) -> Any:
+        return (
+            (None, {"fields": (("task", "provider"), "name", "url", ("new_key", "remove_key"), "price")}),
+            (gettext_lazy("Of embedding models"), {"fields": (("query_prefix", "document_prefix"),)}),
+            (
+                gettext_lazy("Of models in a folder"),
+                {"fields": (("pooling", "max_tokens"), "trust_remote_code")},
+            ),
+        )
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path("<int:pk>/test/", view(self.test), name="knowledge_searchmodel_test"),
+            path("used/<str:task>/test/", view(self.test_used), name="knowledge_searchmodel_test_used"),
+            path("reranker/", view(self.use_reranker), name="knowledge_searchmodel_reranker"),
+            path("switch/start/", view(self.start), name="knowledge_searchmodel_start"),
+            path("switch/<int:switch_id>/<str:step>/", view(self.act), name="knowledge_searchmodel_switch"),
+            path("back/", view(self.back), name="knowledge_searchmodel_back"),
+            path("drop/", view(self.drop), name="knowledge_searchmodel_drop"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return super().has_add_permission(request) and manages(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_add_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_add_permission(request)
+
+    # ── the list ────────────────────────────────────────────────────────────────────────────────
+
+    @admin.display(description=gettext_lazy("model"), ordering="name")
+    def shown_name(self, row: SearchModel) -> str:
+        return str(row)
+
+    @admin.display(description=gettext_lazy("Last test"))
+    def state(self, row: SearchModel) -> SafeString | str:
+        if row.tested is None:
+            return _("not tested")
+        return ago(row.tested) if row.test_code == "ok" else tested_sentence(row.test_code, row.test_data)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        setup_refresh(now=True)
+        setup = setup_now()
+        opened = EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.OPEN).first()
+        if opened is not None:
+            opened.error_message = stored_message(opened.error_code, opened.error_message, opened.error_data)
+        vectors = embedder_of(setup.embedder).model
+        rows = SearchModel.objects.filter(task=Task.EMBED).exclude(vectors=vectors)
+        used = EmbedderSwitch.objects.filter(state=State.LIVE, target__isnull=False).exists()
+        extra = {
+            "manages_models": manages(request),
+            "embedder": setup.embedder,
+            "embedder_name": vectors,
+            "reranker": setup.reranker,
+            "reranker_name": _reranker_name(setup.reranker),
+            "rerankers": SearchModel.objects.filter(task=Task.RERANK),
+            "targets": rows,
+            "offers_first": used,
+            "opened": opened,
+            "percent": round(100 * opened.done / opened.total) if opened is not None and opened.total else 100,
+            "kept": EmbedderSwitch.objects.filter(state=State.KEPT).first(),
+            "history": EmbedderSwitch.objects.exclude(state__in=EmbedderSwitch.OPEN).select_related("author")[:10],
+        }
+        return super().changelist_view(request, {**(extra_context or {}), **extra})
+
+    # ── changing ────────────────────────────────────────────────────────────────────────────────
+
+    def save_model(self, request: HttpRequest, obj: SearchModel, form: Any, change: bool) -> None:
+        values = {name: form.cleaned_data[name] for name in FIELDS if name in form.cleaned_data}
+        search_model_save(scope=admin_scope(request), actor=admin_user(request), model=obj, values=values, key=form.key)
+
+    def delete_model(self, request: HttpRequest, obj: SearchModel) -> None:
+        try:
+            search_model_delete(scope=admin_scope(request), actor=admin_user(request), model=obj)
+        except RagError as error:
+            messages.error(request, error_message(error))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[SearchModel]) -> None:
+        for model in queryset:
+            self.delete_model(request, model)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        row = SearchModel.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
+        if manages(request) and row is not None and is_held(row):
+            messages.error(request, _("This model is in use, being prepared, or kept for going back."))
+            return redirect("admin:knowledge_searchmodel_change", row.pk)
+        return super().delete_view(request, object_id, extra_context)
+
+    # ── buttons ─────────────────────────────────────────────────────────────────────────────────
+
+    def test(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: ask a model, and say what came of it."""
+        self._check(request)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        row = get_object_or_404(SearchModel, pk=pk)
+        sentence = search_model_test(scope=admin_scope(request), actor=admin_user(request), model=row)
+        say = messages.success if row.test_code == "ok" else messages.error
+        say(request, f"{row}: {sentence}")
+        return redirect("admin:knowledge_searchmodel_change", pk) if "page" in request.POST else redirect(LIST)
+
+    def test_used(self, request: HttpRequest, task: str) -> HttpResponse:
+        """POST: the same for the model in use."""
+        self._check(request)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        is_ok, sentence = environment_search_test(scope=admin_scope(request), actor=admin_user(request), task=task)
+        (messages.success if is_ok else messages.error)(request, sentence)
+        return redirect(LIST)
+
+    def use_reranker(self, request: HttpRequest) -> HttpResponse:
+        """POST: order by another reranker."""
+        self._check(request)
+        chosen = request.POST.get("model", "")
+        return run_action(
+            request,
+            lambda: reranker_use(**self._who(request), model_id=int(chosen) if chosen.isdecimal() else None),
+            done=_("Passages are ordered by this reranker from now on."),
+            back=LIST,
+        )
+
+    def start(self, request: HttpRequest) -> HttpResponse:
+        """POST: make vectors of another model."""
+        self._check(request)
+        chosen = request.POST.get("model", "")
+        target = get_object_or_404(SearchModel, pk=int(chosen)) if chosen.isdecimal() else None
+        return run_action(
+            request,
+            lambda: switch_start(**self._who(request), target=target),
+            done=_("Vectors are made in the background. Questions are answered as before."),
+            back=LIST,
+        )
+
+    def act(self, request: HttpRequest, switch_id: int, step: str) -> HttpResponse:
+        """POST: pause, resume, cancel or finish a change."""
+        self._check(request)
+        who = self._who(request)
+        steps: dict[str, tuple[Any, str]] = {
+            "pause": (lambda: switch_pause(**who, switch_id=switch_id), _("Paused.")),
+            "resume": (lambda: switch_resume(**who, switch_id=switch_id), _("Resumed.")),
+            "cancel": (lambda: switch_cancel(**who, switch_id=switch_id), _("Cancelled. Nothing has changed.")),
+            "finish": (
+                lambda: embedder_publish(**who, switch_id=switch_id),
+                _("Questions are answered by the new model from now on."),
+            ),
+        }
+        if step not in steps:
+            return HttpResponse(status=404)
+        run, done = steps[step]
+        return run_action(request, run, done=done, back=LIST)
+
+    def back(self, request: HttpRequest) -> HttpResponse:
+        """POST: answer by the former model again."""
+        self._check(request)
+        return run_action(
+            request,
+            lambda: switch_back(**self._who(request)),
+            done=_("Questions are answered by the former model again."),
+            back=LIST,
+        )
+
+    def drop(self, request: HttpRequest) -> HttpResponse:
+        """POST: delete the vectors of the former model."""
+        self._check(request)
+        return run_action(
+            request,
+            lambda: former_drop(**self._who(request)),
+            done=_("The vectors of the former model are deleted."),
+            back=LIST,
+        )
+
+    def _check(self, request: HttpRequest) -> None:
+        if not manages(request) or not self.has_view_permission(request):
+            raise PermissionDenied
+
+    def _who(self, request: HttpRequest) -> dict[str, Any]:
+        return {"scope": admin_scope(request), "actor": admin_user(request)}
+
+
+def _reranker_name(spec: SearchModelSpec) -> str:
+    """As the page shows it."""
+    names = {"linear": _("the packaged one"), "none": _("none")}
+    return names.get(spec.client, spec.client)

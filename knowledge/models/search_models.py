@@ -1,0 +1,154 @@
+"""Embedding models and rerankers that administrators of the site register, and the way to another one (D6)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+MAX_TOKENS = 1_000_000
+
+
+class SearchModel(models.Model):
+    """An embedding model or a reranker of the whole site. `key` is encrypted; nothing but the client reads it."""
+
+    class Task(models.TextChoices):
+        EMBED = "embed", _("embedding model")
+        RERANK = "rerank", _("reranker")
+
+    class Provider(models.TextChoices):
+        PACKAGED = "packaged", _("comes with the product")
+        SERVER = "server", _("a server")
+        FOLDER = "folder", _("a folder on this machine")
+
+    class Pooling(models.TextChoices):
+        CLS = "cls", _("first token")
+        MEAN = "mean", _("mean of all tokens")
+        MAX = "max", _("maximum of all tokens")
+        LAST = "lasttoken", _("last token")
+
+    task = models.CharField(_("kind"), max_length=8, choices=Task.choices, default=Task.EMBED)
+    provider = models.CharField(_("where it runs"), max_length=16, choices=Provider.choices, default=Provider.SERVER)
+    name = models.CharField(
+        _("model"),
+        max_length=512,
+        blank=True,
+        help_text=_("As its server calls it, such as bge-m3; or the path of its folder. Packaged models have none."),
+    )
+    url = models.CharField(
+        _("address"),
+        max_length=1024,
+        blank=True,
+        help_text=_("Of a server: of its OpenAI-compatible API for embedding models, of its rerank API for rerankers."),
+    )
+    key = models.TextField(_("key"), blank=True, editable=False)
+    query_prefix = models.CharField(
+        _("before questions"), max_length=512, blank=True, help_text=_("As the card of the model asks: “query: ”.")
+    )
+    document_prefix = models.CharField(_("before passages"), max_length=512, blank=True)
+    pooling = models.CharField(
+        _("pooling"),
+        max_length=16,
+        choices=Pooling.choices,
+        blank=True,
+        help_text=_("How tokens become one vector; empty: as the folder of the model says."),
+    )
+    max_tokens = models.PositiveIntegerField(
+        _("tokens that are read"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(128), MaxValueValidator(MAX_TOKENS)],
+        help_text=_("Of each text; empty: as the folder of the model says."),
+    )
+    trust_remote_code = models.BooleanField(
+        _("run the code in its folder"),
+        default=False,
+        help_text=_("Some models come with code of their own. It can do everything that this product can do."),
+    )
+    price = models.DecimalField(
+        _("price"),
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text=_("Of a million tokens."),
+    )
+    vectors = models.CharField(max_length=128, blank=True, editable=False)  # name under which vectors are stored
+    is_used = models.BooleanField(default=False, editable=False)  # of rerankers: it orders passages
+    tested = models.DateTimeField(_("tested"), null=True, editable=False)
+    test_code = models.CharField(max_length=32, blank=True, editable=False)  # "": not tested
+    test_data = models.JSONField(default=dict, blank=True, editable=False)
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("search model")
+        verbose_name_plural = _("search models")
+        ordering: ClassVar = ["task", "name"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["vectors"], condition=models.Q(task="embed"), name="knowledge_embedder_vectors_once"
+            ),
+            models.UniqueConstraint(
+                fields=["is_used"], condition=models.Q(is_used=True), name="knowledge_reranker_one_used"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or str(self.get_provider_display())
+
+
+class EmbedderSwitch(models.Model):
+    """The site's way to another embedding model: vectors made beside the live ones, then one transaction.
+
+    `model` and `former` name vectors. The target is a row, or the model of the environment (None). Of the switches that
+    have ended, the one in use is LIVE, and the one whose vectors are kept for going back is KEPT.
+    """
+
+    class State(models.TextChoices):
+        BUILDING = "building", _("vectors are made")
+        PAUSED = "paused", _("paused")
+        READY = "ready", _("ready to be switched on")
+        LIVE = "live", _("in use")
+        KEPT = "kept", _("kept for going back")
+        CANCELLED = "cancelled", _("cancelled")
+        DROPPED = "dropped", _("vectors deleted")
+
+    OPEN: ClassVar = (State.BUILDING, State.PAUSED, State.READY)
+    FILLED: ClassVar = (State.BUILDING, State.READY, State.LIVE, State.KEPT)  # new passages get vectors
+
+    target = models.ForeignKey(
+        SearchModel, null=True, blank=True, on_delete=models.PROTECT, related_name="switches", verbose_name=_("model")
+    )
+    model = models.CharField(max_length=128)
+    state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.BUILDING)
+    done = models.PositiveBigIntegerField(_("passages done"), default=0)
+    total = models.PositiveBigIntegerField(_("passages"), default=0)
+    heartbeat = models.DateTimeField(null=True)  # of the worker that makes vectors
+    error_code = models.CharField(max_length=64, blank=True)  # of the last try; "": it went on
+    error_message = models.CharField(max_length=512, blank=True)
+    error_data = models.JSONField(default=dict, blank=True)
+    figures = models.JSONField(default=dict, blank=True)  # calibration and measured comparison
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")
+    )
+    created = models.DateTimeField(_("started"), default=timezone.now)
+    live_since = models.DateTimeField(_("in use since"), null=True)
+    reason = models.CharField(max_length=512, blank=True)  # why it was switched on against the measurement
+
+    class Meta:
+        verbose_name = _("change of the embedding model")
+        verbose_name_plural = _("changes of the embedding model")
+        ordering: ClassVar = ["-pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["state"], condition=models.Q(state__in=("live", "kept")), name="knowledge_embedder_one_of_each"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.model
