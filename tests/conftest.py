@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from pytest_django.plugin import blocking_manager_key
 from knowledge.indexes import corpus_epoch
 from ragsite.garbage import freeze_loaded
 from tests.database import connections_close, connections_left, copy_migrated, database
-from tests.services_plugin import MIGRATED_LOCK
+from tests.services_plugin import MIGRATED_LOCK, ROOT
 
 SHARING = "shared_rows"  # tests with this fixture start from shared rows, all others from an empty database
 NEEDS_DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
@@ -30,6 +32,23 @@ def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
     settings.WHITENOISE_AUTOREFRESH = True  # files are looked for when they are asked for, not by each client
     gc.disable()  # until everything is imported, see below
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Each process that shares the tests imports another part of them first, so that each is compiled only once.
+
+    In a new clone all of them would otherwise compile the same modules at the same time. What cannot be imported is
+    told when pytest collects it.
+    """
+    shared = getattr(session.config, "workerinput", None)
+    if not shared:
+        return
+    files = [path for folder in session.config.args for path in sorted(Path(folder).rglob("test_*.py"))]
+    begin = len(files) * int(shared["workerid"].removeprefix("gw")) // shared["workercount"]
+    for path in files[begin:] + files[:begin]:
+        with suppress(Exception, pytest.skip.Exception):
+            import_module(".".join(path.resolve().relative_to(ROOT).with_suffix("").parts))
 
 
 @pytest.hookimpl(trylast=True)
