@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +19,7 @@ from pytest_django import DjangoDbBlocker
 from pytest_django.plugin import blocking_manager_key
 
 from knowledge.indexes import corpus_epoch
+from ragcore.embedding.packaged import FloatArray, MiniLm
 from ragsite.garbage import freeze_loaded
 from tests.database import connections_close, connections_left, copy_migrated, database
 from tests.services_plugin import MIGRATED_LOCK, ROOT
@@ -97,6 +98,22 @@ def django_db_setup(
         connections_close()
         if left := connections_left(seconds=20):
             request.node.warn(pytest.PytestWarning(f"These connections keep the test database in use: {left}"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def texts_are_encoded_once() -> Iterator[None]:
+    """The packaged model computes the vector of a text from that text alone, so each process computes it once."""
+    compute, kept = MiniLm._run, {}
+
+    def encoded(self: MiniLm, token_ids: Sequence[int]) -> FloatArray:
+        key = tuple(token_ids)
+        if key not in kept:
+            kept[key] = compute(self, token_ids)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MiniLm, "_run", encoded)
+        yield
 
 
 @pytest.fixture(autouse=True)

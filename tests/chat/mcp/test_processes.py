@@ -21,11 +21,12 @@ QUESTION = "How many steps does the random access procedure have?"
 pytestmark = pytest.mark.timeout(180)
 
 
-@pytest.fixture
-def address(world, tmp_path):
-    port = free_port()
+@pytest.fixture(scope="module")
+def address(django_db_setup, tmp_path_factory):
+    """One server for all tests: what it knows of people and documents, it asks the database for."""
+    port, folder = free_port(), tmp_path_factory.mktemp("mcp")
     url = f"http://127.0.0.1:{port}/mcp"
-    with running("manage.py", "mcp", "--http", "--port", str(port), folder=tmp_path) as process:
+    with running("manage.py", "mcp", "--http", "--port", str(port), folder=folder) as process:
         await_answer(url, process)
         yield url
 
