@@ -29,6 +29,9 @@ running = ExitStack()
 # every module again: 18 s for a process of the tests, 3 to 8 s for a program.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# The processes of the tests fill the cores already; threads of a matrix product would only wait for each other.
+for library in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(library, "1")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

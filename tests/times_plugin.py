@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from tests.forms_plugin import LONG_FILES, scope_of
+
 SHOWN_FILES = 25
 SHOWN_SECONDS = 2.0
-LONG_SECONDS = 30.0  # of processor time in the short form: such a file wants a long form, or less to start
+LONG_SECONDS = 30.0  # of processor time: such a file stands in tests/long_files.txt, or becomes shorter
 
 
 def processor_seconds() -> float:
@@ -67,7 +69,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    file = report.nodeid.partition("::")[0]
+    file = scope_of(report.nodeid)
     times.processor[file] += getattr(report, "processor_seconds", 0.0)
     times.clock[file] += report.duration
     times.tests[file] += report.when == "call"
@@ -81,7 +83,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("slowest files (processor time, by the clock, tests)")
     for file, seconds in slow:
         line = f"{seconds:7.1f} s {times.clock[file]:7.1f} s {times.tests[file]:5}  {file}"
-        terminalreporter.write_line(line, yellow=seconds > LONG_SECONDS)
+        late = seconds > LONG_SECONDS and file not in LONG_FILES
+        terminalreporter.write_line(line + " begins late: not in tests/long_files.txt" * late, yellow=late)
     tests, collecting = sum(times.processor.values()), ", ".join(f"{s:.0f}" for s in sorted(times.collecting))
     terminalreporter.write_line(f"{tests:7.1f} s {sum(times.clock.values()):7.1f} s {times.tests.total():5}  all files")
     terminalreporter.write_line(f"before the first test, in each process: {collecting} s; the run: {_elapsed()}")

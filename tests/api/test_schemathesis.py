@@ -62,7 +62,7 @@ few = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-pytestmark = [pytest.mark.first, pytest.mark.django_db, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(600)]
 
 
 MAKES_KEYS = ("POST", "/api/v1/api-keys")  # refuses scopes that the key does not have itself
