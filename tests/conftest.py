@@ -20,7 +20,7 @@ from pytest_django.plugin import blocking_manager_key
 
 from knowledge.indexes import corpus_epoch
 from ragcore.embedding.packaged import FloatArray, MiniLm
-from ragsite.garbage import freeze_loaded
+from ragsite.garbage import COLLECT_AFTER
 from tests.database import connections_close, connections_left, copy_migrated, database
 from tests.services_plugin import MIGRATED_LOCK, ROOT
 
@@ -58,7 +58,8 @@ def pytest_collection_finish() -> None:
 
     Measured with the tests of the lab: 19 % less processor time.
     """
-    freeze_loaded()
+    gc.freeze()  # what is garbage already stays, too: looking for it takes a second
+    gc.set_threshold(*COLLECT_AFTER)
     gc.enable()
 
 

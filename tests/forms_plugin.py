@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("full")]
     for item in items:
         if label := getattr(item, "operation_label", None):
-            complete_schemathesis_test(item, label)
+            name_schemathesis_test(item, label)
     if len({item.nodeid for item in items}) < len(items):
         raise pytest.UsageError("two tests have the same id: processes that share the work would run one of them")
     places = {scope: place for place, scope in enumerate(LONG_FILES)}
@@ -55,14 +55,18 @@ def scope_of(nodeid: str) -> str:
     return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
 
 
-def complete_schemathesis_test(item: Any, label: str) -> None:
-    """Put the operation into the id, where schemathesis leaves it out, and keep some systematic requests of many."""
+def name_schemathesis_test(item: Any, label: str) -> None:
+    """Put the operation into the id, where schemathesis leaves it out."""
     if item.id.params is None:
         item._id = item.id.with_params(label)
-    requests = item.obj.hypothesis_explicit_examples
-    if not is_full() and len(requests) > SYSTEMATIC_REQUESTS:
-        step = len(requests) / SYSTEMATIC_REQUESTS
-        requests[:] = [requests[int(n * step)] for n in range(SYSTEMATIC_REQUESTS)]
+
+
+def some_of(requests: list[Any]) -> list[Any]:
+    """All systematic requests of an operation in the full form, a few of them from all over the list in the short."""
+    if is_full() or len(requests) <= SYSTEMATIC_REQUESTS:
+        return requests
+    step = len(requests) / SYSTEMATIC_REQUESTS
+    return [requests[int(n * step)] for n in range(SYSTEMATIC_REQUESTS)]
 
 
 @pytest.hookimpl(optionalhook=True)
