@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from gettext import GNUTranslations
 from importlib import import_module
 from pathlib import Path
@@ -18,11 +19,10 @@ from chat.errors import TurnFailedError, TurnRefusedError
 from ragcore.errors import PLACEHOLDER, Plural, RagError, Sentence, placeholders
 from ragcore.grounding.support import IN_PART, NOT_CITED, NOT_SAID, OTHER_LANGUAGE, REASONS
 from ragcore.options import OPTION_GROUPS, option_fields
+from tests.house.sources import Module, modules
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGS = sorted((ROOT / "locale" / "zh_Hans" / "LC_MESSAGES").glob("*.po"))
-PACKAGES = ("ragcore", "accounts", "notifications", "knowledge", "chat", "feedback", "evaluation", "ragsite")
-SOURCES = [p for name in PACKAGES for p in sorted((ROOT / name).rglob("*.py")) if "migrations" not in p.parts]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 MARKERS = {"_", "_lazy", "gettext", "gettext_lazy", "gettext_noop"}
 ENTRY = re.compile(r'^(msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?) (".*"(?:\n".*")*)', re.MULTILINE)
@@ -70,7 +70,7 @@ def test_what_is_compiled_is_what_was_written(catalog):
 
 def test_every_sentence_of_the_code_is_in_the_catalog():
     known = {entry["msgid"] for catalog in CATALOGS for entry in entries(catalog)}
-    said = {text for path in SOURCES for text in marked_in(path)}
+    said = {text for module in modules() for text in marked_in(module)}
     tags = [tag for path in TEMPLATES for tag in TAG.findall(path.read_text(encoding="utf-8"))]
     shown = {(a or b).replace("%", "%%") for a, b in tags}  # as the tag looks them up
 
@@ -78,9 +78,9 @@ def test_every_sentence_of_the_code_is_in_the_catalog():
     assert sorted((said | shown) - known) == []
 
 
-def marked_in(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in MARKERS:
+def marked_in(module: Module) -> Iterator[str]:
+    for node in module.nodes(ast.Call):
+        if getattr(node.func, "id", "") in MARKERS:
             yield from (a.value for a in node.args[:1] if isinstance(a, ast.Constant) and isinstance(a.value, str))
 
 
@@ -92,10 +92,11 @@ def kinds_of(error: type[RagError]) -> set[type[RagError]]:
     return {error}.union(*(kinds_of(kind) for kind in error.__subclasses__()))
 
 
+@cache
 def errors() -> list[type[RagError]]:
-    for path in SOURCES:
-        if re.search(r"^class \w+Error\(", path.read_text(encoding="utf-8"), re.MULTILINE):
-            import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    for module in modules():
+        if re.search(r"^class \w+Error\(", module.text, re.MULTILINE):
+            import_module(".".join(module.path.relative_to(ROOT).with_suffix("").parts))
     return sorted((e for e in kinds_of(RagError) if not e.__module__.startswith("tests")), key=lambda e: e.__name__)
 
 
@@ -142,14 +143,15 @@ def test_a_code_and_a_reason_stand_for_one_sentence():
     assert sorted(pairs) == sorted(set(pairs))
 
 
+@cache
 def errors_made() -> list[tuple[str, type[RagError], ast.Call]]:
     """Wherever one of our errors is made: the place, its class and the call."""
     kinds = {error.__name__: error for error in errors()}
     return [
-        (f"{path.relative_to(ROOT)}:{node.lineno}", kinds[node.func.id], node)
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in kinds
+        (module.at(node), kinds[node.func.id], node)
+        for module in modules()
+        for node in module.nodes(ast.Call)
+        if getattr(node.func, "id", "") in kinds
     ]
 
 
