@@ -21,7 +21,7 @@ from pytest_django.plugin import blocking_manager_key
 from knowledge.indexes import corpus_epoch
 from ragcore.embedding.packaged import FloatArray, MiniLm
 from ragsite.garbage import COLLECT_AFTER
-from tests.database import connections_close, connections_left, copy_migrated, database
+from tests.database import connections_close, connections_left, copy_migrated, database, migrate_once
 from tests.services_plugin import MIGRATED_LOCK, ROOT
 
 SHARING = "shared_rows"  # tests with this fixture start from shared rows, all others from an empty database
@@ -73,17 +73,29 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     names = set(getattr(item, "fixturenames", ()))
     if database.shared is None or SHARING in names:
         return
-    if item.get_closest_marker("django_db") or NEEDS_DATABASE & names:
+    if needs_database(item):
         with item.config.stash[blocking_manager_key].unblock():
             database.drop_shared()
 
 
+def needs_database(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker("django_db") or NEEDS_DATABASE & set(getattr(item, "fixturenames", ())))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Migrate before the first test: the limit of its time is for the test, and other processes wait meanwhile."""
+    lock = os.environ.get(MIGRATED_LOCK)
+    if lock and not session.config.option.collectonly and any(map(needs_database, session.items)):
+        with session.config.stash[blocking_manager_key].unblock():
+            migrate_once(Path(lock))
+
+
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """pytest-django's; processes that share the work, and services of their own, migrate one database for all."""
-    if lock := os.environ.get(MIGRATED_LOCK):
-        with django_db_blocker.unblock():
-            copy_migrated(Path(lock))
+def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
+    """pytest-django's; services of our own hold a migrated database, of which each process gets a copy."""
+    if os.environ.get(MIGRATED_LOCK):
+        copy_migrated()
 
 
 @pytest.fixture(scope="session")

@@ -159,8 +159,8 @@ def _copy_out(table: str) -> bytes:
         return b"".join(bytes(part) for part in copy)
 
 
-def copy_migrated(lock: Path) -> None:
-    """Make the test database, when it is made, a copy of one that the first of several processes migrates.
+def migrate_once(lock: Path) -> None:
+    """Make and migrate the database that the test databases are copies of; of several processes the first one does.
 
     Migrating takes 20 s of processor time, a copy 0.2 s. `lock` is a file that the processes share.
     """
@@ -176,7 +176,11 @@ def copy_migrated(lock: Path) -> None:
             connection.settings_dict["NAME"], test["NAME"] = names
             settings.DATABASES[connection.alias]["NAME"] = names[0]
             file.write(TEMPLATE)
-    test.update(TEMPLATE=TEMPLATE, MIGRATE=False)
+
+
+def copy_migrated() -> None:
+    """Make the test database, when it is made, a copy of the one that `migrate_once` left."""
+    connection.settings_dict["TEST"].update(TEMPLATE=TEMPLATE, MIGRATE=False)
 
 
 def connections_close() -> None:
