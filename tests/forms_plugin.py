@@ -6,6 +6,7 @@ docs/testing.md says what only the full form does. Loaded by `-p tests.forms_plu
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ SHORT, FULL = "short", "full"
 MANY = 10  # times as many examples in the full form
 SYSTEMATIC_REQUESTS = 8  # for each operation of the API in the short form
 TOGETHER = "tests/browser/"
+# the longest one first: a process that begins one at the end leaves the others without work
+LONG_FILES = (Path(__file__).parent / "long_files.txt").read_text(encoding="utf-8").split()
 settings.register_profile(SHORT, max_examples=25, derandomize=True, deadline=None, database=None)
 settings.register_profile(FULL, max_examples=500, deadline=None, print_blob=True)
 
@@ -40,20 +43,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("full")]
     for item in items:
         if label := getattr(item, "operation_label", None):
-            complete_schemathesis_test(item, label)
+            name_schemathesis_test(item, label)
     if len({item.nodeid for item in items}) < len(items):
         raise pytest.UsageError("two tests have the same id: processes that share the work would run one of them")
-    items.sort(key=lambda item: item.get_closest_marker("first") is None)
+    places = {scope: place for place, scope in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: places.get(scope_of(item.nodeid), len(places)))
 
 
-def complete_schemathesis_test(item: Any, label: str) -> None:
-    """Put the operation into the id, where schemathesis leaves it out, and keep some systematic requests of many."""
+def scope_of(nodeid: str) -> str:
+    """What one process runs as a whole: a file, or all files that share a running product."""
+    return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
+
+
+def name_schemathesis_test(item: Any, label: str) -> None:
+    """Put the operation into the id, where schemathesis leaves it out."""
     if item.id.params is None:
         item._id = item.id.with_params(label)
-    requests = item.obj.hypothesis_explicit_examples
-    if not is_full() and len(requests) > SYSTEMATIC_REQUESTS:
-        step = len(requests) / SYSTEMATIC_REQUESTS
-        requests[:] = [requests[int(n * step)] for n in range(SYSTEMATIC_REQUESTS)]
+
+
+def some_of(requests: list[Any]) -> list[Any]:
+    """All systematic requests of an operation in the full form, a few of them from all over the list in the short."""
+    if is_full() or len(requests) <= SYSTEMATIC_REQUESTS:
+        return requests
+    step = len(requests) / SYSTEMATIC_REQUESTS
+    return [requests[int(n * step)] for n in range(SYSTEMATIC_REQUESTS)]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -65,6 +78,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return TOGETHER if nodeid.startswith(TOGETHER) else super()._split_scope(nodeid)
+            return scope_of(nodeid)
 
     return Scheduling(config, log)

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 from django.db import connection
 
+from ragcore.client_registry import tls_context
 from ragsite.embedded.processes import Process, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,7 +61,7 @@ def await_answer(url: str, process: Process) -> None:
 
     def answers() -> bool:
         try:
-            return httpx.get(url, timeout=2).status_code > 0
+            return httpx.get(url, timeout=2, verify=tls_context()).status_code > 0
         except httpx.TransportError:
             return False
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -23,6 +24,14 @@ ROOT = Path(__file__).resolve().parents[1]
 EXPORTER = ROOT / "ragcore/embedding/minilm_export.py"
 MIGRATED_LOCK = "TESTS_MIGRATED_LOCK"  # variable of the environment: where workers agree on who migrates
 running = ExitStack()
+
+# Where it is set, as in many containers, each process of the tests, and each program that one starts, would compile
+# every module again: 18 s for a process of the tests, 3 to 8 s for a program.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# The processes of the tests fill the cores already; threads of a matrix product would only wait for each other.
+for library in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(library, "1")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

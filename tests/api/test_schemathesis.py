@@ -14,6 +14,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from http import HTTPStatus
 from urllib.parse import unquote, urlsplit
 
@@ -24,6 +25,8 @@ from django.urls import Resolver404, resolve
 from django.utils import timezone
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import load_all_checks
+from schemathesis.generation.hypothesis import builder
+from schemathesis.generation.hypothesis.builder import add_coverage
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
@@ -37,7 +40,7 @@ from ragsite.openapi import METHODS, merged_schema, operations
 from ragsite.route_scopes import route_scopes
 from tests.database import database
 from tests.factories import ingest, make_admin, make_set
-from tests.forms_plugin import examples, is_full
+from tests.forms_plugin import examples, is_full, some_of
 from tests.live_site import serving_site
 
 EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", examples(4)))
@@ -51,6 +54,16 @@ def lines_of(_context, value):
     return b"\n".join(row if isinstance(row, bytes) else json.dumps(row, default=str).encode() for row in rows)
 
 
+def later(test, *arguments, **options):
+    """In place of schemathesis' own: the systematic requests are made when the test runs, see `systematic`.
+
+    Every process that shares the work collects the tests, and would make those of all operations, which takes 7 s.
+    """
+    test.add_systematic = partial(add_coverage, test, *arguments, **options)
+    return test
+
+
+builder.add_coverage = later
 load_all_checks()
 DESCRIBED = [status_code_conformance, content_type_conformance, response_schema_conformance]
 schema = schemathesis.openapi.from_dict(merged_schema())
@@ -62,12 +75,20 @@ few = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-pytestmark = [pytest.mark.first, pytest.mark.django_db, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(600)]
 
 
 MAKES_KEYS = ("POST", "/api/v1/api-keys")  # refuses scopes that the key does not have itself
 OPEN = {("POST", "/api/v1/webhooks/{source}")}  # asks for no key: its messages are signed
 NEEDED = {(route.method, route.path): route.scope for route in route_scopes()}
+
+
+@pytest.fixture(autouse=True)
+def systematic(request):
+    """The systematic requests of the operation, or some of them."""
+    if add := getattr(request.function, "add_systematic", None):
+        requests = add().hypothesis_explicit_examples
+        requests[:] = some_of(requests)
 
 
 @dataclass(frozen=True)

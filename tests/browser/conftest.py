@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from accounts.selectors import scope_for
 from knowledge.models import Attribute, Document
 from knowledge.services import document_upload
+from ragcore.client_registry import tls_context
 from ragsite.embedded.processes import Process, free_port, wait_until
 from tests.accounts.openid_provider import CLIENT, SECRET, Provider, openid_provider
 from tests.browser.content import DOCUMENTS, LABELS, English
@@ -146,7 +147,7 @@ def _running(name: str, arguments: tuple[str, ...], environment: dict[str, str],
 
 def _is_ready(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/health", timeout=2).status_code == 200
+        return httpx.get(f"{url}/health", timeout=2, verify=tls_context()).status_code == 200
     except httpx.TransportError:
         return False
 

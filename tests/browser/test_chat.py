@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.content import Chinese, English
 from tests.scripted_llm import Reply
 
-pytestmark = [pytest.mark.browser, pytest.mark.first, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 from playwright.sync_api import Page, expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.first, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
 
 UPLOAD = "/admin/knowledge/document/upload/"
 OPENING = "The relief valve opens at 7 bar."

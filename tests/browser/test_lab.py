@@ -16,7 +16,7 @@ from knowledge.models import Document, KnowledgeSet
 from knowledge.services import document_upload
 from ragsite.embedded.processes import wait_until
 
-pytestmark = [pytest.mark.browser, pytest.mark.first, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
 
 LAB = "/admin/evaluation/goldencase/lab/"
 QUESTION = "When does the terminal repeat the random access preamble?"

@@ -25,7 +25,6 @@ from tests.scripted_llm import Recorded, Reply
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.first,
     pytest.mark.slow,
     pytest.mark.django_db,
     pytest.mark.timeout(300),

@@ -20,6 +20,7 @@ from django.db import connection
 from bench.load.people import make_people
 from chat.branches import branches_of
 from chat.models import Conversation, Message
+from ragcore.client_registry import tls_context
 from ragsite.embedded.processes import Process, free_port, wait_until
 from ragsite.embedded.redis import Redis
 from tests.chat.disconnects import follow_answer, random_answer
@@ -58,7 +59,13 @@ class Site:
         headers = {"Authorization": f"Bearer {self.key}"}
         limits = httpx.Limits(max_connections=None)
         return httpx.AsyncClient(
-            base_url=self.url, headers=headers, timeout=DEADLINE_SECONDS, trust_env=False, limits=limits, **options
+            base_url=self.url,
+            headers=headers,
+            timeout=DEADLINE_SECONDS,
+            trust_env=False,
+            limits=limits,
+            verify=tls_context(),
+            **options,
         )
 
     def socket(self, close_timeout=10.0):
@@ -95,10 +102,14 @@ async def site(transactional_db, redis_client, tmp_path):
         variables = {"PORT": str(port), "WEB_PROCESSES": "2", "REDIS_URL": redis.url, "LLM_BASE_URL": model.url}
         with running("-m", "ragsite.web_server", "--stop-seconds", "3", folder=tmp_path, **variables) as process:
             await_answer(f"{url}/health", process)
-            assert wait_until(lambda: httpx.get(f"{url}/health", trust_env=False).status_code == 200, seconds=60)
+            assert wait_until(lambda: is_healthy(url), seconds=60)
             yield Site(url, model, redis, process, account.key, account.session)
             model.release.set()
     redis.stop()
+
+
+def is_healthy(url):
+    return httpx.get(f"{url}/health", trust_env=False, verify=tls_context()).status_code == 200
 
 
 async def stream(client, question, **options):

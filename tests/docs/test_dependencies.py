@@ -7,8 +7,6 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
 ROWS = {cells[0]: cells for line in PAGE.splitlines() if (cells := [c.strip() for c in line.strip("|").split("|")])}
@@ -20,11 +18,8 @@ def required() -> list[str]:
     return sorted({re.match(r"[A-Za-z0-9._-]+", line).group() for line in lines})
 
 
-@pytest.mark.parametrize("name", required())
-def test_every_dependency_says_what_it_is_for_its_licence_and_what_was_rejected(name):
-    _name, purpose, licence, rejected = ROWS[name]
-
-    assert all((purpose, licence, rejected))
+def test_every_dependency_says_what_it_is_for_its_licence_and_what_was_rejected():
+    assert [name for name in required() if len(ROWS.get(name, [])) != 4 or not all(ROWS[name])] == []
 
 
 def test_no_dependency_is_described_that_is_not_used():

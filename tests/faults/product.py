@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import psycopg
 
+from ragcore.client_registry import tls_context
 from ragsite.embedded.processes import free_port, processes_in, wait_until
 from ragsite.env import PROJECT_ROOT
 
@@ -112,7 +113,8 @@ class Product:
 
     def answers(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/health", timeout=5, trust_env=False).status_code == httpx.codes.OK
+            answer = httpx.get(f"{self.url}/health", timeout=5, trust_env=False, verify=tls_context())
+            return answer.status_code == httpx.codes.OK
         except httpx.TransportError:
             return False
 

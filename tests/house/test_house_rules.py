@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 
 import knowledge.indexes
 from knowledge import selectors
+from tests.forms_plugin import LONG_FILES
 from tests.house.sources import ROOT, modules
 
 # they read nothing that has readers: documents that were found with a scope, options and their labels, two texts
@@ -87,6 +88,11 @@ def test_modules_are_named_by_words_of_the_field():
         for part in module.path.relative_to(ROOT).with_suffix("").parts
         if part in words
     ] == []
+
+
+def test_the_long_files_of_the_tests_exist():
+    assert [name for name in LONG_FILES if not (ROOT / name).exists()] == []
+    assert len(set(LONG_FILES)) == len(LONG_FILES)
 
 
 def test_no_error_is_swallowed_in_silence():

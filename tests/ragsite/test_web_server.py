@@ -8,6 +8,7 @@ from contextlib import suppress
 import httpx
 import pytest
 
+from ragcore.client_registry import tls_context
 from ragsite.embedded.data_dir import is_running
 from ragsite.embedded.processes import free_port, wait_until
 from ragsite.env import LEAST_POOL, read_environment
@@ -35,7 +36,7 @@ def workers_of(parent):
 
 def answers(url):
     """Status codes of as many requests, each on its own connection, that every process should get one."""
-    return {httpx.get(url, timeout=20, trust_env=False).status_code for _ in range(20)}
+    return {httpx.get(url, timeout=20, trust_env=False, verify=tls_context()).status_code for _ in range(20)}
 
 
 @pytest.mark.slow
@@ -44,7 +45,7 @@ def test_processes_share_an_address_and_a_dead_one_is_replaced_while_the_other_a
     parent, url = site
     assert wait_until(lambda: answers(f"{url}/health") == {200}, seconds=60)
     before = workers_of(parent)
-    page = httpx.get(f"{url}/metrics", trust_env=False).text
+    page = httpx.get(f"{url}/metrics", trust_env=False, verify=tls_context()).text
     requests = 'django_http_responses_total_by_status_total{status="200"}'
 
     os.kill(before[0], signal.SIGKILL)
@@ -69,7 +70,7 @@ def metrics_of_one(url):
     """The page as soon as it counts one process; connections that the dead one had taken are reset."""
     for _ in range(50):
         with suppress(httpx.TransportError):
-            page = httpx.get(f"{url}/metrics", trust_env=False).text
+            page = httpx.get(f"{url}/metrics", trust_env=False, verify=tls_context()).text
             if "ragsite_web_processes 1.0" in page:
                 return page
     raise AssertionError(page)

@@ -8,7 +8,6 @@ every other person sees is compared with what they saw before.
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -47,11 +46,12 @@ from knowledge.services.withdrawal import version_withdraw
 from knowledge.types import SourceFilter
 from ragcore.errors import RagError
 from tests.factories import make_set, make_user, run_job, scope_of
+from tests.forms_plugin import is_full
 from tests.knowledge.uploads import upload
 from tests.knowledge.worlds import documents_seen, rest_seen
 
-ACTS = 60
-SEEDS = range(30) if os.environ.get("TESTS_FULL") == "1" else range(1)
+ACTS = 60 if is_full() else 40
+SEEDS = range(30) if is_full() else range(1)
 
 
 def jobs_open(*, scope: Scope) -> QuerySet[IngestJob]:

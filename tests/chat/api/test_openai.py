@@ -10,6 +10,7 @@ import pytest
 from chat.executors import run_db
 from chat.models import Message
 from knowledge import model_registry
+from ragcore.client_registry import tls_context
 from tests.chat.test_asgi import serving
 from tests.scripted_llm import Reply
 
@@ -28,8 +29,14 @@ def client(world, llm, monkeypatch):
     async def connected(**values):
         async with (
             serving() as address,
+            openai.DefaultAsyncHttpxClient(verify=tls_context()) as http,
             openai.AsyncOpenAI(
-                base_url=f"http://{address}/v1", api_key=world.key, max_retries=0, timeout=60, **values
+                base_url=f"http://{address}/v1",
+                api_key=world.key,
+                max_retries=0,
+                timeout=60,
+                http_client=http,
+                **values,
             ) as made,
         ):
             yield made

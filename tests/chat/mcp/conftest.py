@@ -15,6 +15,7 @@ from chat.executors import run_db
 from chat.mcp.server import mcp_server
 from chat.mcp.tools import caller_of_fixed_key
 from knowledge.models import Chunk, Document, KnowledgeSet
+from tests.chat.conftest import World, world_make
 from tests.factories import ingest, make_admin, make_set, make_tenant
 
 SECRET = "The merger with Contoso closes in March. The code name of the merger is Bluebird."
@@ -31,8 +32,34 @@ class Stranger:
     chunk: Chunk
 
 
+@dataclass
+class Tenants:
+    """The world of the chat's tests, and the stranger."""
+
+    world: World
+    stranger: Stranger
+
+
 @pytest.fixture
-def stranger(world) -> Stranger:
+def tenants(shared_rows, redis_client) -> Tenants:
+    return shared_rows(tenants_make)
+
+
+@pytest.fixture
+def world(tenants) -> World:
+    return tenants.world
+
+
+@pytest.fixture
+def stranger(tenants) -> Stranger:
+    return tenants.stranger
+
+
+def tenants_make() -> Tenants:
+    return Tenants(world_make(), stranger_make())
+
+
+def stranger_make() -> Stranger:
     user = make_admin(tenant=make_tenant("abroad"))
     kept = make_set("secrets", owners=[user])
     document = ingest(user, kept, merger=SECRET)["merger"]

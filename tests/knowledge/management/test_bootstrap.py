@@ -47,7 +47,7 @@ def test_the_golden_cases_of_the_demo_name_demo_documents():
     assert {name for row in rows for name in row.relevant} == known
 
 
-def test_the_first_start_makes_an_administrator_whose_password_is_printed(capsys, settings):
+def test_the_first_start_makes_an_administrator_whose_password_is_printed_and_nothing_else(capsys, settings):
     settings.ADMIN_PASSWORD = None
 
     printed = bootstrap(capsys, demo=0)
@@ -57,39 +57,25 @@ def test_the_first_start_makes_an_administrator_whose_password_is_printed(capsys
     assert admin.check_password(password)
     assert (admin.is_superuser, admin.is_staff, admin.clearance, admin.tenant.is_default) == (True, True, 4, True)
     assert Group.objects.get(name="Reviewers").permissions.get().codename == "change_badcase"
-
-
-def test_a_given_password_is_used_and_not_printed(capsys, settings):
-    settings.ADMIN_PASSWORD = "given by the operator"
-
-    printed = bootstrap(capsys, demo=0)
-
-    assert "given by the operator" not in printed
-    assert User.objects.get(username="admin").check_password("given by the operator")
-
-
-def test_without_the_demo_there_is_nothing(capsys):
-    bootstrap(capsys, demo=0)
-
     assert not KnowledgeSet.objects.exists()
     assert not Document.objects.exists()
 
 
-def test_a_second_start_adds_nothing_and_prints_no_password(capsys):
-    bootstrap(capsys, demo=1)
-    counts = (KnowledgeSet.objects.count(), Document.objects.count(), IngestItem.objects.count())
+def test_a_second_start_adds_nothing_prints_no_password_and_leaves_deleted_documents_deleted(capsys, settings):
+    settings.ADMIN_PASSWORD = "given by the operator"
+    printed = bootstrap(capsys, demo=1)
+    assert "given by the operator" not in printed
+    assert User.objects.get(username="admin").check_password("given by the operator")
+    assert counted() == (16, len(demo_documents()), len(demo_documents()))
+    Document.objects.get(external_id="demo/redcap-overview").delete()
+    before = counted()
 
     printed = bootstrap(capsys, demo=1)
 
-    assert counts == (16, len(demo_documents()), len(demo_documents()))
-    assert (KnowledgeSet.objects.count(), Document.objects.count(), IngestItem.objects.count()) == counts
+    assert counted() == before
     assert printed == ""
-
-
-def test_a_demo_document_that_was_deleted_stays_deleted(capsys):
-    bootstrap(capsys, demo=1)
-    Document.objects.get(external_id="demo/redcap-overview").delete()
-
-    bootstrap(capsys, demo=1)
-
     assert not Document.objects.filter(external_id="demo/redcap-overview").exists()
+
+
+def counted() -> tuple[int, int, int]:
+    return KnowledgeSet.objects.count(), Document.objects.count(), IngestItem.objects.count()

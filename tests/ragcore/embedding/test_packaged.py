@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 
 from ragcore.embedding import packaged
-from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.packaged import EmbeddedEmbedder, MiniLm
 from ragcore.errors import EmbedderRefusedError
 from tests.contracts.embedder import EmbedderContract
 from tests.services_plugin import models_folder
+
+COMPUTE = MiniLm._run  # before tests/conftest.py keeps what it gives
+
+
+@pytest.fixture(autouse=True)
+def vectors_are_computed_each_time(monkeypatch):
+    monkeypatch.setattr(MiniLm, "_run", COMPUTE)
 
 
 @pytest.fixture(scope="module")
