@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ragcore.extractive.named import about_named, named_titles
@@ -46,3 +48,12 @@ def test_only_sentences_of_named_documents_are_left_where_the_best_source_is_nam
 
     assert {found[at].source.passage.title for at in kept} == (left or set(titles))
     assert about_named([], frozenset()) == []
+
+
+def test_a_title_within_a_longer_named_title_is_not_named():
+    found = read_statements(sources("Acme Tools Ltd.", "Border Foods Inc."), TOKENIZER)
+    short = [replace(s, source=replace(s.source, passage=replace(s.source.passage, title="Acme Tools"))) for s in found]
+
+    named = named_titles("What did Acme Tools Ltd. raise?", [*found, *short], TOKENIZER)
+
+    assert named == {"Acme Tools Ltd."}
