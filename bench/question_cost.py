@@ -231,7 +231,11 @@ def table(kind: str, names: Sequence[str], costs: Sequence[Sequence[Milliseconds
         lines.append(f"| {name} | {with_interval(totals)} | {parts} |")
         if at:
             change = [mine - other for mine, other in zip(totals, first, strict=True)]
-            lines.append(f"| against the first | {with_interval(change)} |" + " |" * len(PARTS))
+            by_part = [
+                with_interval([mine[part] - other[part] for mine, other in zip(blocks, costs[0], strict=True)])
+                for part in PARTS
+            ]
+            lines.append(f"| against the first | {with_interval(change)} | " + " | ".join(by_part) + " |")
     return "\n".join(lines)
 
 

@@ -121,9 +121,7 @@ def _loaded(
 ) -> tuple[Profile | None, AnswerConfig, Attached | None, Lexicon | None]:
     """What the question needs of the database, on one connection."""
     profile = profile_get(user, sets=request.sets) if request.personal else None
-    attached = None
-    if request.attachments or request.conversation_id is not None:  # a new conversation has no files but those named
-        attached = attached_load(scope=scope, keys=request.attachments, conversation_id=message.conversation_id)
+    attached = attached_load(scope=scope, keys=request.attachments, conversation_id=message.conversation_id)
     lexicon = lexicon_of_person(scope=scope)
     return profile, resolve_answer_config(scope=scope, request=request), attached, lexicon
 
