@@ -45,7 +45,9 @@ def ask(server, reply, judged=JUDGED):
     async def asked():
         model = client(server)
         try:
-            return await judge_by_model(judged, llm=LlmClient(model, seconds=PATIENT, silent_after=PATIENT), rules=RULES)
+            return await judge_by_model(
+                judged, llm=LlmClient(model, seconds=PATIENT, silent_after=PATIENT), rules=RULES
+            )
         finally:
             await model.close()
 
