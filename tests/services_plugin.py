@@ -25,8 +25,8 @@ EXPORTER = ROOT / "ragcore/embedding/minilm_export.py"
 MIGRATED_LOCK = "TESTS_MIGRATED_LOCK"  # variable of the environment: where workers agree on who migrates
 running = ExitStack()
 
-# Where it is set, as in many containers, each process of the tests, and each program that one starts, would compile
-# every module again: 18 s for a process of the tests, 3 to 8 s for a program.
+# Where it is set, as in many containers, each process of the tests would compile every module again, which takes 18 s,
+# and each program that one starts all of its own.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # The processes of the tests fill the cores already; threads of a matrix product would only wait for each other.

@@ -252,7 +252,7 @@ def _load_jieba(lexicon: Sequence[str], cache_dir: Path | None) -> Any:
 
 @cache
 def _dictionary() -> tuple[dict[str, int], int]:
-    """Frequencies of jieba's words and of their beginnings, and their sum, read once: a second and 60 MB.
+    """Frequencies of jieba's words and of their beginnings, and their sum, read once in a process.
 
     What jieba's initialize() does, without its cache file in the shared temporary directory.
     """

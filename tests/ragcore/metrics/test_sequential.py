@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from ragcore.metrics.sequential import ArmComparison, ArmFigures, half_width
+from tests.forms_plugin import is_full
+
+CHANCES, DIFFERENCES = (200, 50) if is_full() else (60, 20)  # experiments that are drawn
 
 
 def figures(values):
@@ -21,21 +24,21 @@ def looked_at(live, candidate, *, alpha=0.05, every=25):
 def test_looking_all_the_time_seldom_finds_a_difference_that_is_not_there():
     random = np.random.default_rng(3)
     wrong = 0
-    for _ in range(200):
+    for _ in range(CHANCES):
         live, candidate = random.random(800) < 0.6, random.random(800) < 0.6
         wrong += any(verdict in ("better", "worse") for verdict in looked_at(live, candidate))
 
-    assert wrong / 200 <= 0.05
+    assert wrong / CHANCES <= 0.05
 
 
 def test_a_difference_that_is_there_is_found():
     random = np.random.default_rng(4)
     found = 0
-    for _ in range(50):
+    for _ in range(DIFFERENCES):
         live, candidate = random.random(1000) < 0.55, random.random(1000) < 0.75
         found += "better" in list(looked_at(live, candidate))
 
-    assert found / 50 >= 0.95
+    assert found / DIFFERENCES >= 0.95
 
 
 def test_one_person_who_asks_a_lot_does_not_decide():
