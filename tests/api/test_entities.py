@@ -71,7 +71,7 @@ def test_facts_are_exported(alice, shelf):
     [
         {"kind": "merge", "name": "MSC", "other": "Base Station"},
         {"kind": "split", "name": "MSC", "other": "Mobile Session Controller"},
-        {"kind": "reject", "name": "Mast"},
+        {"kind": "reject", "name": "Base Station"},
         {"kind": "confirm", "name": "Anna Berg"},
     ],
 )
@@ -105,17 +105,17 @@ def test_a_decision_that_means_nothing_is_refused(alice, shelf, body):
 
 
 def test_others_neither_read_nor_decide(alice, bob, eve, shelf):
-    decision = alice.post(DECISIONS, {"kind": "reject", "name": "Mast", "set": shelf.pk}, "json").json()
-    [found] = alice.get(ENTITIES, {"name": "Mast"}).json()["results"]
+    decision = alice.post(DECISIONS, {"kind": "reject", "name": "Anna Berg", "set": shelf.pk}, "json").json()
+    [found] = alice.get(ENTITIES, {"name": "Anna Berg"}).json()["results"]
 
     for stranger in (bob, eve):
         assert listed(stranger) == []
         assert stranger.get(f"{ENTITIES}/{found['id']}").status_code == 404
-        assert "Mast" not in stranger.get(f"{ENTITIES}/export").getvalue().decode()
+        assert "Anna" not in stranger.get(f"{ENTITIES}/export").getvalue().decode()
         assert stranger.get(DECISIONS).json()["count"] == 0
         assert stranger.delete(f"{DECISIONS}/{decision['id']}").status_code == 404
         for home in ({"set": shelf.pk}, {}):
-            made = stranger.post(DECISIONS, {"kind": "confirm", "name": "Mast", **home}, "json")
+            made = stranger.post(DECISIONS, {"kind": "confirm", "name": "Anna Berg", **home}, "json")
             assert made.status_code in (403, 404), made.content
     assert EntityDecision.objects.get().undone is None
 
