@@ -125,6 +125,11 @@ def vectors_fill(*, model: str, ids: Sequence[int], vectors: FloatArray, is_live
     return len(rows)
 
 
+def newest_entry() -> int:
+    """The highest id of an entry; 0 where there is none."""
+    return int(fetch("SELECT coalesce(max(id), 0) FROM knowledge_indexentry", {})[0][0])
+
+
 def missing_count(*, model: str) -> tuple[int, int]:
     """Entries without a vector of the model, and all. Reads the whole index."""
     missing, total = fetch(COUNT, {"model": model})[0]

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from knowledge.errors import error_columns
-from knowledge.indexes.embedder_fill import TextWithout, missing_count, texts_without, vectors_fill
+from knowledge.indexes.embedder_fill import TextWithout, missing_count, newest_entry, texts_without, vectors_fill
 from knowledge.indexes.statements import embedder_fill_try_lock
 from knowledge.model_registry import embedder_of
 from knowledge.model_setup import hosts_allowed, setup_now, setup_refresh
@@ -38,7 +38,12 @@ logger = logging.getLogger(__name__)
 State = EmbedderSwitch.State
 SLICE_SECONDS = 45.0  # of work; then other tasks of the queue have their turn
 BATCH = 64  # entries a transaction
+LOOKED_BACK = 10_000  # ids below the newest one whose entry may be committed later than that
+LOOKED_SECONDS = 6 * 3600.0  # after which a process looks at all entries again
 FEW = 256  # entries that the switch itself makes vectors of, while writers wait
+
+
+_complete: dict[str, tuple[int, float]] = {}  # model -> entry up to which all have a vector, and when all were read
 
 
 class StoppedError(Exception):
@@ -92,9 +97,15 @@ def _tend(task: _Task, *, until: float) -> int:
     row = task.switch
     if row is not None and row.model != embedder.model:
         return 0  # what the environment names is another model by now
-    made = entries_fill(embedder, task.spec, is_live=task.is_live, alive=partial(_alive, task, until))
+    after, looked = _complete.get(embedder.model, (0, float("-inf")))
+    if time.monotonic() - looked > LOOKED_SECONDS or (row is not None and row.state == State.BUILDING):
+        after, looked = 0, time.monotonic()
+    newest = newest_entry()
+    alive = partial(_alive, task, until)
+    made = entries_fill(embedder, task.spec, is_live=task.is_live, alive=alive, after=after)
+    _complete[embedder.model] = (max(newest - LOOKED_BACK, 0), looked)
     after = 0
-    while after := vectors_make(after=after, embedder=embedder):
+    while not task.is_live and (after := vectors_make(after=after, embedder=embedder)):  # else `triples_tend` does it
         _alive(task, until, 0)
     if row is not None and row.state == State.BUILDING:
         _ready(row, task.spec)
@@ -102,10 +113,19 @@ def _tend(task: _Task, *, until: float) -> int:
 
 
 def entries_fill(
-    embedder: Embedder, spec: SearchModelSpec, *, is_live: bool = False, alive: Callable[[int], None], most: int = 0
+    embedder: Embedder,
+    spec: SearchModelSpec,
+    *,
+    is_live: bool = False,
+    alive: Callable[[int], None],
+    most: int = 0,
+    after: int = 0,
 ) -> int:
-    """Vectors of entries that have none, of `most` at most; `alive` is told of each batch and may end the work."""
-    made = after = 0
+    """Vectors of entries above the id `after` that have none, of `most` at most.
+
+    `alive` is told of each batch and may end the work.
+    """
+    made = 0
     while rows := texts_without(model=embedder.model, after=after, limit=BATCH):
         vectors = _embedded([_text(row) for row in rows], embedder, spec, lambda: alive(0))
         ids = [row.entry for row in rows]

@@ -74,6 +74,7 @@ def server(settings):
         yield scripted
     setup_forget()
     model_registry.embedder_of.cache_clear()
+    embedder_fill._complete.clear()
 
 
 @pytest.fixture

@@ -58,6 +58,12 @@ def stored(column):
     return np.array(list(IndexEntry.objects.order_by("pk").values_list(column, flat=True)), dtype=np.float32)
 
 
+def stored_whole():
+    """float32[n, 768], in the order of the entries."""
+    rows = WholeVector.objects.order_by("entry_id").values_list("vector", flat=True)
+    return np.array([np.array(row, dtype=np.float32) for row in rows])
+
+
 def question(seed):
     vector = np.random.default_rng(seed).standard_normal(768).astype(np.float32)
     return vector / np.linalg.norm(vector)
@@ -74,7 +80,7 @@ def fine_scores(owner):
 
 def test_new_entries_get_the_packaged_rotation_and_whole_vectors_stay_as_they_are(owner):
     state = TenantVectors.objects.get()
-    fine = stored("whole__vector")
+    fine = stored_whole()
 
     assert (state.rotation, state.former) == (-1, [])
     assert set(IndexEntry.objects.values_list("rotation", flat=True)) == {-1}
@@ -83,7 +89,7 @@ def test_new_entries_get_the_packaged_rotation_and_whole_vectors_stay_as_they_ar
 
 
 def test_a_rotation_is_fitted_on_the_passages_and_every_entry_gets_it(owner, small, monkeypatch):
-    scores, fine = fine_scores(owner), stored("whole__vector")
+    scores, fine = fine_scores(owner), stored_whole()
 
     moved = vector_rotations.rotations_refresh()
 
@@ -93,7 +99,7 @@ def test_a_rotation_is_fitted_on_the_passages_and_every_entry_gets_it(owner, sma
     assert fitted.passages == PASSAGES
     assert (state.rotation, state.former) == (fitted.pk, [])
     assert set(IndexEntry.objects.values_list("rotation", flat=True)) == {fitted.pk}
-    assert np.array_equal(stored("whole__vector"), fine)
+    assert np.array_equal(stored_whole(), fine)
     assert fine_scores(owner) == scores
     # forty passages have forty directions: 384 numbers hold everything, so that coarse cosines are the whole ones
     monkeypatch.setattr(vectors, "vector_plan", lambda *args, **given: AccessPlan(path="index", fetched=0, costs={}))
@@ -148,7 +154,7 @@ def test_a_switch_that_was_interrupted_is_continued(owner, small):
 
     assert vector_rotations.rotations_refresh() == PASSAGES - 7
     assert TenantVectors.objects.get().former == []
-    assert stored("coarse") == pytest.approx(stored("whole__vector")[:, :384], abs=1e-4)
+    assert stored("coarse") == pytest.approx(stored_whole()[:, :384], abs=1e-4)
 
 
 def test_entries_written_during_a_switch_are_found(owner, small):
@@ -224,6 +230,6 @@ def test_vectors_arrive_from_the_database_as_they_were_stored(owner):
     state = TenantVectors.objects.get()
     read = rotation_switch.vectors_sample(tenant_id=state.tenant_id, model=state.model, limit=1000)
 
-    assert sorted(map(tuple, read)) == sorted(map(tuple, stored("whole__vector")))
+    assert sorted(map(tuple, read)) == sorted(map(tuple, stored_whole()))
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
