@@ -1,4 +1,4 @@
-"""Changes of the site's embedding model whose vectors may be searched (decision 032)."""
+"""Changes of the site's embedding model whose vectors may be searched (decision 031)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ NAME = "knowledge_triple_lexemes"
 class Migration(migrations.Migration):
     """Words of new facts come into their index together. The index stays as it is: no rebuild."""
 
-    dependencies = [("knowledge", "0043_search_models")]
+    dependencies = [("knowledge", "0041_search_models")]
 
     operations = [
         migrations.SeparateDatabaseAndState(
