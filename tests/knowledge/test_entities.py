@@ -87,11 +87,11 @@ def test_a_question_that_names_who_published_it_is_led_there(owner):
     Document.objects.filter(external_id="mill").update(metadata={"source": "The Harbour Post"})
     Document.objects.filter(external_id="other1").update(metadata={"source": "The Harbour Post"})
     entities_tend()
-    question = "Which mill does The Harbour Post report on?"
+    question = "What does The Harbour Post say of prices?"
 
     passages, state = found(owner, question=question)
     assert "The Harbour Post" in state.graph["query_entities"]
-    assert {"mill", "other1"} <= set(passages)
+    assert "mill" in passages
     _, state = found(owner, question="Which prices rise by a tenth?")
     assert "The Harbour Post" not in [one["name"] for one in state.graph["connected_entities"]]
 
