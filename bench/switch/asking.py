@@ -70,13 +70,19 @@ def main() -> None:
 
     asked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     over = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
+    threading.Thread(target=_wait_for_end, args=(over,), daemon=True).start()
     scope = scope_for(User.objects.get(username=asked["user"]))
     with Path(sys.argv[2]).open("w", encoding="utf-8") as written, suppress(BrokenPipeError):
         for one in asked_until(scope, asked["set"], asked["questions"], over.is_set, first=asked["first"]):
             row = [one.question, one.mode, one.start, one.seconds, one.model, one.found, one.error]
             written.write(json.dumps(row) + "\n")
             written.flush()
+
+
+def _wait_for_end(over: threading.Event) -> None:
+    """Sets the event when the input is closed."""
+    sys.stdin.read()
+    over.set()
 
 
 if __name__ == "__main__":

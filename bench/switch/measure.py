@@ -224,8 +224,8 @@ def _asking(world: _World, folder: Path, askers: int) -> Iterator[list[Answered]
             yield answered
         for file in files:
             for line in file.read_text(encoding="utf-8").splitlines():
-                row = json.loads(line)
-                answered.append(Answered(*row[:5], tuple(row[5]), row[6]))
+                *first, found, error = json.loads(line)
+                answered.append(Answered(*first, found=tuple(found), error=error))
         return
     over = threading.Event()
 

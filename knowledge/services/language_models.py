@@ -15,7 +15,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.model_errors import ModelInvalidError
 from knowledge.model_setup import KEY_PURPOSE, environment_models, registry_changed
-from knowledge.models import LanguageModel, ModelPurpose, ModelServer
+from knowledge.models import LanguageModel, ModelPurpose, ModelServer, SearchModel
 from knowledge.rights import MODELS_MANAGE
 from knowledge.sealed_text import text_seal
 from ragcore.fetching.addresses import check_url
@@ -115,7 +115,7 @@ def server_save(
     return server
 
 
-def server_check(*, stored: ModelServer | None, url: str, key: str | None) -> None:
+def server_check(*, stored: ModelServer | SearchModel | None, url: str, key: str | None) -> None:
     """Raises UrlNotAllowedError for what is no address of a server, ModelInvalidError for a key that cannot be used."""
     check_url(url)
     if key is not None and (len(key) > MAX_KEY or not key.isprintable()):

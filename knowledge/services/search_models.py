@@ -238,8 +238,9 @@ def _check_folder(model: SearchModel) -> None:
     folder = Path(model.name)
     if not folder.is_absolute() or not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
         raise SearchModelInvalidError("folder")
-    roots = (Path(settings.DATA_DIR) / "models", *settings.SOURCE_FOLDERS, *settings.GRANTABLE_FOLDERS)
-    if not any(folder.resolve().is_relative_to(Path(root).resolve()) for root in roots):
+    allowed = map(Path, (*settings.SOURCE_FOLDERS, *settings.GRANTABLE_FOLDERS))
+    roots = (Path(settings.DATA_DIR) / "models", *allowed)
+    if not any(folder.resolve().is_relative_to(root.resolve()) for root in roots):
         raise SearchModelInvalidError("folder")
 
 

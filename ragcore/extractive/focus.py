@@ -84,7 +84,7 @@ def _beside(title: str, weights: Mapping[str, float], tokenizer: Tokenizer) -> T
 
 def _turns(worth: FloatArray, found: Sequence[Statement], named: frozenset[str]) -> FloatArray:
     """What each sentence loses for the better ones of its document; 0 for all where fewer than two are named."""
-    lost = np.zeros(len(found))
+    lost = np.zeros(len(found), np.float32)
     titles = np.array([s.source.passage.title for s in found])
     for title in named if len(named) > 1 else ():
         places = np.flatnonzero(titles == title)

@@ -2,7 +2,8 @@
 
 Names with capitals, names in quotation marks, abbreviations, identifiers, quantities with their unit, Chinese names
 and compound nouns, terms of the lexicon, the title and headings that the passage stands under, and names among the
-attributes of its document, such as who published it. Few of these are checked any further: an entity that is none is mentioned in many places and weighs little, or in one and leads nowhere.
+attributes of its document, such as who published it. Few of these are checked any further: an entity that is none
+is mentioned in many places and weighs little, or in one and leads nowhere.
 """
 
 from __future__ import annotations
