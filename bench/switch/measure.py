@@ -224,8 +224,8 @@ def _asking(world: _World, folder: Path, askers: int) -> Iterator[list[Answered]
             yield answered
         for file in files:
             for line in file.read_text(encoding="utf-8").splitlines():
-                *first, found, error = json.loads(line)
-                answered.append(Answered(*first, found=tuple(found), error=error))
+                question, mode, start, seconds, model, found, error = json.loads(line)
+                answered.append(Answered(question, mode, start, seconds, model, tuple(found), error))
         return
     over = threading.Event()
 
