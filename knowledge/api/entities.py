@@ -116,7 +116,7 @@ class EntityDetailFields(EntityFields):
         ]
 
 
-class DecisionBody(StrictSerializer):
+class EntityDecisionBody(StrictSerializer):
     """`other`: for `merge` and `split`, the second name; after a merge both mean it. `set`: null for all sets."""
 
     kind = serializers.ChoiceField(EntityDecision.Kind.choices)
@@ -205,14 +205,14 @@ class EntityViewSet(ResourceViewSet):
         wanted = self.query(SetQuery)
         return self.page(decisions_known(scope=self.scope, sets=_sets(wanted)), DecisionFields)
 
-    @extend_schema(request=DecisionBody, responses={201: DecisionFields})
+    @extend_schema(request=EntityDecisionBody, responses={201: DecisionFields})
     @decisions.mapping.post
     def decide(self, request: Request) -> Response:
         """Decide: two names are one (`merge`) or two (`split`); a name is none (`reject`) or one (`confirm`).
 
         It holds for documents that are read later, too, and takes the place of a former decision about the same names.
         """
-        values = self.body(DecisionBody)
+        values = self.body(EntityDecisionBody)
         given = {"scope": self.scope, "actor": self.user, "set_id": values.get("set"), "name": values["name"]}
         if values["kind"] == EntityDecision.Kind.MERGE:
             decision = entities_merge(**given, into=values["other"])

@@ -64,6 +64,8 @@ SPECTACULAR_SETTINGS = {
         "JobState": "knowledge.api.jobs.STATES",
         "SourceKind": "knowledge.models.Source.Kind",
         "PlaceKind": "knowledge.models.SourcePlace.Kind",
+        "EntityKind": "knowledge.models.EntityKind",
+        "EntityDecisionKind": "knowledge.models.EntityDecision.Kind",
         "FactQuestionType": "ragcore.graph.question_kind.KINDS",
         "TripleFormat": "knowledge.models.TripleImport.Format",
         "TextFormat": "knowledge.api.webhooks.FORMATS",
