@@ -36,6 +36,7 @@ class NotFoundError(PermanentError):
         "job": "There is no job %(job)s, or it is not yours.",
         "set": "There is no knowledge set %(set)s.",
         "lexicon_term": "There is no such term, or you may not change it.",
+        "search_model": "There is no such model.",
         "embedder_switch": "There is no such change of the embedding model.",
         "domain_vectors": "There is no such version of the domain vectors.",
         "lexicon_mining": "There is no such search for terms, or it is not yours.",

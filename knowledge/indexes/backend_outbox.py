@@ -152,6 +152,7 @@ WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL AND e.id > %(after)s AND e.
 """
 IDS_OF_DOCUMENTS = """
 SELECT e.id FROM knowledge_indexentry e
+JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(model)s
 JOIN knowledge_document d ON d.live_version_id = e.version_id
 WHERE d.id = ANY(%(documents)s) AND d.deleted IS NULL
 """
@@ -218,9 +219,9 @@ def entry_ids(*, tenant_id: int, after: int, last: int) -> set[int]:
     return {row[0] for row in fetch(IDS, {"tenant": tenant_id, "after": after, "last": last})}
 
 
-def entry_ids_of_documents(*, document_ids: Sequence[int]) -> set[int]:
-    """Ids of the live entries of documents."""
-    return {row[0] for row in fetch(IDS_OF_DOCUMENTS, {"documents": list(document_ids)})}
+def entry_ids_of_documents(*, document_ids: Sequence[int], model: str) -> set[int]:
+    """Ids of the live entries of documents that have a vector of the model."""
+    return {row[0] for row in fetch(IDS_OF_DOCUMENTS, {"documents": list(document_ids), "model": model})}
 
 
 def _entries(sql: str, params: Mapping[str, Any]) -> list[LiveEntry]:

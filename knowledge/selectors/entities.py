@@ -1,13 +1,14 @@
 """Entities, their mentions and other names as far as the asker may know them; what owners decided about them (U8).
 
-An entity exists for the asker where a passage that a search of theirs may touch mentions it. Every number is counted
-under the same condition.
+An entity exists for the asker's searches where a passage that they may touch mentions it, and on pages, in lists and
+exports where a document that the asker may page through does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
@@ -19,6 +20,7 @@ from knowledge.indexes.graph_triples import entity_key
 from knowledge.indexes.visibility import Visible
 from knowledge.models import Entity, EntityAlias, EntityDecision, KnowledgeSet, Mention
 from knowledge.selectors.documents import documents_askable
+from knowledge.selectors.keeping import documents_openable
 from knowledge.selectors.lexicon import lexicon_condition
 from knowledge.selectors.sets import sets_readable
 from ragcore.text.lexicon import TermLexicon
@@ -58,6 +60,23 @@ def aliases_askable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Entit
     return EntityAlias.objects.filter(_in_passages(scope, sets), tenant_id=scope.tenant_id)
 
 
+def mentions_openable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Mention]:
+    """Those of `mentions_askable` whose documents the asker may page through: what pages, lists and exports show.
+
+    Going through all names and sentences is reading the documents, which a set may withhold.
+    """
+    return mentions_askable(scope=scope, sets=sets).filter(document__in=_openable(scope))
+
+
+def aliases_openable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[EntityAlias]:
+    """The same of the other names."""
+    return aliases_askable(scope=scope, sets=sets).filter(document__in=_openable(scope))
+
+
+def _openable(scope: Scope) -> QuerySet[Any, Any]:
+    return documents_openable(scope=scope).order_by().values("pk")
+
+
 def _in_passages(scope: Scope, sets: Sequence[int]) -> Q:
     documents = documents_askable(scope=scope, sets=sets).order_by().values("pk")
     return Q(document__in=documents, document__live_version=F("version"), chunk__retired=None)
@@ -67,7 +86,7 @@ def entities_listed(
     *, scope: Scope, sets: Sequence[int] = (), text: str = "", kind: str = "", name: str = ""
 ) -> QuerySet[Entity]:
     """Entities that the asker may know of, by name. `text`: part of the name, `name`: the whole of it."""
-    mentions = mentions_askable(scope=scope, sets=sets).filter(entity=OuterRef("pk"))
+    mentions = mentions_openable(scope=scope, sets=sets).filter(entity=OuterRef("pk"))
     rows = Entity.objects.filter(Exists(mentions), tenant_id=scope.tenant_id).order_by("key", "pk")
     if text:
         rows = rows.filter(key__contains=entity_key(text))
@@ -106,13 +125,13 @@ def entity_counts(*, scope: Scope, entities: Iterable[int], sets: Sequence[int] 
 
 def entity_mentions(*, scope: Scope, entity_id: int, sets: Sequence[int] = ()) -> QuerySet[Mention]:
     """Mentions of one entity in reading order, each with its passage and document."""
-    rows = mentions_askable(scope=scope, sets=sets).filter(entity=entity_id)
+    rows = mentions_openable(scope=scope, sets=sets).filter(entity=entity_id)
     return rows.select_related("chunk", "document", "version").order_by("document", "chunk__ordinal", "start", "pk")
 
 
 def entity_aliases(*, scope: Scope, entity_id: int, sets: Sequence[int] = ()) -> QuerySet[EntityAlias]:
     """Pairs of names that passages tell and of which the entity is one, each with both entities and its passage."""
-    rows = aliases_askable(scope=scope, sets=sets).filter(Q(entity=entity_id) | Q(other=entity_id))
+    rows = aliases_openable(scope=scope, sets=sets).filter(Q(entity=entity_id) | Q(other=entity_id))
     return rows.select_related("entity", "other", "chunk", "document").order_by("pk")
 
 
@@ -120,7 +139,7 @@ def entity_neighbours(
     *, scope: Scope, entity_id: int, sets: Sequence[int] = (), limit: int = 50
 ) -> list[tuple[Entity, int]]:
     """Entities that stand in the same sentences, with the number of these, most frequent first."""
-    seen = mentions_askable(scope=scope, sets=sets)
+    seen = mentions_openable(scope=scope, sets=sets)
     beside = Mention.objects.filter(
         entity=entity_id, chunk=OuterRef("chunk"), sentence_start=OuterRef("sentence_start")
     ).order_by()
@@ -139,14 +158,14 @@ def entity_neighbours(
 
 def graph_statistics(*, scope: Scope, sets: Sequence[int] = ()) -> GraphStatistics:
     """Sizes of the graph, counted among what the asker may read."""
-    rows = mentions_askable(scope=scope, sets=sets).order_by()
+    rows = mentions_openable(scope=scope, sets=sets).order_by()
     counts = rows.aggregate(
         mentions=Count("pk"),
         entities=Count("entity", distinct=True),
         passages=Count("chunk", distinct=True),
         documents=Count("document", distinct=True),
     )
-    return GraphStatistics(**counts, aliases=aliases_askable(scope=scope, sets=sets).order_by().count())
+    return GraphStatistics(**counts, aliases=aliases_openable(scope=scope, sets=sets).order_by().count())
 
 
 def graph_of_search(

@@ -14,7 +14,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from accounts.scope import Scope
 from knowledge.indexes.graph_triples import entity_key
 from knowledge.models import Document, Entity, EntityDecision, KnowledgeSet, Mention, Triple
-from knowledge.selectors.entities import aliases_askable, entity_counts, mentions_askable
+from knowledge.selectors.entities import aliases_openable, entity_counts, mentions_askable, mentions_openable
 from knowledge.selectors.lexicon import lexicon_condition
 from knowledge.selectors.triples import triples_askable
 
@@ -76,7 +76,7 @@ def entities_ranked(
     *, scope: Scope, sets: Sequence[int], text: str = "", kind: str = "", least: int = 1
 ) -> QuerySet[Any, Any]:
     """{"entity_id", "number", "documents"} of entities with at least `least` mentions, the most frequent first."""
-    rows = mentions_askable(scope=scope, sets=sets)
+    rows = mentions_openable(scope=scope, sets=sets)
     if text:
         rows = rows.filter(entity__key__contains=entity_key(text))
     if kind:
@@ -183,7 +183,7 @@ def curated_ids(sets: QuerySet[KnowledgeSet]) -> list[int]:
 
 def decisions_known(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[EntityDecision]:
     """Those of the decisions whose names the asker may know of now, or has written."""
-    seen = mentions_askable(scope=scope)
+    seen = mentions_openable(scope=scope)
     first, other = (Exists(seen.filter(entity__key=OuterRef(column))) for column in ("key", "other_key"))
     known = Q(author=scope.user_id) | (Q(first) & (Q(other_key="") | Q(other)))
     return entity_decisions(scope=scope, sets=sets).filter(known)
@@ -223,7 +223,7 @@ def entities_exported(
 
 
 def _other_names(scope: Scope, sets: Sequence[int], ids: Sequence[int]) -> dict[int, set[str]]:
-    rows = aliases_askable(scope=scope, sets=sets).filter(Q(entity__in=ids) | Q(other__in=ids))
+    rows = aliases_openable(scope=scope, sets=sets).filter(Q(entity__in=ids) | Q(other__in=ids))
     found: dict[int, set[str]] = {}
     for first, first_name, second, second_name in rows.order_by().values_list(
         "entity_id", "entity__name", "other_id", "other__name"

@@ -121,7 +121,8 @@ def documents_write(collection: str, document_ids: Sequence[int]) -> int:
 
     Call under `backend_try_lock`.
     """
-    stale = ids_of_documents(collection, document_ids) - entry_ids_of_documents(document_ids=document_ids)
+    known = entry_ids_of_documents(document_ids=document_ids, model=live_model())
+    stale = ids_of_documents(collection, document_ids) - known
     entries_delete(collection, sorted(stale))  # before anything is written
     after = written = 0
     while page := entries_of_documents(document_ids=document_ids, model=live_model(), after=after, limit=PAGE):

@@ -278,7 +278,8 @@ def test_more_turns_need_no_more_queries(browser, reader, document):
     def queries_of(conversation):
         with CaptureQueriesContext(connection) as captured:
             assert browser.get(reverse("chat:conversation", args=[conversation.pk])).status_code == 200
-        return len(captured)
+        # whether the registry of models has changed is asked once a second
+        return len([query for query in captured if "knowledge_modelsversion" not in query["sql"]])
 
     assert queries_of(long) == queries_of(short)
 

@@ -53,5 +53,7 @@ async def test_a_question_stays_within_its_statements_and_hops(
     answer = await api.post(path, body)
 
     assert answer.status_code == 200
-    assert len(spent["statements"]) <= STATEMENTS[path], spent["statements"]
+    # whether the registry of models has changed is asked once a second, by whatever question comes then
+    statements = [sql for sql in spent["statements"] if "knowledge_modelsversion" not in sql]
+    assert len(statements) <= STATEMENTS[path], statements
     assert len(spent["hops"]) <= HOPS[path], spent["hops"]

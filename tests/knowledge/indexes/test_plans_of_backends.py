@@ -17,7 +17,7 @@ def test_what_was_found_is_confirmed_by_id(visible):  # noqa: F811
 
 @pytest.mark.usefixtures("visible")
 def test_entries_are_copied_page_by_page_in_the_order_of_their_ids():
-    used = indexes_used(backend_outbox.OF_TENANT, {"tenant": tenant(), "after": 5, "limit": 10})
+    used = indexes_used(backend_outbox.OF_TENANT, {"tenant": tenant(), "model": model(), "after": 5, "limit": 10})
 
     assert "knowledge_indexentry_pkey" in used
 
@@ -26,7 +26,7 @@ def test_entries_are_copied_page_by_page_in_the_order_of_their_ids():
 def test_entries_of_changed_documents_are_read_by_version():
     documents = list(IndexEntry.objects.values_list("version__document", flat=True)[:3])
     for sql in (backend_outbox.OF_DOCUMENTS, backend_outbox.IDS_OF_DOCUMENTS):
-        used = indexes_used(sql, {"documents": documents, "after": 0, "limit": 10})
+        used = indexes_used(sql, {"documents": documents, "model": model(), "after": 0, "limit": 10})
 
         assert any(name.startswith("knowledge_indexentry_version_id") for name in used)
 
@@ -41,3 +41,7 @@ def test_the_outbox_is_taken_in_order_without_reading_all_of_it():
 
 def tenant():
     return IndexEntry.objects.values_list("tenant", flat=True).first()
+
+
+def model():
+    return IndexEntry.objects.values_list("embedding_model", flat=True).first()
