@@ -25,7 +25,13 @@ def is_as_wide_as_the_window(page: Page) -> bool:
 @pytest.mark.parametrize(
     ("user", "options", "ask", "granted"),
     [
-        ("chen", {"width": 1280}, "Request access", "You now have access to the knowledge set"),
+        pytest.param(
+            "chen",
+            {"width": 1280},
+            "Request access",
+            "You now have access to the knowledge set",
+            marks=pytest.mark.full,
+        ),
         ("wang", {"width": 390, **CHINESE}, "申请访问", "您现在可以访问知识集"),
     ],
     ids=["en", "zh"],
@@ -72,7 +78,11 @@ def code_of(secret: str) -> str:
     return f"{totp.token():06}"
 
 
-@pytest.mark.parametrize(("user", "options"), [("maya", {}), ("wang", {"width": 390, **CHINESE})], ids=["en", "zh"])
+@pytest.mark.parametrize(
+    ("user", "options"),
+    [("maya", {}), pytest.param("wang", {"width": 390, **CHINESE}, marks=pytest.mark.full)],
+    ids=["en", "zh"],
+)
 def test_two_steps_and_an_ended_session(open_page, live_site, user, options):
     here = open_page(user, **options)
     here.goto(f"{live_site.url}/profile/second-factor")
@@ -104,7 +114,9 @@ def test_two_steps_and_an_ended_session(open_page, live_site, user, options):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [({}, "Signed in"), ({"width": 390, **CHINESE}, "登录")], ids=["en", "zh"]
+    ("options", "words"),
+    [pytest.param({}, "Signed in", marks=pytest.mark.full), ({"width": 390, **CHINESE}, "登录")],
+    ids=["en", "zh"],
 )
 def test_an_administrator_reads_the_audit_log(open_page, live_site, options, words):
     page = open_page(live_site.admin, **options)

@@ -55,6 +55,7 @@ def test_versions_are_kept_and_follow_ups_belong_to_the_one_shown(open_page, liv
     expect(page.locator(".turn")).to_have_count(3)
 
 
+@pytest.mark.full
 def test_another_tab_shows_the_version_too(open_page, live_site):
     page = open_page(live_site.reader)
     asked(page, English.question)

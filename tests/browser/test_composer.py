@@ -60,7 +60,7 @@ def test_suggestions_are_taken_by_keyboard_and_never_sent_by_themselves(open_pag
     expect(page.locator(".turn")).to_have_count(0)
 
 
-@pytest.mark.parametrize(("width", "locale"), [(1280, "en-US"), (390, "zh-CN")])
+@pytest.mark.parametrize(("width", "locale"), [pytest.param(1280, "en-US", marks=pytest.mark.full), (390, "zh-CN")])
 def test_a_conversation_is_moved_to_a_folder_found_by_its_answer_and_archived(open_page, live_site, width, locale):
     page = open_page(live_site.author, width=width, locale=locale)
     asked(page, f"{English.question} For the folder, {width}.")

@@ -341,7 +341,7 @@ def test_the_upload_page_is_used_by_keyboard_alone(open_page, live_site):
     assert outline == "solid"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 def test_no_page_of_the_desk_is_wider_than_a_telephone(open_page, live_site, valve, scheme):
     document = valve.url
     page = open_page(width=390, height=844, color_scheme=scheme)

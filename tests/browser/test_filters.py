@@ -151,7 +151,7 @@ def test_the_whole_sheet_is_reached_by_keyboard(open_page):
     expect(page.locator("#chooser")).to_be_hidden()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 def test_at_390_pixels_the_filters_are_a_sheet_in_chinese(open_page, live_site, picture, theme):
     live_site.llm.default = Reply(texts=Chinese.pieces)
     page = open_page(live_site.chinese, width=390, height=844, has_touch=True, locale="zh-CN", color_scheme=theme)
@@ -172,7 +172,7 @@ def test_at_390_pixels_the_filters_are_a_sheet_in_chinese(open_page, live_site, 
     assert set(page.locator(".turn .source-title").all_inner_texts()) == {"切换失败定位指导书"}
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.full)])
 def test_the_sheet_on_a_wide_screen(open_page, live_site, picture, theme):
     page = open_page(live_site.author, color_scheme=theme)
     open_sheet(page)

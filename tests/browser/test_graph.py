@@ -37,7 +37,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize(("locale", "width"), [("en-GB", 1280), ("zh-CN", 390)])
+@pytest.mark.parametrize(("locale", "width"), [pytest.param("en-GB", 1280, marks=pytest.mark.full), ("zh-CN", 390)])
 def test_from_the_import_to_a_decision_that_is_undone(
     open_page: Any, live_site: Any, read: int, picture: Any, locale: str, width: int
 ) -> None:

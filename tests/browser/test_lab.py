@@ -91,7 +91,9 @@ def test_a_search_is_explained_compared_and_saved_as_a_golden_case(open_page, li
 
 
 @pytest.mark.usefixtures("corpus")
-@pytest.mark.parametrize(("scheme", "name"), [("light", "lab.png"), ("dark", "lab-dark.png")])
+@pytest.mark.parametrize(
+    ("scheme", "name"), [pytest.param("light", "lab.png", marks=pytest.mark.full), ("dark", "lab-dark.png")]
+)
 def test_the_lab_says_where_a_document_fell_out_in_both_themes(open_page, live_site, picture, scheme, name):
     page = asked(open_page, live_site, height=1100, color_scheme=scheme)
     page.locator("[name=find]").fill("RedCap")
@@ -121,7 +123,7 @@ def test_the_lab_in_chinese_compares_finds_and_saves(open_page, live_site, pictu
 
 
 @pytest.mark.usefixtures("corpus")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.full)])
 def test_the_lab_fits_a_telephone(open_page, live_site, scheme):
     page = asked(open_page, live_site, width=390, height=844, color_scheme=scheme)
     compare(page)

@@ -201,7 +201,7 @@ def test_an_approved_answer_reaches_readers_until_it_is_taken_back(open_page: An
     expect(page.locator(".case-remedies")).to_contain_text("Undone")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.full), 390])
 def test_the_pages_are_chinese_and_fit_a_telephone(open_page: Any, live_site: Any, width: int, picture: Any) -> None:
     page = open_page(locale="zh-CN", width=width, height=1500, color_scheme="light" if width == 1280 else "dark")
 

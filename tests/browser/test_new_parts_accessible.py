@@ -15,7 +15,7 @@ from tests.scripted_llm import Reply
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
 
 
-@pytest.mark.parametrize("language", ["en-GB", "zh-CN"])
+@pytest.mark.parametrize("language", [pytest.param("en-GB", marks=pytest.mark.full), "zh-CN"])
 def test_files_versions_and_shared_links_have_no_fault_that_axe_finds(open_page, live_site, language):
     live_site.llm.default = Reply(texts=English.pieces)
     page = open_page(live_site.reader, bypass_csp=True, locale=language)

@@ -239,6 +239,7 @@ def test_only_owners_train_and_who_lost_the_set_teaches_it_nothing(admin, radio,
     assert (row.state, row.error_code) == ("failed", "not_allowed")
 
 
+@pytest.mark.full
 def test_golden_sets_that_guard_the_set_are_asked_first(admin, radio, golden):
     row = trained(admin, radio)
     GoldenSet.objects.filter(pk=golden.pk).update(guards=True)

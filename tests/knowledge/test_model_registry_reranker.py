@@ -71,6 +71,7 @@ def test_where_the_server_fails_the_linear_one_orders_and_the_record_says_so(ser
     assert state.candidates[0].passage.external_id == "rach"
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 def test_a_model_that_cannot_be_loaded_does_not_stop_the_search(settings, ask, tmp_path):
     settings.RERANKER = f"cross_encoder:{tmp_path}"

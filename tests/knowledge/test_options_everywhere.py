@@ -42,6 +42,7 @@ def is_relevant(user, kept):
     return retrieve(scope=scope_of(user), request=request).relevant
 
 
+@pytest.mark.full
 def test_what_another_process_saves_holds_for_the_next_search_here(redis_client):
     admin = make_admin()
     kept = make_set(owners=[admin])

@@ -245,6 +245,7 @@ def test_sets_and_clearance_still_hold_for_named_readers(house: House) -> None:
     assert house.askers() == set()
 
 
+@pytest.mark.full
 def test_lists_that_no_document_refers_to_are_purged_and_searches_cost_what_they_did_without(house: House) -> None:
     assert {
         one.field.name

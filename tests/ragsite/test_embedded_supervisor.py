@@ -181,6 +181,7 @@ def test_a_program_that_cannot_start_ends_the_start_with_the_end_of_its_log(prod
     assert broken.has_left_nothing()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_program_that_ignores_the_request_to_stop_is_killed_with_its_children(product):
     running = product("--stubborn").ready()

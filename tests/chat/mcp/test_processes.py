@@ -75,6 +75,7 @@ def test_without_a_key_the_program_says_so_and_ends(monkeypatch):
         call_command("mcp", "--stdio")
 
 
+@pytest.mark.full
 def test_with_a_wrong_key_the_program_says_so_and_ends(world):
     done = subprocess.run(
         [sys.executable, "manage.py", "mcp", "--stdio"],
