@@ -190,7 +190,7 @@ class EntityViewSet(ResourceViewSet):
         })  # fmt: skip
 
     @extend_schema(parameters=[GraphExportQuery], responses={(200, "text/csv"): OpenApiTypes.STR,
-                                                        (200, "application/ld+json"): OpenApiTypes.STR})  # fmt: skip
+                                                        (200, "application/ld+json"): OpenApiTypes.OBJECT})  # fmt: skip
     @action(detail=False, methods=["get"])
     def export(self, request: Request) -> StreamingHttpResponse:
         """All of them with their other names, as CSV or JSON-LD."""

@@ -267,7 +267,7 @@ class TripleViewSet(ResourceViewSet):
         return Response(found_fields(found))
 
     @extend_schema(parameters=[GraphExportQuery], responses={(200, "text/csv"): OpenApiTypes.STR,
-                                                        (200, "application/ld+json"): OpenApiTypes.STR})  # fmt: skip
+                                                        (200, "application/ld+json"): OpenApiTypes.OBJECT})  # fmt: skip
     @action(detail=False, methods=["get"])
     def export(self, request: Request) -> StreamingHttpResponse:
         """All facts that you may see, as CSV or JSON-LD; the CSV file can be imported."""

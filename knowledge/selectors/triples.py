@@ -14,7 +14,6 @@ from knowledge.indexes.graph_triples import entity_key, lexeme
 from knowledge.models import KnowledgeSet, Triple, TripleDecision, TripleImport
 from knowledge.models.graph import FactState
 from knowledge.selectors.documents import documents_askable
-from knowledge.selectors.keeping import documents_openable
 from knowledge.selectors.sets import sets_curated, sets_readable
 
 
@@ -35,13 +34,8 @@ def triples_askable(*, scope: Scope, sets: Sequence[int] = (), include_rejected:
 
 
 def triples_listed(*, scope: Scope, sets: Sequence[int] = (), name: str = "", relation: str = "") -> QuerySet[Triple]:
-    """Those whose documents the asker may page through, by id.
-
-    `name`: one end is called so. `relation`: exactly this one.
-    """
-    opened = documents_openable(scope=scope).order_by().values("pk")
-    rows = triples_askable(scope=scope, sets=sets).filter(Q(document=None) | Q(document__in=opened))
-    rows = rows.defer("lexemes").select_related("knowledge_set").order_by("pk")
+    """The same by id; `name`: one end is called so, `relation`: exactly this one."""
+    rows = triples_askable(scope=scope, sets=sets).defer("lexemes").select_related("knowledge_set").order_by("pk")
     if name:
         rows = rows.filter(Q(subject_key=entity_key(name)) | Q(object_key=entity_key(name)))
     return rows.filter(relation=relation) if relation else rows
