@@ -17,11 +17,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
 from accounts.admin.base import AdministratorAdmin, admin_scope, admin_user, ago
 from accounts.error_messages import error_message
 from accounts.roles import administers
+from knowledge.admin.keyed_form import KeyedForm
 from knowledge.model_setup import environment_models, setup_now, setup_refresh
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer
 from knowledge.rights import MODELS_MANAGE
@@ -91,33 +91,12 @@ class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
         return cleaned
 
 
-class ServerForm(forms.ModelForm):  # type: ignore[type-arg]
+class ServerForm(KeyedForm):
     """A server; its key is written and never shown."""
-
-    new_key = forms.CharField(
-        label=_("Key"),
-        required=False,
-        strip=True,
-        widget=UnfoldAdminPasswordWidget({"autocomplete": "new-password"}),
-        help_text=_("Stored encrypted and never shown again. Local servers often need none."),
-    )
-    remove_key = forms.BooleanField(label=_("Remove the key"), required=False, widget=UnfoldBooleanWidget)
 
     class Meta:
         model = ModelServer
         fields: ClassVar = ["url", "enabled"]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.instance.pk and self.instance.key:
-            self.fields["new_key"].help_text = _("A key is stored. Leave this empty to keep it.")
-        else:
-            self.fields["remove_key"].disabled = True
-
-    @property
-    def key(self) -> str | None:
-        """The new key, "" to remove the old one, None to keep it."""
-        return self.cleaned_data.get("new_key") or ("" if self.cleaned_data.get("remove_key") else None)
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean() or {}

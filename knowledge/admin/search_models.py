@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -17,11 +16,11 @@ from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
 from accounts.admin.base import AdministratorAdmin, admin_scope, admin_user, ago
 from accounts.error_messages import error_message, stored_message
 from knowledge.admin.curation import run_action
+from knowledge.admin.keyed_form import KeyedForm
 from knowledge.admin.language_models import manages
 from knowledge.model_registry import embedder_of
 from knowledge.model_setup import setup_now, setup_refresh
@@ -53,35 +52,12 @@ LIST = "admin:knowledge_searchmodel_changelist"
 State, Task = EmbedderSwitch.State, SearchModel.Task
 
 
-class SearchModelForm(forms.ModelForm):  # type: ignore[type-arg]
+class SearchModelForm(KeyedForm):
     """A model; its key is written and never shown."""
-
-    new_key = forms.CharField(
-        label=gettext_lazy("Key"),
-        required=False,
-        strip=True,
-        widget=UnfoldAdminPasswordWidget({"autocomplete": "new-password"}),
-        help_text=gettext_lazy("Stored encrypted and never shown again. Local servers often need none."),
-    )
-    remove_key = forms.BooleanField(label=gettext_lazy("Remove the key"), required=False, widget=UnfoldBooleanWidget)
 
     class Meta:
         model = SearchModel
         fields: ClassVar = list(FIELDS)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "new_key" not in self.fields:
-            return
-        if self.instance.pk and self.instance.key:
-            self.fields["new_key"].help_text = _("A key is stored. Leave this empty to keep it.")
-        else:
-            self.fields["remove_key"].disabled = True
-
-    @property
-    def key(self) -> str | None:
-        """The new key, "" to remove the old one, None to keep it."""
-        return self.cleaned_data.get("new_key") or ("" if self.cleaned_data.get("remove_key") else None)
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean() or {}
