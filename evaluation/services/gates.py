@@ -282,6 +282,7 @@ class GoldenGate:
 
     def hold_embedder(self, *, actor: User, switch: EmbedderSwitch) -> int | None:
         first: int | None = None
+        floors = switch.figures.get("calibration", {}).get("floors", {})
         for row in KnowledgeSet.objects.order_by("pk"):
             if not guarding_sets(knowledge_set=row).exists():
                 continue
@@ -290,7 +291,6 @@ class GoldenGate:
                 continue
             change = decided.filter(state__in=OPEN).first()
             if change is None:
-                floors = switch.figures.get("calibration", {}).get("floors", {})
                 payload = {"switch": switch.pk, "model": switch.model, "floor": floors.get(str(row.tenant_id))}
                 change = change_hold(actor=actor, knowledge_set=row, kind=Kind.EMBEDDER, payload=payload)
             if first is None and change is not None:

@@ -18,13 +18,11 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.admin.base import AdministratorAdmin, admin_scope, admin_user, ago
+from accounts.admin.base import admin_scope, admin_user, ago
 from accounts.error_messages import error_message
-from accounts.roles import administers
-from knowledge.admin.keyed_form import KeyedForm
+from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, manages
 from knowledge.model_setup import environment_models, setup_now, setup_refresh
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer
-from knowledge.rights import MODELS_MANAGE
 from knowledge.services.language_models import (
     FIELDS,
     model_check,
@@ -47,11 +45,6 @@ else:
 
 LIST = "admin:knowledge_languagemodel_changelist"
 Purpose = ModelPurpose.Purpose
-
-
-def manages(request: HttpRequest) -> bool:
-    """Whether the person may change models."""
-    return administers(scope=admin_scope(request), doing=MODELS_MANAGE)
 
 
 class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -146,7 +139,7 @@ class PurposeRow:
 
 
 @admin.register(LanguageModel)
-class LanguageModelAdmin(AdministratorAdmin):
+class LanguageModelAdmin(SiteModelAdmin):
     """See the module."""
 
     form = ModelForm
@@ -179,15 +172,6 @@ class LanguageModelAdmin(AdministratorAdmin):
             path("environment/<str:purpose>/test/", view(self.test_purpose), name="knowledge_languagemodel_purpose"),
         ]
         return [*own, *super().get_urls()]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return super().has_add_permission(request) and manages(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_add_permission(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_add_permission(request)
 
     # ── the list ────────────────────────────────────────────────────────────────────────────────
 

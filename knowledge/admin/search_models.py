@@ -17,11 +17,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.admin.base import AdministratorAdmin, admin_scope, admin_user, ago
+from accounts.admin.base import admin_scope, admin_user, ago
 from accounts.error_messages import error_message, stored_message
 from knowledge.admin.curation import run_action
-from knowledge.admin.keyed_form import KeyedForm
-from knowledge.admin.language_models import manages
+from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, manages
 from knowledge.model_registry import embedder_of
 from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel
@@ -72,7 +71,7 @@ class SearchModelForm(KeyedForm):
 
 
 @admin.register(SearchModel)
-class SearchModelAdmin(AdministratorAdmin):
+class SearchModelAdmin(SiteModelAdmin):
     """See the module."""
 
     form = SearchModelForm
@@ -110,15 +109,6 @@ class SearchModelAdmin(AdministratorAdmin):
             path("drop/", view(self.drop), name="knowledge_searchmodel_drop"),
         ]
         return [*own, *super().get_urls()]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return super().has_add_permission(request) and manages(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_add_permission(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_add_permission(request)
 
     # ── the list ────────────────────────────────────────────────────────────────────────────────
 

@@ -61,10 +61,9 @@ class OneSetQuery(StrictSerializer):
     set = Identifier(required=False)
 
 
-class GraphExportQuery(StrictSerializer):
-    """`set`: of this knowledge set only."""
+class GraphExportQuery(OneSetQuery):
+    """`format`: of the file."""
 
-    set = Identifier(required=False)
     format = serializers.ChoiceField(FORMATS, default="csv")
 
 
@@ -100,7 +99,7 @@ class EntitySentenceFields(serializers.Serializer[Any]):
 
 
 class EntityDetailFields(EntityFields):
-    """An entity with what you may read about it; every number is counted among the passages that you may search."""
+    """An entity with what you may read about it; sentences and names are of documents that you may open."""
 
     mentions = serializers.IntegerField()
     passages = serializers.IntegerField()
@@ -160,15 +159,15 @@ class EntityViewSet(ResourceViewSet):
 
     @extend_schema(parameters=[EntityQuery], responses=EntityFields(many=True), operation_id="entities_list")
     def list(self, request: Request) -> Response:
-        """Entities that passages which you may search mention, by name."""
+        """Entities that documents which you may open mention, by name."""
         wanted = self.query(EntityQuery)
         narrow = {name: wanted.get(name, "") for name in ("name", "text", "kind")}
-        return self.page(entities_listed(scope=self.scope, sets=_sets(wanted), **narrow), EntityFields)
+        return self.page(entities_listed(scope=self.scope, sets=sets_asked(wanted), **narrow), EntityFields)
 
     @extend_schema(parameters=[OneSetQuery], responses=EntityDetailFields)
     def retrieve(self, request: Request, entity_id: int) -> Response:
         """One entity: how often it is mentioned, its other names, what stands beside it, the first 20 sentences."""
-        sets = _sets(self.query(OneSetQuery))
+        sets = sets_asked(self.query(OneSetQuery))
         entity = entity_get(scope=self.scope, entity_id=entity_id, sets=sets)
         given: dict[str, Any] = {"scope": self.scope, "entity_id": entity.pk, "sets": sets}
         counts = entity_counts(scope=self.scope, entities=[entity.pk], sets=sets)[entity.pk]
@@ -195,7 +194,7 @@ class EntityViewSet(ResourceViewSet):
     def export(self, request: Request) -> StreamingHttpResponse:
         """All of them with their other names, as CSV or JSON-LD."""
         wanted = self.query(GraphExportQuery)
-        rows = entities_exported(scope=self.scope, sets=_sets(wanted))
+        rows = entities_exported(scope=self.scope, sets=sets_asked(wanted))
         return graph_file(entity_lines(rows, wanted["format"]), wanted["format"], "entities")
 
     @extend_schema(parameters=[SetQuery], responses=DecisionFields(many=True), operation_id="entities_decisions_list")
@@ -203,7 +202,7 @@ class EntityViewSet(ResourceViewSet):
     def decisions(self, request: Request) -> Response:
         """Decisions for sets that you curate, the latest first; administrators see those for all sets, too."""
         wanted = self.query(SetQuery)
-        return self.page(decisions_known(scope=self.scope, sets=_sets(wanted)), DecisionFields)
+        return self.page(decisions_known(scope=self.scope, sets=sets_asked(wanted)), DecisionFields)
 
     @extend_schema(request=EntityDecisionBody, responses={201: DecisionFields})
     @decisions.mapping.post
@@ -231,7 +230,8 @@ class EntityViewSet(ResourceViewSet):
         return Response(status=204)
 
 
-def _sets(wanted: dict[str, Any]) -> list[int]:
+def sets_asked(wanted: dict[str, Any]) -> list[int]:
+    """The knowledge set of a query; [] for all."""
     return [wanted["set"]] if "set" in wanted else []
 
 

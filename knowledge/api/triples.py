@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from accounts.key_scopes import KeyScope
 from accounts.rest import Identifier, PageQuery, ResourceViewSet, SmallJsonParser, StrictSerializer, Text
 from knowledge.api.documents import JsonLinesParser, LinesParser, TextLinesParser
-from knowledge.api.entities import GraphExportQuery
+from knowledge.api.entities import GraphExportQuery, sets_asked
 from knowledge.graph_exports import fact_lines, graph_file
 from knowledge.models import Triple, TripleImport
 from knowledge.selectors.triples import import_get, imports_listed, triples_listed
@@ -225,7 +225,7 @@ class TripleViewSet(ResourceViewSet):
     def list(self, request: Request) -> Response:
         """Facts that you may see, in the order of their import."""
         wanted = self.query(TripleQuery)
-        sets = [wanted["set"]] if "set" in wanted else []
+        sets = sets_asked(wanted)
         rows = triples_listed(
             scope=self.scope, sets=sets, name=wanted.get("name", ""), relation=wanted.get("relation", "")
         )
@@ -272,7 +272,7 @@ class TripleViewSet(ResourceViewSet):
     def export(self, request: Request) -> StreamingHttpResponse:
         """All facts that you may see, as CSV or JSON-LD; the CSV file can be imported."""
         wanted = self.query(GraphExportQuery)
-        rows = triples_listed(scope=self.scope, sets=[wanted["set"]] if "set" in wanted else [])
+        rows = triples_listed(scope=self.scope, sets=sets_asked(wanted))
         return graph_file(fact_lines(rows.iterator(chunk_size=2000), wanted["format"]), wanted["format"], "triples")
 
     @extend_schema(parameters=[PageQuery], responses=TripleImportFields(many=True), operation_id="triples_imports_list")

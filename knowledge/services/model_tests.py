@@ -125,13 +125,13 @@ def _probed(name: str, endpoints: Sequence[Endpoint | None]) -> list[tuple[str, 
         result: ProbeResult = probe_chat(
             endpoint.url, endpoint.key, name, permitted=permitted_at(endpoint) or _anywhere, seconds=SECONDS
         )
-        return result.code, _without(result.data, endpoint.key)
+        return result.code, without_key(result.data, endpoint.key)
 
     with ThreadPoolExecutor(max_workers=MOST_AT_ONCE) as threads:
         return list(threads.map(ask, endpoints))
 
 
-def _without(data: Mapping[str, Any], key: str) -> dict[str, Any]:
+def without_key(data: Mapping[str, Any], key: str) -> dict[str, Any]:
     """The data without the key, which some servers repeat in their errors."""
     return {name: value.replace(key, "…") if key and isinstance(value, str) else value for name, value in data.items()}
 

@@ -32,6 +32,7 @@ from knowledge.rights import MODELS_MANAGE
 from knowledge.sealed_text import text_seal
 from knowledge.search_model_setup import KEY_PURPOSE, SearchModelSpec, environment_reranker, may_run_code, spec_of
 from knowledge.services.language_models import server_check
+from knowledge.services.model_tests import without_key
 from ragcore.errors import RagError
 from ragcore.fetching.addresses import check_url
 from ragcore.ports import RerankInput
@@ -210,8 +211,8 @@ def _tried(model: SearchModel, spec: SearchModelSpec) -> tuple[str, dict[str, An
             data = {}
     except RagError as error:
         columns = error_columns(error)
-        hidden = {name: str(value).replace(spec.key, "…") if spec.key else value for name, value in columns.items()}
-        return columns["error_code"][:32], {"message": hidden["error_message"], **columns["error_data"]}
+        data = {"message": columns["error_message"], **columns["error_data"]}
+        return columns["error_code"][:32], without_key(data, spec.key)
     return "ok", {**data, "seconds": f"{time.monotonic() - start:.1f}"}
 
 

@@ -9,7 +9,7 @@ import pytest
 from accounts.key_scopes import KeyScope
 from accounts.models import AuditEvent
 from accounts.services import api_key_create
-from knowledge.models import EntityDecision
+from knowledge.models import EntityDecision, KnowledgeSet
 from knowledge.services.entities import entities_tend
 from tests.api.world import error_of, set_make
 from tests.factories import ingest
@@ -53,6 +53,20 @@ def test_entities_are_listed_shown_and_exported(alice, shelf):
     table = alice.get(f"{ENTITIES}/export?set={shelf.pk}").getvalue().decode()
     graph = json.loads(alice.get(f"{ENTITIES}/export?format=jsonld").getvalue())
     assert len(table.splitlines()) - 1 == len(graph["@graph"]) == len(listed(alice))
+
+
+def test_who_may_only_ask_about_a_set_cannot_go_through_its_entities(alice, bob, world, shelf):
+    shelf.visibility = KnowledgeSet.Visibility.EVERYONE
+    shelf.save()
+    assert "Anna Berg" in listed(bob)
+
+    shelf.originals = KnowledgeSet.Originals.KEEPERS
+    shelf.save()
+
+    assert listed(bob) == []
+    assert json.loads(bob.get(f"{ENTITIES}/export?format=jsonld").getvalue())["@graph"] == []
+    [found] = alice.get(ENTITIES, {"name": "Base Station"}).json()["results"]
+    assert bob.get(f"{ENTITIES}/{found['id']}").status_code == 404
 
 
 def test_facts_are_exported(alice, shelf):

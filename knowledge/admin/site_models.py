@@ -1,12 +1,35 @@
-"""A form of something that has a key: the key is written and never shown."""
+"""What pages of models of the whole site share: who may change them, and keys that are written and never shown."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django import forms
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
+
+from accounts.admin.base import AdministratorAdmin, admin_scope
+from accounts.roles import administers
+from knowledge.rights import MODELS_MANAGE
+
+
+def manages(request: HttpRequest) -> bool:
+    """Whether the person may change models."""
+    return administers(scope=admin_scope(request), doing=MODELS_MANAGE)
+
+
+class SiteModelAdmin(AdministratorAdmin):
+    """Administrators of a tenant look at models; those of the site change them."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return super().has_add_permission(request) and manages(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_add_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_add_permission(request)
 
 
 class KeyedForm(forms.ModelForm):  # type: ignore[type-arg]
