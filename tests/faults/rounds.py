@@ -30,7 +30,7 @@ MOMENT_SECONDS = 15  # the moment may have passed unseen; then it is now
 DELAY_SECONDS = {"upload": 2.0, "parse": 0.5, "embed": 0.5, "publish": 0.1}  # at most, by chance
 RECOVERY_SECONDS = 60  # until all parts run again
 END_SECONDS = 180  # until all items are over
-SILENT_SECONDS = 5
+SILENT_SECONDS = 15  # above the time between two signs of life of a busy worker
 AGE = """
 WITH aged AS (
     UPDATE knowledge_ingestitem SET lease_until = now() - interval '1 second',

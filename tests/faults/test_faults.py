@@ -26,7 +26,7 @@ def world(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.faults
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(480)  # the waits of a round may last 15 + 60 + 180 s, after the start of the product
 @pytest.mark.parametrize(
     ("number", "part"),
     [
