@@ -45,7 +45,16 @@ CALLERS_WITHOUT_RIGHTS = {
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 MAX_TASK_STATEMENTS = 5
-HEAVY = ("torch", "transformers", "sentence_transformers", "onnxruntime", "pdfplumber", "sklearn", "scipy")
+HEAVY = (
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "onnxruntime",
+    "pdfplumber",
+    "sklearn",
+    "scipy",
+    "openai",
+)
 
 
 def test_readers_of_facts_without_rights_are_called_where_rights_were_asked():

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from ragcore.errors import ModelUnavailableError
+from ragcore.errors import ModelUnavailableError, UrlNotAllowedError
 from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.contracts.chat_model import MESSAGES, ChatModelContract, collect
 from tests.scripted_llm import Reply
@@ -218,3 +218,28 @@ async def test_the_model_itself_keeps_its_long_retries(chat, llm, waits):
         await ask(chat)
 
     assert len(llm.requests) == 2 + 4
+
+
+async def test_a_host_that_may_not_be_connected_to_is_asked_once_and_not_again(waits):
+    asked = []
+
+    def permitted(host, port):
+        asked.append((host, port))
+        raise UrlNotAllowedError(host=host)
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    chat = OpenAIChatModel("http://models.example:9/v1", "key", "m", sleep=sleep, permitted=permitted)
+
+    with pytest.raises(ModelUnavailableError):
+        await ask(chat)
+
+    assert (asked, waits) == ([("models.example", 9)], [])
+
+
+@pytest.mark.parametrize("ending", ["", "/"])
+async def test_the_address_may_end_with_a_slash(llm, ending):
+    await ask(OpenAIChatModel(llm.url + ending, "", "scripted"))
+
+    assert (llm.requests[0].path, llm.requests[0].authorization) == ("/v1/chat/completions", None)
