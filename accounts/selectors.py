@@ -7,11 +7,23 @@ from typing import Literal
 
 from django.utils import timezone
 
+from accounts.compiled_queries import CompiledQuery
 from accounts.errors import NotAuthenticatedError, NotFoundError
 from accounts.models import ApiKey, User
 from accounts.roles import KEYS_SCOPE_GIVE, REVIEW_PERMISSION, SETS_CREATE, Role, administers
 from accounts.scope import Scope
 from ragcore.text.scripts import cjk_share
+
+_GROUPS_OF_PERSON = CompiledQuery(
+    lambda person: User.user_groups.through.objects.filter(user_id=person).values_list("usergroup_id", flat=True),
+    person=int,
+)
+_KEY_OF_DIGEST = CompiledQuery(
+    lambda digest: ApiKey.objects.select_related("user__tenant").filter(
+        digest=digest, revoked=None, user__is_active=True
+    )[:1],
+    digest=str,
+)
 
 
 def scope_for(user: User) -> Scope:
@@ -20,7 +32,7 @@ def scope_for(user: User) -> Scope:
         tenant_id=user.tenant_id,
         user_id=user.pk,
         clearance=user.clearance,
-        group_ids=frozenset(user.user_groups.values_list("pk", flat=True)),
+        group_ids=frozenset(_GROUPS_OF_PERSON(person=user.pk)),
         administers=_administers(user),
     )
 
@@ -63,8 +75,7 @@ def may_create_sets(*, user: User, scope: Scope) -> bool:
 
 def api_key_get(secret: str) -> ApiKey:
     """The key with its active user and their tenant. Raises NotAuthenticatedError for a revoked or expired one, too."""
-    rows = ApiKey.objects.select_related("user__tenant")
-    row = rows.filter(digest=key_digest(secret), revoked=None, user__is_active=True).first()
+    row = _KEY_OF_DIGEST.first(digest=key_digest(secret))
     if row is None or row.is_expired:
         raise NotAuthenticatedError
     _note_use(row)

@@ -17,6 +17,7 @@ from redis import Redis, RedisError
 from knowledge.model_setup import Endpoint, ModelSpec, Purpose, environment_prices, setup_now
 from knowledge.search_model_setup import SearchModelSpec
 from ragcore.client_registry import ClientSettings
+from ragcore.embedding.rotation import packaged_number, packaged_projection
 from ragcore.errors import RagError
 from ragcore.ports import (
     ChatModel,
@@ -340,6 +341,8 @@ def warm() -> None:
     """Load everything that the first question would wait for."""
     tokenizer().terms("预热 warm-up")
     embedder().embed_queries(["预热 warm-up"])
+    if number := -packaged_number(live_model()):
+        packaged_projection(live_model(), number)
     _warm_reranker()
     generator()
 

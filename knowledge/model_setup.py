@@ -18,6 +18,7 @@ from functools import cache
 from django.conf import settings
 from django.db import transaction
 
+from accounts.compiled_queries import CompiledQuery
 from knowledge.errors import CredentialsUnreadableError
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer, ModelsVersion, SourcePlace
 from knowledge.sealed_text import text_open
@@ -92,6 +93,7 @@ class ModelSetup:
         return by_environment if by_environment.is_locked else self.search.reranker or by_environment
 
 
+_VERSION = CompiledQuery(lambda: ModelsVersion.objects.values_list("value", flat=True)[:1])
 _lock = threading.Lock()
 _registered: tuple[uuid.UUID | None, Mapping[str, ModelSpec], RegisteredSearch] = (None, {}, NOTHING)
 _looked = float("-inf")  # when (monotonic) the version was read
@@ -110,7 +112,7 @@ def setup_refresh(*, now: bool = False) -> None:
     if not now and time.monotonic() - _looked < REFRESH_SECONDS:
         return
     with _lock:
-        version = ModelsVersion.objects.values_list("value", flat=True).first()
+        version = _VERSION.first()
         if version != _registered[0]:
             _registered = (version, _read(), registered_search(hosts_allowed())) if version else (None, {}, NOTHING)
         _looked = time.monotonic()

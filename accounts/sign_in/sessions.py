@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.access_events import Access, access_ended_publish
+from accounts.compiled_queries import CompiledQuery
 from accounts.errors import NotFoundError
 from accounts.models import ApiKey, User
 from accounts.services import audit_record
@@ -104,6 +105,20 @@ def access_of_session(session_key: str) -> Access | None:
 
 
 OVER = datetime.min.replace(tzinfo=UTC)  # the end of an access that holds no longer
+_SESSION_END = CompiledQuery(
+    lambda session, person: BrowserSession.objects.filter(
+        reference=session, user_id=person, user__is_active=True
+    ).values_list("expire_date", flat=True)[:1],
+    session=str,
+    person=int,
+)
+_KEY_END = CompiledQuery(
+    lambda key, person: ApiKey.objects.filter(pk=key, user_id=person, user__is_active=True, revoked=None).values_list(
+        "expires", flat=True
+    )[:1],
+    key=int,
+    person=int,
+)
 
 
 def access_end(access: Access) -> datetime | None:
@@ -112,11 +127,9 @@ def access_end(access: Access) -> datetime | None:
     The session has to be there and not to have expired, a key not to be revoked or expired, the person to be active.
     """
     if access.session:
-        rows = BrowserSession.objects.filter(reference=access.session, user_id=access.user_id, user__is_active=True)
-        return rows.values_list("expire_date", flat=True).first() or OVER
+        return _SESSION_END.first(session=access.session, person=access.user_id) or OVER
     if access.key:
-        keys = ApiKey.objects.filter(pk=access.key, user_id=access.user_id, user__is_active=True, revoked=None)
-        found = keys.values_list("expires", flat=True)[:1]
+        found = _KEY_END(key=access.key, person=access.user_id)
         return found[0] if found else OVER
     return None if User.objects.filter(pk=access.user_id, is_active=True).exists() else OVER
 

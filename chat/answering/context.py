@@ -7,9 +7,12 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from accounts.compiled_queries import CompiledQuery
 from accounts.models import User
 from accounts.scope import Scope
 from chat.answering.answer_config import AnswerConfig, resolve_answer_config
@@ -121,7 +124,9 @@ def _loaded(
 ) -> tuple[Profile | None, AnswerConfig, Attached | None, Lexicon | None]:
     """What the question needs of the database, on one connection."""
     profile = profile_get(user, sets=request.sets) if request.personal else None
-    attached = attached_load(scope=scope, keys=request.attachments, conversation_id=message.conversation_id)
+    attached = None
+    if request.attachments or request.conversation_id is not None:  # nothing is attached to a conversation that is new
+        attached = attached_load(scope=scope, keys=request.attachments, conversation_id=message.conversation_id)
     lexicon = lexicon_of_person(scope=scope)
     return profile, resolve_answer_config(scope=scope, request=request), attached, lexicon
 
@@ -159,10 +164,15 @@ def profile_get(user: User, *, sets: Sequence[int] = ()) -> Profile | None:
     return profile if profile != Profile() else None
 
 
+def _sets_of_last_conversations(person: int, tenant: int) -> QuerySet[Any, int]:
+    last = Conversation.objects.filter(user_id=person, tenant_id=tenant).order_by("-updated", "-pk")
+    rows = Conversation.sets.through.objects.filter(conversation__in=last.values("pk")[:CONVERSATIONS])
+    return rows.order_by("-conversation__updated", "knowledgeset_id").values_list("knowledgeset_id", flat=True)
+
+
+_SETS_ASKED = CompiledQuery(_sets_of_last_conversations, person=int, tenant=int)
+
+
 def _recent_sets(user: User) -> tuple[int, ...]:
     """The sets of the last conversations, the latest first, each once."""
-    through = Conversation.sets.through
-    last = Conversation.objects.filter(user_id=user.pk, tenant_id=user.tenant_id).order_by("-updated", "-pk")
-    rows = through.objects.filter(conversation__in=last.values("pk")[:CONVERSATIONS])
-    asked = rows.order_by("-conversation__updated", "knowledgeset_id").values_list("knowledgeset_id", flat=True)
-    return tuple(dict.fromkeys(asked))[:RECENT_SETS]
+    return tuple(dict.fromkeys(_SETS_ASKED(person=user.pk, tenant=user.tenant_id)))[:RECENT_SETS]

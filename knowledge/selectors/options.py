@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
+from accounts.compiled_queries import CompiledQuery
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import Tenant
 from accounts.scope import Scope
@@ -121,11 +122,16 @@ def tenant_of_site(*, scope: Scope, tenant_id: int | None = None) -> int:
     return tenant_id
 
 
+_SITE: CompiledQuery[Stored] = CompiledQuery(
+    lambda tenant: SiteOptions.objects.filter(tenant_id=tenant).values_list("options", flat=True), tenant=int
+)
+
+
 def site_options(*, tenant_id: int) -> Stored:
     """What the site says, by group; the options of its sets come before. Read once an answer (`computed_once`)."""
     if (draft := site_draft(tenant_id)) is not None:
         return draft
-    return cached(("site options", tenant_id), lambda: _sites({tenant_id}).get(tenant_id, {}))
+    return cached(("site options", tenant_id), lambda: _SITE.first(tenant=tenant_id) or {})
 
 
 def pipeline_origin(*, scope: Scope, document: Document) -> dict[str, Resolved[Any]]:

@@ -6,13 +6,13 @@ QUESTION = "How many steps does the random access procedure have?"
 
 
 async def test_the_options_of_the_site_are_read_once_an_answer_and_anew_for_the_next_one(api, monkeypatch):
-    reads, read = [], options._sites
+    reads, read = [], options._SITE.first
 
-    def counted(tenant_ids):
-        reads.append(tenant_ids)
-        return read(tenant_ids)
+    def counted(**values):
+        reads.append(values)
+        return read(**values)
 
-    monkeypatch.setattr(options, "_sites", counted)
+    monkeypatch.setattr(options._SITE, "first", counted)
 
     await api.generate(QUESTION, cache=False)
     once = len(reads)
