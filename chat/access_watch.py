@@ -10,8 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import Any, TypeVar
 
 from django.db import DatabaseError
 from django.utils import timezone
@@ -20,9 +19,12 @@ from redis.exceptions import RedisError
 from accounts.access_events import CHANNEL, Access, access_ended_parse
 from accounts.sign_in.sessions import access_end
 from chat.executors import run_db
+from chat.loop_local import LoopLocal
 from chat.redis_client import client
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 POLL_SECONDS = 1.0
 RETRY_SECONDS = 1.0
@@ -35,6 +37,7 @@ class Watched:
     access: Access
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     _is_over: bool = False
+    _waiting: asyncio.Timeout | None = None  # for the next part of a stream
     _timer: asyncio.TimerHandle | None = None
     _checking: asyncio.Task[None] | None = None  # the check that a timer began
 
@@ -47,10 +50,26 @@ class Watched:
             return
         left = None if end is None else (end - timezone.now()).total_seconds()
         if left is not None and left <= 0:
-            self.ended.set()
+            self.end()
         elif left is not None and not self._is_over:
             self._stop_timer()
             self._timer = asyncio.get_running_loop().call_later(left, self._begin_check)
+
+    def end(self) -> None:
+        """The access is over: the connection has to close, and nothing is waited for any more."""
+        if self.ended.is_set():
+            return
+        self.ended.set()
+        if self._waiting is not None:
+            self._waiting.reschedule(asyncio.get_running_loop().time())
+
+    async def next_of(self, parts: AsyncIterator[T]) -> T:
+        """The next part of a stream. Raises StopAsyncIteration at its end, TimeoutError where the access ends."""
+        try:
+            async with asyncio.timeout(None) as self._waiting:
+                return await anext(parts)
+        finally:
+            self._waiting = None
 
     def close(self) -> None:
         """The connection is gone: nothing is checked any more."""
@@ -111,15 +130,15 @@ class AccessWatch:
         ended = access_ended_parse(text)
         for watched in self._watched:
             if ended.concerns(watched.access):
-                watched.ended.set()
+                watched.end()
 
 
-_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, AccessWatch] = WeakKeyDictionary()
+_of_loops = LoopLocal(AccessWatch)
 
 
 def access_watch() -> AccessWatch:
     """That of the running event loop."""
-    return _of_loops.setdefault(asyncio.get_running_loop(), AccessWatch())
+    return _of_loops.get()
 
 
 async def run_until_ended(work: Coroutine[Any, Any, None], access: Access) -> bool:
@@ -141,25 +160,21 @@ async def run_until_ended(work: Coroutine[Any, Any, None], access: Access) -> bo
                 await working
 
 
-async def until_ended(parts: AsyncIterator[bytes], access: Access) -> AsyncIterator[bytes]:
+async def until_ended(parts: AsyncIterator[T], access: Access) -> AsyncIterator[T]:
     """The parts of a stream for as long as the access holds."""
     with access_watch().watch(access) as watched:
         await watched.check()
-        over = asyncio.ensure_future(watched.ended.wait())
         try:
             while not watched.ended.is_set():
-                part = asyncio.ensure_future(anext(parts))
                 try:
-                    await asyncio.wait({part, over}, return_when=asyncio.FIRST_COMPLETED)
-                    if not part.done():
-                        return
-                    yield part.result()
+                    part = await watched.next_of(parts)
                 except StopAsyncIteration:
                     return
-                finally:
-                    part.cancel()
+                except TimeoutError:
+                    if watched.ended.is_set():
+                        return
+                    raise
+                yield part
         finally:
-            over.cancel()
             if (close := getattr(parts, "aclose", None)) is not None:
-                with suppress(RuntimeError):  # a part was still awaited
-                    await close()
+                await close()

@@ -16,7 +16,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from math import ceil
 from types import TracebackType
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from redis.exceptions import RedisError
@@ -26,6 +25,7 @@ from accounts.models import User
 from chat import metrics
 from chat.errors import BusyError
 from chat.fair_queue import Question, current
+from chat.loop_local import LoopLocal
 from chat.redis_client import client
 
 logger = logging.getLogger(__name__)
@@ -219,14 +219,14 @@ class Places:
                 self._rest(error)
 
 
-_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Places] = WeakKeyDictionary()
+_of_loops = LoopLocal(Places)
 
 
 def _places() -> Places:
-    return _of_loops.setdefault(asyncio.get_running_loop(), Places())
+    return _of_loops.get()
 
 
 async def close_places() -> None:
     """Stop the task of the running event loop."""
-    if found := _of_loops.pop(asyncio.get_running_loop(), None):
+    if found := _of_loops.pop():
         await found.close()

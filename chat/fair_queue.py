@@ -17,7 +17,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeVar
-from weakref import WeakKeyDictionary
+
+from chat.loop_local import LoopLocal
 
 T = TypeVar("T")
 
@@ -27,6 +28,8 @@ CREDIT_SECONDS = 2.0  # of thread time: so much less than the others has, at mos
 SAME_SECONDS = 0.5  # people whose times differ by less are treated alike
 LATER_SECONDS = 1.0  # what a question with words on the screen lets pass before it
 FORGOTTEN_SECONDS = 0.01
+PAUSE_SECONDS = 0.005  # for each step that waits, between two readings of a stream that has words
+LONGEST_PAUSE_SECONDS = 0.25
 
 
 @dataclass(eq=False, slots=True)
@@ -72,6 +75,13 @@ class FairQueue:
             return await step()
         finally:
             self._leave(question, self._now() - started)
+
+    def pause_seconds(self) -> float:
+        """How long a stream with words should wait before it reads on, so that others come to their first ones.
+
+        0 while no step waits. What a model writes meanwhile is read at once.
+        """
+        return min(PAUSE_SECONDS * sum(map(len, self._waiting.values())), LONGEST_PAUSE_SECONDS)
 
     def served(self, person: int) -> float:
         """Seconds of threads that a person got lately."""
@@ -143,9 +153,9 @@ class FairQueue:
                 del self._waiting[waiting.question.person]
 
 
-_queues: WeakKeyDictionary[asyncio.AbstractEventLoop, FairQueue] = WeakKeyDictionary()
+_queues = LoopLocal(FairQueue)
 
 
 def fair_queue() -> FairQueue:
     """The queue of the running event loop."""
-    return _queues.setdefault(asyncio.get_running_loop(), FairQueue())
+    return _queues.get()

@@ -13,12 +13,12 @@ import uuid
 from collections import defaultdict
 from contextlib import suppress
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from redis.exceptions import RedisError
 
 from chat import metrics
+from chat.loop_local import LoopLocal
 from chat.redis_client import client
 from ragcore.errors import TransientError
 
@@ -129,15 +129,15 @@ def _key(person: int) -> str:
     return f"sockets:{person}"
 
 
-_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, OpenSockets] = WeakKeyDictionary()
+_of_loops = LoopLocal(OpenSockets)
 
 
 def open_sockets() -> OpenSockets:
     """Those of the running event loop."""
-    return _of_loops.setdefault(asyncio.get_running_loop(), OpenSockets())
+    return _of_loops.get()
 
 
 async def close_open_sockets() -> None:
     """Stop the task of the running event loop."""
-    if found := _of_loops.pop(asyncio.get_running_loop(), None):
+    if found := _of_loops.pop():
         await found.close()

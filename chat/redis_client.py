@@ -7,13 +7,14 @@ import logging
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.lock import Lock
 from redis.exceptions import LockError, RedisError
 from redis.maint_notifications import MaintNotificationsConfig
+
+from chat.loop_local import LoopLocal
 
 logger = logging.getLogger(__name__)
 
@@ -24,23 +25,25 @@ SOCKET_SECONDS = 5.0  # for each answer of the server, also to a command that wa
 LOCK_EXPIRE_SECONDS = 15  # a process that has died gives its locks up soon
 LOCK_RENEW_SECONDS = 5  # a living one keeps them as long as it works
 
-_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
+
+def _connect() -> Redis:
+    pool = BlockingConnectionPool.from_url(
+        settings.REDIS_URL,
+        max_connections=MAX_CONNECTIONS,
+        timeout=WAIT_SECONDS,
+        socket_timeout=SOCKET_SECONDS,
+        decode_responses=True,
+        maint_notifications_config=MaintNotificationsConfig(enabled=False),  # of clusters; asked of each connection
+    )
+    return Redis(connection_pool=pool)
+
+
+_clients = LoopLocal(_connect)
 
 
 def client() -> Redis:
     """The client of the running event loop; answers are text."""
-    loop = asyncio.get_running_loop()
-    if loop not in _clients:
-        pool = BlockingConnectionPool.from_url(
-            settings.REDIS_URL,
-            max_connections=MAX_CONNECTIONS,
-            timeout=WAIT_SECONDS,
-            socket_timeout=SOCKET_SECONDS,
-            decode_responses=True,
-            maint_notifications_config=MaintNotificationsConfig(enabled=False),  # of clusters; asked of each connection
-        )
-        _clients[loop] = Redis(connection_pool=pool)
-    return _clients[loop]
+    return _clients.get()
 
 
 def socket_seconds() -> float | None:
@@ -51,7 +54,7 @@ def socket_seconds() -> float | None:
 
 async def close() -> None:
     """Close the connections of the running event loop."""
-    if found := _clients.pop(asyncio.get_running_loop(), None):
+    if found := _clients.pop():
         await found.aclose()
         await found.connection_pool.disconnect()
 

@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from chat import redis_client
 from chat.admission import close_places
+from chat.answering.rehearsal import rehearse
 from chat.open_sockets import close_open_sockets
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.message_store import turns_sweep
@@ -66,6 +67,7 @@ def _prepare() -> None:
         connections.close_all()
     try:
         model_registry.warm()
+        rehearse()
     except Exception:
         logger.exception("the models could not be loaded in advance; the first question loads them")
     try:

@@ -14,6 +14,7 @@ from chat import metrics
 from chat.answering.model_routing import routing_decision, usage_entry
 from chat.answering.progress import step_event, tier_step
 from chat.executors import run_cpu
+from chat.fair_queue import fair_queue
 from chat.rendering import BlockStream, render_markdown
 from chat.types import EventSink
 from knowledge import model_registry
@@ -272,6 +273,8 @@ class AnswerWriter:
                     return
                 deadline = None if event.text and self.streamed else deadline
                 yield event
+                if event.text and self.streamed and (pause := fair_queue().pause_seconds()):
+                    await asyncio.sleep(pause)
         except TimeoutError:
             logger.warning("the time for an answer is over")
             if not self._text.strip():

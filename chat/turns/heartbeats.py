@@ -7,11 +7,11 @@ import logging
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from weakref import WeakKeyDictionary
 
 from redis.exceptions import RedisError
 
 from chat.admission import REDIS_SECONDS
+from chat.loop_local import LoopLocal
 from chat.redis_client import alive_key, client, stop_key
 
 logger = logging.getLogger(__name__)
@@ -71,9 +71,9 @@ async def show_alive(message_id: uuid.UUID) -> None:
         logger.warning("turn %s can be followed in this process only: %s", message_id, error)
 
 
-_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Heartbeats] = WeakKeyDictionary()
+_of_loops = LoopLocal(Heartbeats)
 
 
 def heartbeats() -> Heartbeats:
     """Those of the running event loop."""
-    return _of_loops.setdefault(asyncio.get_running_loop(), Heartbeats())
+    return _of_loops.get()

@@ -12,10 +12,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from redis.exceptions import RedisError
 
+from chat.loop_local import LoopLocal
 from chat.redis_client import client, socket_seconds
 from chat.types import Event
 
@@ -167,15 +167,15 @@ def decode(entry_id: str, fields: Mapping[str, str]) -> Event:
     )
 
 
-_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
+_hubs = LoopLocal(Hub)
 
 
 def hub() -> Hub:
     """The hub of the running event loop."""
-    return _hubs.setdefault(asyncio.get_running_loop(), Hub())
+    return _hubs.get()
 
 
 async def close_hub() -> None:
     """Stop the hub of the running event loop."""
-    if found := _hubs.pop(asyncio.get_running_loop(), None):
+    if found := _hubs.pop():
         await found.close()

@@ -5,7 +5,15 @@ import asyncio
 import pytest
 
 from chat.executors import run_db
-from chat.fair_queue import CREDIT_SECONDS, FairQueue, Question, current, fair_queue
+from chat.fair_queue import (
+    CREDIT_SECONDS,
+    LONGEST_PAUSE_SECONDS,
+    PAUSE_SECONDS,
+    FairQueue,
+    Question,
+    current,
+    fair_queue,
+)
 
 
 class Clock:
@@ -159,3 +167,25 @@ async def test_threads_of_a_question_are_those_of_its_person():
 
     assert fair_queue().served(7) > 0
     assert fair_queue()._served.keys() == {7}
+
+
+async def test_streams_with_words_wait_longer_the_more_steps_wait_and_not_at_all_where_none_does(clock):
+    queue = FairQueue(places=1, now=clock)
+    steps = Steps(queue)
+    pauses = [queue.pause_seconds()]
+
+    for number in range(4):
+        await steps.ask(number, Question(number, started=number))
+        pauses.append(queue.pause_seconds())
+    for number in range(4):
+        await steps.end(number)
+    ended = queue.pause_seconds()
+    await steps.ask("first", Question(1))
+    for number in range(100):
+        await steps.ask(("more", number), Question(1))
+
+    assert pauses == pytest.approx([0, 0, PAUSE_SECONDS, 2 * PAUSE_SECONDS, 3 * PAUSE_SECONDS])
+    assert ended == 0
+    assert queue.pause_seconds() == LONGEST_PAUSE_SECONDS
+    for task in steps.tasks:
+        task.cancel()
