@@ -15,9 +15,9 @@ from django.conf import settings
 from redis import Redis, RedisError
 
 from knowledge.model_setup import Endpoint, ModelSpec, Purpose, environment_prices, setup_now
-from knowledge.search_model_setup import SearchModelSpec
+from knowledge.search_model_setup import PACKAGED_EMBEDDER, SearchModelSpec
 from ragcore.client_registry import ClientSettings
-from ragcore.errors import RagError
+from ragcore.errors import EmbedderRefusedError, RagError
 from ragcore.ports import (
     ChatModel,
     Embedder,
@@ -136,6 +136,21 @@ def embedder_of(spec: SearchModelSpec) -> Embedder:
     if isinstance(made, WholeVectors):
         shorten.embedder = made
     return made
+
+
+def packaged_embedder_prepare() -> None:
+    """Export the packaged embedding model, where the environment sets no other one and it is not there yet.
+
+    About ten seconds in a program of its own. A failure is logged; whoever loads the model tries again and raises it.
+    """
+    if settings.EMBEDDER != PACKAGED_EMBEDDER:
+        return
+    from ragcore.embedding.packaged import ensure_exported
+
+    try:
+        ensure_exported(_models_dir())
+    except (EmbedderRefusedError, OSError):
+        logger.exception("the packaged embedding model could not be prepared")
 
 
 def live_model() -> str:
