@@ -190,9 +190,9 @@ def cosine_floor(*, tenant_id: int) -> float | None:
     return default_floor(found.model) if isinstance(found, WholeVectors) else None
 
 
-def reranker() -> Reranker | None:
-    """The reranker in use: of the environment (RERANKER), else of the registry; None: there is to be none."""
-    spec = setup_now().reranker
+def reranker(spec: SearchModelSpec | None = None) -> Reranker | None:
+    """The reranker in use, or another one; None: there is to be none."""
+    spec = spec or setup_now().reranker
     return None if spec.client == "none" else reranker_of(spec)
 
 
@@ -208,9 +208,10 @@ def reranker_of(spec: SearchModelSpec) -> Reranker:
     return client
 
 
-def second_reranker() -> Reranker | None:
-    """Who orders where the configured one fails: the linear one, which needs no model and no server."""
-    return None if setup_now().reranker.client in ("none", "linear") else _linear_reranker()
+def second_reranker(spec: SearchModelSpec | None = None) -> Reranker | None:
+    """Who orders where the first one fails: the linear one, which needs no model and no server."""
+    spec = spec or setup_now().reranker
+    return None if spec.client in ("none", "linear") else _linear_reranker()
 
 
 @cache

@@ -155,7 +155,7 @@ class BadCaseAdmin(ReviewerAdmin):
         return page
 
     def act(self, request: HttpRequest, pk: int) -> HttpResponseBase:
-        """POST: mark, assign, link the fix, save as golden case, tell the asker; `act` says which."""
+        """POST: mark, assign, link the fix, apply or undo a remedy, tell the asker; `act` says which."""
         case = get_object_or_404(self.get_queryset(request), pk=pk)
         act = request.POST.get("act", "")
         if act not in ACTS or not self.has_view_permission(request, case):

@@ -17,7 +17,8 @@ from accounts.admin.base import ReadOnlyMixin, admin_scope, admin_user, badge
 from evaluation.admin.comparison import forest, metric_rows
 from evaluation.admin.golden import EvaluationAdmin
 from evaluation.models import GatedChange
-from evaluation.services.comparison import GateFault
+from evaluation.services.comparison import GateFault, GateVerdict
+from evaluation.services.gated_kinds import changes_together
 from evaluation.services.gates import (
     GateResult,
     change_discard,
@@ -30,6 +31,7 @@ from evaluation.services.run_reading import run_progress
 from knowledge.admin.curation import run_action
 from knowledge.models import KnowledgeSet, LexiconVersion
 from knowledge.selectors import sets_managed
+from knowledge.selectors.options import site_options
 from ragcore.metrics.registry import metric_info
 from ragcore.options import find_option
 
@@ -91,6 +93,8 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
             "live": {"shown_name": gettext("live")},
             "draft": {"shown_name": gettext("draft")},
             "may_decide": self.may_decide(request, change) and change.is_open,
+            "together": self.get_queryset(request).filter(pk__in=changes_together(change).values("pk")),
+            "others": changes_together(change).values("knowledge_set").distinct().count(),
         }
         return TemplateResponse(request, "admin/evaluation/gatedchange/page.html", context)
 
@@ -123,7 +127,7 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
 
 def _changed_rows(change: GatedChange) -> list[tuple[str, Any]]:
     """What changes, by its labels; None: inherited again."""
-    if change.kind == GatedChange.Kind.LEXICON:
+    if change.kind in (GatedChange.Kind.LEXICON, GatedChange.Kind.SITE_LEXICON):
         version = LexiconVersion.objects.filter(pk=change.payload["version"]).first()
         return [(gettext("lexicon version"), version.number if version is not None else "–")]
     if change.kind == GatedChange.Kind.SET_TEXTS:
@@ -133,14 +137,18 @@ def _changed_rows(change: GatedChange) -> list[tuple[str, Any]]:
         return [(gettext("Fitted query vectors"), gettext("Version %(n)s") % {"n": change.payload["number"]})]
     if change.kind == GatedChange.Kind.EMBEDDER:
         return [(gettext("embedding model"), change.payload["model"])]
+    if change.kind == GatedChange.Kind.RERANKER:
+        return [(gettext("reranker"), change.payload["name"] or gettext("the packaged one"))]
     return _option_rows(change)
 
 
 def _option_rows(change: GatedChange) -> list[tuple[str, Any]]:
     rows = []
+    is_site = change.kind == GatedChange.Kind.SITE_OPTIONS
+    stored = site_options(tenant_id=change.payload["tenant"]) if is_site else change.knowledge_set.options
     for group, values in change.payload.get("options", {}).items():
         for name, value in values.items():
-            before = change.knowledge_set.options.get(group, {}).get(name)
+            before = stored.get(group, {}).get(name)
             option = find_option(group, name)
             if change.is_open and before == value:
                 continue
@@ -158,6 +166,7 @@ def _result(one: GateResult) -> dict[str, Any]:
         "progress": run_progress(one.run),
         "verdict": one.verdict,
         "faults": [fault_words(fault) for fault in one.verdict.faults] if one.verdict is not None else [],
+        "weakness": weakness_words(one.verdict) if one.verdict is not None else "",
         "rows": metric_rows(comparison) if comparison is not None else [],
         "plot": forest(comparison) if comparison is not None else None,
     }
@@ -175,3 +184,26 @@ def fault_words(fault: GateFault) -> str:
     if fault.reason == "lost":
         return gettext("%(metric)s is %(value)s, more than 0.05 worse than %(limit)s now.") % values
     return gettext("%(metric)s is %(value)s, significantly worse than %(limit)s now.") % values
+
+
+def weakness_words(verdict: GateVerdict) -> str:
+    """What a verdict cannot say, in the language of the reader; "" where the test has enough cases."""
+    values = {"cases": verdict.compared, "differing": verdict.differing, "least": verdict.least}
+    if verdict.is_too_small:
+        return (
+            gettext(
+                "This golden set is too small: a test needs at least %(least)s cases that differ, and there are"
+                " %(cases)s. Only a fall of a mean by more than 0.05 or a lowest value can hold a change back."
+                " Add cases."
+            )
+            % values
+        )
+    if verdict.is_undecided:
+        return (
+            gettext(
+                "%(differing)s of %(cases)s cases differ. A test needs at least %(least)s, so the limit decides: no"
+                " mean may fall by more than 0.05."
+            )
+            % values
+        )
+    return ""

@@ -42,8 +42,8 @@ class Command(BaseCommand):
         parser.add_argument("--models", action="store_true", help="Prepare the packaged embedding model, if used.")
 
     def handle(self, *, demo: int, static: bool = False, models: bool = False, **options: Any) -> None:
-        if models:
-            Thread(target=packaged_embedder_prepare).start()  # a program of its own, on another core
+        if models:  # a program of its own, on another core; this command ends after it
+            Thread(target=packaged_embedder_prepare, name="packaged-model").start()
         if static:
             call_command("static_files")
         call_command("migrate", interactive=False, verbosity=0)
