@@ -74,6 +74,11 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
             raise Http404
         return change
 
+    def _together(self, request: HttpRequest, change: GatedChange) -> QuerySet[GatedChange]:
+        """The changes of other sets that are one act with it, as far as the person sees them."""
+        seen = self.get_queryset(request).filter(pk__in=changes_together(change).values("pk"))
+        return seen.select_related("knowledge_set").order_by("knowledge_set__code", "-pk")
+
     def may_decide(self, request: HttpRequest, change: GatedChange) -> bool:
         """Who may change the settings of the set may publish them."""
         return sets_managed(scope=admin_scope(request)).filter(pk=change.knowledge_set_id).exists()
@@ -93,8 +98,8 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
             "live": {"shown_name": gettext("live")},
             "draft": {"shown_name": gettext("draft")},
             "may_decide": self.may_decide(request, change) and change.is_open,
-            "together": self.get_queryset(request).filter(pk__in=changes_together(change).values("pk")),
-            "others": changes_together(change).values("knowledge_set").distinct().count(),
+            "is_shared": changes_together(change).exists(),
+            "together": self._together(request, change),
         }
         return TemplateResponse(request, "admin/evaluation/gatedchange/page.html", context)
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from accounts.models import AuditEvent, Tenant, User
 from accounts.selectors import scope_for
@@ -37,6 +38,7 @@ from knowledge.services.options import ChangeNote, options_restore, set_options_
 from knowledge.services.search_models import reranker_publish, search_model_save
 from knowledge.services.sets import set_update
 from knowledge.types import RetrievalRequest
+from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 from tests.scripted_llm import Recorded, Reply, serving
 
@@ -301,6 +303,10 @@ def test_default_settings_are_measured_on_every_guarded_set_that_inherits_them(a
 
     assert [one.knowledge_set for one in (first, second)] == list(two)
     assert first.runs.get().configurations.last().tried == {"site": options}
+    page = signed_in(admin).get(reverse("admin:evaluation_gatedchange_change", args=[first.pk])).content.decode()
+    assert "This concerns other guarded knowledge sets, too." in page
+    assert f"/gatedchange/{second.pk}/change/" in page
+    assert "This golden set is too small" in page
     change_publish(scope=scope, actor=admin, change=first)
     assert site_options(tenant_id=admin.tenant_id) == {}  # the other set has not let it pass yet
     change_publish(scope=scope, actor=admin, change=second)
