@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, admin_scope, admin_user, badge
 from evaluation.admin.comparison import forest, metric_rows
+from evaluation.admin.gate_words import fault_words, weakness_words
 from evaluation.admin.golden import EvaluationAdmin
 from evaluation.models import GatedChange
-from evaluation.services.comparison import GateFault, GateVerdict
 from evaluation.services.gated_kinds import changes_together
 from evaluation.services.gates import (
     GateResult,
@@ -32,7 +32,6 @@ from knowledge.admin.curation import run_action
 from knowledge.models import KnowledgeSet, LexiconVersion
 from knowledge.selectors import sets_managed
 from knowledge.selectors.options import site_options
-from ragcore.metrics.registry import metric_info
 from ragcore.options import find_option
 
 COLOURS = {
@@ -175,40 +174,3 @@ def _result(one: GateResult) -> dict[str, Any]:
         "rows": metric_rows(comparison) if comparison is not None else [],
         "plot": forest(comparison) if comparison is not None else None,
     }
-
-
-def fault_words(fault: GateFault) -> str:
-    """Why a metric does not pass, in the language of the reader."""
-    info = metric_info(fault.metric)
-    name = gettext(info.label) if info is not None else fault.metric
-    if fault.value is None:
-        return gettext("%(metric)s was not measured, and has a lowest value.") % {"metric": name}
-    values = {"metric": name, "value": f"{fault.value:.3f}", "limit": f"{fault.limit or 0:.3f}"}
-    if fault.reason == "below":
-        return gettext("%(metric)s is %(value)s, and must not be worse than %(limit)s.") % values
-    if fault.reason == "lost":
-        return gettext("%(metric)s is %(value)s, more than 0.05 worse than %(limit)s now.") % values
-    return gettext("%(metric)s is %(value)s, significantly worse than %(limit)s now.") % values
-
-
-def weakness_words(verdict: GateVerdict) -> str:
-    """What a verdict cannot say, in the language of the reader; "" where the test has enough cases."""
-    values = {"cases": verdict.compared, "differing": verdict.differing, "least": verdict.least}
-    if verdict.is_too_small:
-        return (
-            gettext(
-                "This golden set is too small: a test needs at least %(least)s cases that differ, and there are"
-                " %(cases)s. Only a fall of a mean by more than 0.05 or a lowest value can hold a change back."
-                " Add cases."
-            )
-            % values
-        )
-    if verdict.is_undecided:
-        return (
-            gettext(
-                "%(differing)s of %(cases)s cases differ. A test needs at least %(least)s, so the limit decides: no"
-                " mean may fall by more than 0.05."
-            )
-            % values
-        )
-    return ""

@@ -12,7 +12,7 @@ from accounts.models import AuditEvent, Tenant, User
 from accounts.selectors import scope_for
 from chat.answering.answer_config import resolve_answer_config
 from chat.types import AnswerRequest
-from evaluation.admin.gates import weakness_words
+from evaluation.admin.gate_words import weakness_words
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import EvaluationRun, GatedChange, GoldenSet
 from evaluation.services.comparison import ComparedCase, GateVerdict, gate_judge, scores_compare
