@@ -34,6 +34,8 @@ def weakness_words(verdict: GateVerdict) -> str:
             )
             % values
         )
+    if verdict.is_untouched:
+        return gettext("None of the %(cases)s cases differ: this golden set does not notice the change.") % values
     if verdict.is_undecided:
         return (
             gettext(

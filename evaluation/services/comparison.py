@@ -114,6 +114,11 @@ class GateVerdict:
         return 0 < self.compared < self.least
 
     @property
+    def is_untouched(self) -> bool:
+        """Whether the change makes no difference to any case, so that the golden set says nothing of it."""
+        return self.compared > 0 and self.differing == 0
+
+    @property
     def is_undecided(self) -> bool:
         """Whether some cases differ, and too few for a test."""
         return 0 < self.differing < self.least

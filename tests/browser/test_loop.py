@@ -141,16 +141,21 @@ def _walked(open_page: Any, live_site: Any, home: int, picture: Any, *, locale: 
     say = words_of(LANGUAGES[locale])
     ending = "" if locale == "en-GB" else "-zh"
 
-    def pictured(page: Page, name: str, first: str = ".rs-desk .rs-card") -> None:
-        """A picture for docs/reviewers.md, from one part of the page on."""
-        page.evaluate("at => scrollBy(0, document.querySelector(at).getBoundingClientRect().top - 80)", first)
-        picture(page, f"{name}{ending}.png", colours=64)
+    def pictured(page: Page, name: str, part: str = "") -> None:
+        """A picture for docs/reviewers.md, of the page from its first card on or of one part."""
+        page.evaluate(
+            "scrollBy(0, document.querySelector('.rs-desk .rs-card, .rs-desk').getBoundingClientRect().top - 80)"
+        )
+        picture(page.locator(part) if part else page, f"{name}{ending}.png", colours=64)
 
     _complained(open_page(live_site.reader, locale=locale), say)
     page = open_page(locale=locale, width=1280, height=1500)
     page.goto(f"{live_site.url}{CASES}")
-    pictured(page, "cases", "#main")
     _mended(page, say, pictured)
+    page.set_viewport_size({"width": 1280, "height": 640})
+    page.goto(f"{live_site.url}{CASES}")
+    pictured(page, "cases")
+    page.set_viewport_size({"width": 1280, "height": 1500})
     _measured(page, live_site, say, pictured)
     _published(page, live_site, home, say, pictured, results=results)
 

@@ -486,6 +486,7 @@ def test_a_verdict_says_where_it_has_too_few_cases_to_tell():
     ]
     assert "too small" in weakness_words(small)
     assert weakness_words(alike).startswith("1 of 40 cases differ.")
+    assert weakness_words(verdict([1.0] * 9, [1.0] * 9)).startswith("None of the 9 cases differ")
     assert weakness_words(enough) == ""
     assert not gate_judge(means={}, floors={"ndcg@10": 0.5}, comparison=None).is_too_small
 
