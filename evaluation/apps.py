@@ -8,7 +8,7 @@ class EvaluationConfig(AppConfig):
 
     def ready(self) -> None:
         """Changes of knowledge sets are published through the gate of golden sets."""
-        from evaluation.services.gates import GoldenGate
+        from evaluation.services.golden_gate import GoldenGate
         from knowledge.services.publish_gate import publish_gate_register
 
         publish_gate_register(GoldenGate())

@@ -215,7 +215,7 @@ class RunConfiguration(models.Model):
     component = models.CharField(max_length=16, choices=Component.choices, default=Component.ANSWER)
     retrieval_mode = models.CharField(max_length=8, default="hybrid")
     options = models.JSONField(default=dict)  # group -> option -> value; null: as the layer below says
-    tried = models.JSONField(default=dict, db_default={})  # {"texts", "lexicon"} of the set that is asked alone
+    tried = models.JSONField(default=dict, db_default={})  # as `run_plans.Tried` keeps it
     options_sha256 = models.CharField(max_length=64)
     figures = models.JSONField(default=dict)  # metric -> value, low, high, sd, cases
     dimensions = models.JSONField(default=dict)  # dimension -> its value -> metric -> value, sd, cases
@@ -276,6 +276,9 @@ class GatedChange(models.Model):
         LEXICON = "lexicon", pgettext_lazy("what a change publishes", "Lexicon of a knowledge set")
         QUERY_ADAPTER = "query_adapter", pgettext_lazy("what a change publishes", "Fitted query vectors")
         EMBEDDER = "embedder", pgettext_lazy("what a change publishes", "Embedding model of the site")
+        RERANKER = "reranker", pgettext_lazy("what a change publishes", "Reranker of the site")
+        SITE_OPTIONS = "site_options", pgettext_lazy("what a change publishes", "Default settings")
+        SITE_LEXICON = "site_lexicon", pgettext_lazy("what a change publishes", "Lexicon of the organisation")
 
     class State(models.TextChoices):
         MEASURING = "measuring", pgettext_lazy("state of a change", "Being measured")

@@ -184,7 +184,7 @@ def dashboard(*, viewer: Viewer, within: Range) -> Dashboard:
     voted = _votes_by_day(votes)
     groups, histogram = _groups(turns), Histogram.of(turns)
     sees = viewer.sees_questions
-    unused = _unused_documents(viewer, begin=begin, end=end)
+    unused = unused_documents(viewer=viewer, within=within)
     return Dashboard(
         range=within,
         days=[_day(day, groups, histogram, voted.get(day, {})) for day in within.days],
@@ -353,8 +353,9 @@ def _unused_sets(viewer: Viewer, groups: Mapping[date, Sequence[Group]]) -> list
     return list(kept.exclude(pk__in=used).order_by("code"))
 
 
-def _unused_documents(viewer: Viewer, *, begin: datetime, end: datetime) -> QuerySet[Document]:
+def unused_documents(*, viewer: Viewer, within: Range) -> QuerySet[Document]:
     """Live documents that the person curates and that no answer of the range cites."""
+    begin, end = within.bounds
     cites = MessageCitation.objects.filter(
         document=OuterRef("pk"), cited=True, message__created__gte=begin, message__created__lt=end
     )

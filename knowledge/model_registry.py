@@ -15,10 +15,10 @@ from django.conf import settings
 from redis import Redis, RedisError
 
 from knowledge.model_setup import Endpoint, ModelSpec, Purpose, environment_prices, setup_now
-from knowledge.search_model_setup import SearchModelSpec
+from knowledge.search_model_setup import PACKAGED_EMBEDDER, SearchModelSpec
 from ragcore.client_registry import ClientSettings
 from ragcore.embedding.rotation import packaged_number, packaged_projection
-from ragcore.errors import RagError
+from ragcore.errors import EmbedderRefusedError, RagError
 from ragcore.ports import (
     ChatModel,
     Embedder,
@@ -139,6 +139,21 @@ def embedder_of(spec: SearchModelSpec) -> Embedder:
     return made
 
 
+def packaged_embedder_prepare() -> None:
+    """Export the packaged embedding model, where the environment sets no other one and it is not there yet.
+
+    About ten seconds in a program of its own. A failure is logged; whoever loads the model tries again and raises it.
+    """
+    if settings.EMBEDDER != PACKAGED_EMBEDDER:
+        return
+    from ragcore.embedding.packaged import ensure_exported
+
+    try:
+        ensure_exported(_models_dir())
+    except (EmbedderRefusedError, OSError):
+        logger.exception("the packaged embedding model could not be prepared")
+
+
 def live_model() -> str:
     """The name of the vectors that questions are compared with."""
     return embedder().model
@@ -176,9 +191,9 @@ def cosine_floor(*, tenant_id: int) -> float | None:
     return default_floor(found.model) if isinstance(found, WholeVectors) else None
 
 
-def reranker() -> Reranker | None:
-    """The reranker in use: of the environment (RERANKER), else of the registry; None: there is to be none."""
-    spec = setup_now().reranker
+def reranker(spec: SearchModelSpec | None = None) -> Reranker | None:
+    """The reranker in use, or another one; None: there is to be none."""
+    spec = spec or setup_now().reranker
     return None if spec.client == "none" else reranker_of(spec)
 
 
@@ -194,9 +209,10 @@ def reranker_of(spec: SearchModelSpec) -> Reranker:
     return client
 
 
-def second_reranker() -> Reranker | None:
-    """Who orders where the configured one fails: the linear one, which needs no model and no server."""
-    return None if setup_now().reranker.client in ("none", "linear") else _linear_reranker()
+def second_reranker(spec: SearchModelSpec | None = None) -> Reranker | None:
+    """Who orders where the first one fails: the linear one, which needs no model and no server."""
+    spec = spec or setup_now().reranker
+    return None if spec.client in ("none", "linear") else _linear_reranker()
 
 
 @cache

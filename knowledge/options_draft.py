@@ -22,7 +22,9 @@ class OptionsDraft:
     texts: Mapping[int, Mapping[str, str]] = field(
         default_factory=dict
     )  # knowledge set -> field of PROMPT_TEXTS -> text
-    lexicons: Mapping[int, int] = field(default_factory=dict)  # knowledge set -> version of its lexicon
+    lexicons: Mapping[int | None, int] = field(
+        default_factory=dict
+    )  # knowledge set, or None of the tenant -> version of its lexicon
 
 
 PROMPT_TEXTS = ("persona", "answer_template")  # fields of a knowledge set that are part of its prompts
@@ -59,8 +61,8 @@ def prompt_text_in_force(row: KnowledgeSet, name: str) -> str:
     return stored if draft is None else draft.texts.get(row.pk, {}).get(name, stored)
 
 
-def lexicons_draft() -> Mapping[int, int]:
-    """Knowledge set -> version of the lexicon that is tried in the place of its published one."""
+def lexicons_draft() -> Mapping[int | None, int]:
+    """Knowledge set (None: the tenant) -> version of the lexicon that is tried in the place of its published one."""
     draft = _draft.get()
     return {} if draft is None else draft.lexicons
 

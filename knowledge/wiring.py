@@ -12,8 +12,8 @@ from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, Scop
 from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.latent import LatentEmbedder
 from knowledge.indexes.visibility import Visible
-from knowledge.selectors.embedder_switches import switch_spec
 from knowledge.selectors.query_adapters import search_parts
+from knowledge.selectors.search_models import reranker_spec, switch_spec
 from knowledge.types import RetrievalMode
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.options import RetrievalOptions
@@ -64,6 +64,7 @@ def retrieval_pipeline(
     asked: Embedder = CachingEmbedder(embedder)
     if backend.latent:
         asked = LatentEmbedder(asked, model_registry.tokenizer(), tenant_id=scope.tenant_id, latent=backend.latent)
+    reranker = reranker_spec(model_id=options.reranker_model)
     ports = Ports(
         lexical=backend.lexical,
         vectors=_vectors(scope, visible, backend, options, sets, within, embedder.model),
@@ -75,8 +76,8 @@ def retrieval_pipeline(
         tokenizer=model_registry.tokenizer(),
         lexicon=lexicon or None,
         graph=graph,
-        reranker=model_registry.reranker() if options.rerank else None,
-        second_reranker=model_registry.second_reranker() if options.rerank else None,
+        reranker=model_registry.reranker(reranker) if options.rerank else None,
+        second_reranker=model_registry.second_reranker(reranker) if options.rerank else None,
         together=together,
         backend_note=backend.note,
     )

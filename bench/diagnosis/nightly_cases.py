@@ -1,7 +1,8 @@
 """`python -m bench.diagnosis.nightly_cases FILE NUMBER`: asks questions in the database of DATA_DIR and complains.
 
-FILE holds one question a line. Each answer is voted down, which opens a case; then the run that starts every night is
-started, and a worker of the product takes it.
+FILE holds one question a line. Each answer is voted down, which opens a case, until there are NUMBER; then the run that
+starts every night is started, and a worker of the product takes it. A question that is not answered in time, as the
+first ones while models are loaded on a busy machine, is left out.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 
-def complain(questions: list[str]) -> int:
+def complain(questions: list[str], number: int) -> int:
     """How many cases were opened. Needs Django."""
     from asgiref.sync import async_to_sync
 
@@ -23,16 +24,22 @@ def complain(questions: list[str]) -> int:
     from evaluation.services.case_diagnosis import diagnosis_runs_at_night
     from feedback.models import BadCase
     from feedback.services import vote_record
+    from ragcore.errors import RagError
 
     user: Any = User.objects.select_related("tenant").get(username="load-1")
     scope = scope_for(user)
     for question in questions:
+        if BadCase.objects.count() >= number:
+            break
         asked = AnswerRequest(query=question, cache=False, personal=False)
-        stored = async_to_sync(answer_now)(scope=scope, user=user, request=asked)
+        try:
+            stored = async_to_sync(answer_now)(scope=scope, user=user, request=asked)
+        except RagError as error:
+            sys.stderr.write(f"{question}: {error.code}\n")
+            continue
         vote_record(scope=scope, user=user, message_id=stored.message.pk, vote="down")
-    opened = BadCase.objects.count()
     diagnosis_runs_at_night()
-    return opened
+    return BadCase.objects.count()
 
 
 def main() -> None:
@@ -40,8 +47,8 @@ def main() -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     django.setup()
-    questions = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()[: int(sys.argv[2])]
-    sys.stdout.write(str(complain(questions)))
+    questions = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
+    sys.stdout.write(str(complain(questions, int(sys.argv[2]))))
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
     """Template variables of the page. `cases`: those that the viewer reviews."""
     scope = admin_scope(request)
     stored = diagnosis_latest(scope=scope, message=case.message)
+    applied = remedies_applied(case=case)
     answer = answer_context(request, message=case.message)
     mark = _mark(request, case)
     open_cases = cases.exclude(state=BadCase.State.CLOSED).exclude(pk=case.pk).order_by("-created", "-pk")
@@ -89,7 +90,8 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "reviewers": reviewers_of(scope=scope, case=case),
         "fix_link": case.fix if case.fix.startswith(("/", "https://", "http://")) and " " not in case.fix else "",
         "offered": remedies_offered(scope=scope, actor=admin_user(request), case=case),
-        "applied": remedies_applied(case=case),
+        "applied": applied,
+        "latest_applied": next((one.application.pk for one in applied if one.application.undone is None), None),
         "found": diagnosis_view(stored, shows_answer=not answer["withheld"]) if stored else None,
         "is_desk": True,
         "later_case": open_cases.filter(pk__lt=case.pk).first() or open_cases.first(),

@@ -39,6 +39,7 @@ class BadCaseAdmin(ReviewerAdmin):
     """Question, answer, what readers said, sources; moved by `feedback.services.case_move` only."""
 
     tenant_path = "message__conversation__tenant"
+    empty_value_display = "–"
     list_display = ("question", "state_badge", "cause_shown", "said", "comments", "assignee", "age")
     list_filter = CASE_FILTERS
     list_select_related = ("message", "assignee")
@@ -134,7 +135,8 @@ class BadCaseAdmin(ReviewerAdmin):
         votes = case.message.down  # type: ignore[attr-defined]
         labels = dict(Vote.Reason.choices)
         reasons = dict.fromkeys(str(labels.get(reason, reason)) for vote in votes for reason in vote.reasons)
-        return "; ".join(reasons) or "–"
+        opened = "" if case.origin == BadCase.Origin.VOTE else str(case.get_origin_display())
+        return "; ".join(reasons) or opened or "–"
 
     @admin.display(description=_("comment"))
     def comments(self, case: BadCase) -> str:
@@ -155,7 +157,7 @@ class BadCaseAdmin(ReviewerAdmin):
         return page
 
     def act(self, request: HttpRequest, pk: int) -> HttpResponseBase:
-        """POST: mark, assign, link the fix, save as golden case, tell the asker; `act` says which."""
+        """POST: mark, assign, link the fix, apply or undo a remedy, tell the asker; `act` says which."""
         case = get_object_or_404(self.get_queryset(request), pk=pk)
         act = request.POST.get("act", "")
         if act not in ACTS or not self.has_view_permission(request, case):

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.services import audit_record
+from evaluation.admin.gate_words import fault_words, weakness_words
 from evaluation.admin.lab_labels import ranking_label, stage_label
 from evaluation.models import CaseOutcome, EvaluationRun, RunConfiguration
 from evaluation.selectors import runs_of
@@ -117,11 +118,19 @@ def comparison_page(request: HttpRequest, *, run: EvaluationRun, context: dict[s
         "metrics": [(name, _label(name)) for name in comparison.metrics],
         "cases": _case_rows(comparison, metric, hidden),
         "cases_total": len(comparison.cases),
-        "verdict": run_judge(run).verdict
-        if [first.pk, second.pk] == [c.pk for c in run.configurations.all()[:2]]
-        else None,
+        **_verdict(run, first, second),
     }
     return TemplateResponse(request, "admin/evaluation/evaluationrun/compare.html", page)
+
+
+def _verdict(run: EvaluationRun, first: RunConfiguration, second: RunConfiguration) -> dict[str, Any]:
+    """What the gate says of the second configuration of a run against its first; nothing of other pairs."""
+    is_pair = [first.pk, second.pk] == [one.pk for one in run.configurations.all()[:2]]
+    verdict = run_judge(run).verdict if is_pair else None
+    if verdict is None:
+        return {"verdict": None}
+    faults = [fault_words(fault) for fault in verdict.faults]
+    return {"verdict": verdict, "faults": faults, "weakness": weakness_words(verdict)}
 
 
 def _sorting(request: HttpRequest, comparison: Comparison) -> str:

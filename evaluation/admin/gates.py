@@ -15,9 +15,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, admin_scope, admin_user, badge
 from evaluation.admin.comparison import forest, metric_rows
+from evaluation.admin.gate_words import fault_words, weakness_words
 from evaluation.admin.golden import EvaluationAdmin
 from evaluation.models import GatedChange
-from evaluation.services.comparison import GateFault
+from evaluation.services.gated_kinds import changes_together
 from evaluation.services.gates import (
     GateResult,
     change_discard,
@@ -30,7 +31,7 @@ from evaluation.services.run_reading import run_progress
 from knowledge.admin.curation import run_action
 from knowledge.models import KnowledgeSet, LexiconVersion
 from knowledge.selectors import sets_managed
-from ragcore.metrics.registry import metric_info
+from knowledge.selectors.options import site_options
 from ragcore.options import find_option
 
 COLOURS = {
@@ -72,6 +73,11 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
             raise Http404
         return change
 
+    def _together(self, request: HttpRequest, change: GatedChange) -> QuerySet[GatedChange]:
+        """The changes of other sets that are one act with it, as far as the person sees them."""
+        seen = self.get_queryset(request).filter(pk__in=changes_together(change).values("pk"))
+        return seen.select_related("knowledge_set").order_by("knowledge_set__code", "-pk")
+
     def may_decide(self, request: HttpRequest, change: GatedChange) -> bool:
         """Who may change the settings of the set may publish them."""
         return sets_managed(scope=admin_scope(request)).filter(pk=change.knowledge_set_id).exists()
@@ -91,6 +97,8 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
             "live": {"shown_name": gettext("live")},
             "draft": {"shown_name": gettext("draft")},
             "may_decide": self.may_decide(request, change) and change.is_open,
+            "is_shared": changes_together(change).exists(),
+            "together": self._together(request, change),
         }
         return TemplateResponse(request, "admin/evaluation/gatedchange/page.html", context)
 
@@ -123,7 +131,7 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
 
 def _changed_rows(change: GatedChange) -> list[tuple[str, Any]]:
     """What changes, by its labels; None: inherited again."""
-    if change.kind == GatedChange.Kind.LEXICON:
+    if change.kind in (GatedChange.Kind.LEXICON, GatedChange.Kind.SITE_LEXICON):
         version = LexiconVersion.objects.filter(pk=change.payload["version"]).first()
         return [(gettext("lexicon version"), version.number if version is not None else "–")]
     if change.kind == GatedChange.Kind.SET_TEXTS:
@@ -133,14 +141,18 @@ def _changed_rows(change: GatedChange) -> list[tuple[str, Any]]:
         return [(gettext("Fitted query vectors"), gettext("Version %(n)s") % {"n": change.payload["number"]})]
     if change.kind == GatedChange.Kind.EMBEDDER:
         return [(gettext("embedding model"), change.payload["model"])]
+    if change.kind == GatedChange.Kind.RERANKER:
+        return [(gettext("reranker"), change.payload["name"] or gettext("the packaged one"))]
     return _option_rows(change)
 
 
 def _option_rows(change: GatedChange) -> list[tuple[str, Any]]:
     rows = []
+    is_site = change.kind == GatedChange.Kind.SITE_OPTIONS
+    stored = site_options(tenant_id=change.payload["tenant"]) if is_site else change.knowledge_set.options
     for group, values in change.payload.get("options", {}).items():
         for name, value in values.items():
-            before = change.knowledge_set.options.get(group, {}).get(name)
+            before = stored.get(group, {}).get(name)
             option = find_option(group, name)
             if change.is_open and before == value:
                 continue
@@ -158,20 +170,7 @@ def _result(one: GateResult) -> dict[str, Any]:
         "progress": run_progress(one.run),
         "verdict": one.verdict,
         "faults": [fault_words(fault) for fault in one.verdict.faults] if one.verdict is not None else [],
+        "weakness": weakness_words(one.verdict) if one.verdict is not None else "",
         "rows": metric_rows(comparison) if comparison is not None else [],
         "plot": forest(comparison) if comparison is not None else None,
     }
-
-
-def fault_words(fault: GateFault) -> str:
-    """Why a metric does not pass, in the language of the reader."""
-    info = metric_info(fault.metric)
-    name = gettext(info.label) if info is not None else fault.metric
-    if fault.value is None:
-        return gettext("%(metric)s was not measured, and has a lowest value.") % {"metric": name}
-    values = {"metric": name, "value": f"{fault.value:.3f}", "limit": f"{fault.limit or 0:.3f}"}
-    if fault.reason == "below":
-        return gettext("%(metric)s is %(value)s, and must not be worse than %(limit)s.") % values
-    if fault.reason == "lost":
-        return gettext("%(metric)s is %(value)s, more than 0.05 worse than %(limit)s now.") % values
-    return gettext("%(metric)s is %(value)s, significantly worse than %(limit)s now.") % values

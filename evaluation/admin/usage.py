@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,15 @@ from chat.admin import is_reviewer
 from evaluation.admin.charts import Chart, Series, bar_chart, line_chart
 from evaluation.admin.opened import opener
 from evaluation.models import Diagnosis
-from feedback.dashboard import DEFAULT_MINUTES, Dashboard, Range, Viewer, dashboard, estimates_of
+from feedback.dashboard import (
+    DEFAULT_MINUTES,
+    Dashboard,
+    Range,
+    Viewer,
+    dashboard,
+    estimates_of,
+    unused_documents,
+)
 from feedback.estimates import MOST_MINUTES, estimate_set
 from feedback.selectors import cases_reviewable
 from knowledge.selectors import sets_managed
@@ -98,18 +106,53 @@ def usage_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
 
 
 def csv_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
-    """The figures of each day as CSV; no question is part of it."""
+    """The figures of each day as CSV, without any question; `?of=figures`: everything else that the page shows."""
     del context
     viewer, within = _asked(request)
     found = dashboard(viewer=viewer, within=within)
+    is_rest = request.GET.get("of") == "figures"
+    rows = figure_rows(request, viewer, found) if is_rest else _day_rows(found)
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    writer.writerow(COLUMNS)
-    for day in found.days:
-        writer.writerow([safe_cell("" if (value := getattr(day, name)) is None else value) for name in COLUMNS])
+    writer.writerow(("figure", "of", "value") if is_rest else COLUMNS)
+    for row in rows:
+        writer.writerow([safe_cell("" if value is None else value) for value in row])
     audit_record(actor=admin_user(request), action="usage.export", target=f"{within.first} – {within.last}")
-    headers = {"Content-Disposition": f'attachment; filename="usage-{within.first}-{within.last}.csv"'}
+    name = f"{'figures' if is_rest else 'usage'}-{within.first}-{within.last}.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(BOM + buffer.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _day_rows(found: Dashboard) -> Iterator[Sequence[Any]]:
+    for day in found.days:
+        yield [getattr(day, name) for name in COLUMNS]
+
+
+def figure_rows(request: HttpRequest, viewer: Viewer, found: Dashboard) -> Iterator[Sequence[Any]]:
+    """Name of a figure, of what it is, its value. Questions and topics for those alone who see them on the page."""
+    totals = found.totals
+    for name in ("questions", "answered", "searched", "refused", "cached", "cost", "tokens", "up", "down"):
+        yield name, "", getattr(totals, name)
+    yield from (("people", "", found.people), ("satisfaction", "", found.satisfaction))
+    yield from (("mean_rating", "", found.mean_rating), ("saved_minutes", "", found.saved_minutes))
+    for share, seconds in found.percentiles.items():
+        yield f"p{share}_seconds", "", seconds
+    for cause, number in causes_of(request, viewer, found.range):
+        yield "cause", cause, number
+    for model in found.models:
+        yield "model_answers", model.model, model.answers
+        yield "model_tokens", model.model, model.tokens
+        yield "model_cost", model.model, model.cost
+        yield "model_mean_seconds", model.model, model.mean_seconds
+    for question in found.top_questions:
+        yield "question_asked", question.text, question.asked
+        yield "question_unanswered", question.text, question.unanswered
+    for word, number in found.topics:
+        yield "topic_unanswered", word, number
+    for one in found.unused_sets:
+        yield "unused_set", str(one), one.code
+    for pk, title in unused_documents(viewer=viewer, within=found.range).values_list("pk", "title").iterator():
+        yield "unused_document", title, pk
 
 
 def estimate_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:

@@ -9,11 +9,13 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from django.db.models import Q
+
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from evaluation.services.lab import Expected, expected_find
 from knowledge import model_registry
-from knowledge.models import Chunk
+from knowledge.models import Chunk, ChunkEdit
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from ragcore.metrics.quality import contains_gold
@@ -200,10 +202,19 @@ def _in_old_version(expected: Expected, answers: Sequence[str]) -> bool:
 
 
 def _chunks(version: int | None) -> list[Chunk]:
-    """Passages of a version in reading order, also those that an owner took out of searches."""
+    """Passages of a version in reading order, one for each place: the one in force, else the one that an owner took out
+    of searches. What an edit has replaced is none.
+    """
     if version is None:
         return []
-    return list(Chunk.objects.filter(version=version, kind="body").order_by("ordinal", "pk")[:MAX_PASSAGES])
+    shown = Q(retired=None) | Q(edit__kind=ChunkEdit.Kind.DISABLE)
+    rows = Chunk.objects.filter(shown, version=version, kind="body").order_by("ordinal", "pk")
+    places: dict[int, Chunk] = {}
+    for chunk in rows[:MAX_PASSAGES]:
+        held = places.get(chunk.ordinal)
+        if held is None or held.retired is not None:
+            places[chunk.ordinal] = chunk
+    return list(places.values())
 
 
 def _words(question: str) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from evaluation.models import RunConfiguration
 from evaluation.services.run_figures import ordered
 from evaluation.services.runs import run_cases
-from ragcore.metrics.comparison import TIE, PairedDifference, compare, holm
+from ragcore.metrics.comparison import TIE, PairedDifference, compare, holm, least_differing
 from ragcore.metrics.registry import metric_info
 
 Scores = Mapping[str, float]
@@ -95,15 +95,33 @@ class GateFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateVerdict:
-    """`checked` names the metrics that decided."""
+    """`checked` names the metrics that decided; `least` cases must differ before a test can find anything."""
 
     faults: tuple[GateFault, ...]
     checked: tuple[str, ...]
     cases: int
+    compared: int = 0  # cases of the primary metric that has most of them; 0 without a baseline
+    differing: int = 0  # of the one with most differing cases
+    least: int = 0
 
     @property
     def has_passed(self) -> bool:
         return not self.faults
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether the golden set has so few cases that no difference of them can be significant."""
+        return 0 < self.compared < self.least
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the change makes no difference to any case, so that the golden set says nothing of it."""
+        return self.compared > 0 and self.differing == 0
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether some cases differ, and too few for a test."""
+        return 0 < self.differing < self.least
 
 
 def gate_judge(
@@ -112,7 +130,8 @@ def gate_judge(
     """Passed if no primary metric is worse than the baseline and none is below its floor.
 
     Worse is what the paired permutation test finds significant, with p-values corrected for the primary metrics alone,
-    and a share whose mean falls by more than MOST_LOST: with fewer than six differing cases no test can find anything.
+    and a share whose mean falls by more than MOST_LOST: with fewer than `least_differing` cases that differ no test can
+    find anything, exact as it is.
     `means`: of the candidate. A metric with a floor that was not measured is a fault: otherwise a change could pass by
     not being measured. `comparison`: None without a baseline.
     """
@@ -132,8 +151,14 @@ def gate_judge(
             faults.append(GateFault(metric=name, reason="missing", value=None, limit=floor))
         elif value < floor if is_higher_better(name) else value > floor:
             faults.append(GateFault(metric=name, reason="below", value=value, limit=floor))
-    cases = len(comparison.cases) if comparison is not None else 0
-    return GateVerdict(faults=tuple(faults), checked=tuple(dict.fromkeys([*primary, *floors])), cases=cases)
+    return GateVerdict(
+        faults=tuple(faults),
+        checked=tuple(dict.fromkeys([*primary, *floors])),
+        cases=len(comparison.cases) if comparison is not None else 0,
+        compared=max((compared[name].cases for name in primary), default=0),
+        differing=max((compared[name].higher + compared[name].lower for name in primary), default=0),
+        least=least_differing(len(primary)) if primary else 0,
+    )
 
 
 def _is_lost(name: str, one: PairedDifference) -> bool:

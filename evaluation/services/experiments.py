@@ -19,6 +19,7 @@ from accounts.services import audit_record
 from chat.experiments import allowed_options
 from chat.models import Experiment, TurnFigures
 from evaluation.errors import ExperimentError
+from evaluation.services.gated_kinds import experiment_note_published
 from evaluation.services.gates import raise_if_guarded
 from feedback.models import Signal, Vote
 from knowledge.models import OptionsChange
@@ -90,7 +91,13 @@ def experiment_publish(*, actor: User, experiment_id: int) -> Experiment:
     """
     found = experiments_of(scope=scope_for(actor)).filter(pk=experiment_id).first()
     if found is not None and found.state not in (State.PUBLISHED, State.ROLLED_BACK):
-        raise_if_guarded(actor=actor, knowledge_set=found.knowledge_set, options=found.options, note=_note(found))
+        raise_if_guarded(
+            actor=actor,
+            knowledge_set=found.knowledge_set,
+            options=found.options,
+            note=_note(found),
+            origin={"experiment": found.pk},
+        )
     return _publish(actor=actor, experiment_id=experiment_id)
 
 
@@ -105,7 +112,7 @@ def _publish(*, actor: User, experiment_id: int) -> Experiment:
         return found
     if found.state == State.ROLLED_BACK:
         raise ExperimentError("ended")
-    found.before = found.knowledge_set.options
+    before = found.knowledge_set.options
     set_options_update(
         scope=scope_for(actor),
         actor=actor,
@@ -113,7 +120,7 @@ def _publish(*, actor: User, experiment_id: int) -> Experiment:
         options=found.options,
         why=ChangeNote(note=_note(found), is_measured=True),
     )
-    experiment_end(found, State.PUBLISHED)
+    experiment_note_published(found, before=before)
     audit_record(actor=actor, action="experiment.publish", target=found.knowledge_set.code, experiment=found.pk)
     return found
 
@@ -162,7 +169,7 @@ def _locked(actor: User, experiment_id: int) -> Experiment:
 def experiment_end(found: Experiment, state: str) -> None:
     """End one that the caller has locked; who asks next gets the settings of the set."""
     found.state, found.ended = state, found.ended or timezone.now()
-    found.save(update_fields=["state", "ended", "before"])
+    found.save(update_fields=["state", "ended"])
 
 
 # ── figures ─────────────────────────────────────────────────────────────────────────────────────

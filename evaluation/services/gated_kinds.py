@@ -1,7 +1,9 @@
-"""What the gate can measure of a set: options, texts, lexicon, fitted query vectors, another embedding model (D34).
+"""What the gate can measure of a set (D34): options, texts, lexicon, fitted query vectors; and of what all sets share:
+embedding model, reranker, default settings, lexicon of the organisation.
 
 How the draft is asked, how it is published, and what becomes of it when it is given up. The reranker of a set is among
-its options. A further kind is one class with an entry in `KINDS`.
+its options. What sets share is one change for each guarded set: it is published with the last of them, and given up
+with the first that is. A further kind is one class with an entry in `KINDS`.
 """
 
 from __future__ import annotations
@@ -10,21 +12,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
 from accounts.scope import Scope
+from chat.models import Experiment
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import GatedChange, OptionsDraft
 from evaluation.services.run_plans import ConfigurationPlan, Tried
 from knowledge.model_registry import live_model
+from knowledge.model_setup import setup_now
 from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter
 from knowledge.options_draft import PROMPT_TEXTS
-from knowledge.selectors.options import QUERY_GROUPS
+from knowledge.selectors.options import QUERY_GROUPS, site_options
+from knowledge.selectors.search_models import OF_ENVIRONMENT
 from knowledge.services.embedder_switch import switch_finish
 from knowledge.services.lexicon import lexicon_version_drop, lexicon_version_use
-from knowledge.services.options import ChangeNote, Given, options_merge, set_options_update
+from knowledge.services.options import ChangeNote, Given, options_merge, set_options_update, site_options_update
 from knowledge.services.query_adapters import adapter_switch_on
+from knowledge.services.search_models import reranker_use
 from knowledge.services.sets import set_update
 from ragcore.options import options_sha256
 
@@ -33,6 +40,8 @@ DRAFT = "draft"  # name of the configuration
 
 class GatedKind(Protocol):
     """One kind of change that is measured before it is published."""
+
+    shared_by: str  # what in `payload` changes of several sets have in common that are one act; "": of one set alone
 
     def draft(self, change: GatedChange) -> ConfigurationPlan:
         """How the draft is asked."""
@@ -48,7 +57,9 @@ class GatedKind(Protocol):
 
 
 class SetOptionsKind:
-    """Options of a knowledge set; `payload`: {"options", "replaces"}, and "draft" where one of a case is published."""
+    """Options of a knowledge set; `payload`: {"options", "replaces"}, and where it is one "draft" or "experiment"."""
+
+    shared_by = ""
 
     def draft(self, change: GatedChange) -> ConfigurationPlan:
         asked = asked_options(
@@ -57,7 +68,7 @@ class SetOptionsKind:
         return ConfigurationPlan(name=DRAFT, options=asked)
 
     def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
-        before = change.knowledge_set.options.get("retrieval", {})
+        before = change.knowledge_set.options
         set_options_update(
             scope=scope,
             actor=actor,
@@ -67,7 +78,11 @@ class SetOptionsKind:
             why=ChangeNote(note=change.note, is_measured=True),
         )
         if draft := OptionsDraft.objects.filter(pk=change.payload.get("draft"), state=OptionsDraft.State.OPEN).first():
-            draft_note_published(draft, before=before)
+            draft_note_published(draft, before=before.get("retrieval", {}))
+        ended = (Experiment.State.PUBLISHED, Experiment.State.ROLLED_BACK)
+        mine = Experiment.objects.select_for_update().filter(pk=change.payload.get("experiment"))
+        if experiment := mine.exclude(state__in=ended).first():
+            experiment_note_published(experiment, before=before)
 
     def discard(self, change: GatedChange) -> None:
         """Nothing waits."""
@@ -75,6 +90,8 @@ class SetOptionsKind:
 
 class SetTextsKind:
     """Texts of `PROMPT_TEXTS` of a knowledge set; `payload`: {"texts": field -> text}."""
+
+    shared_by = ""
 
     def draft(self, change: GatedChange) -> ConfigurationPlan:
         return ConfigurationPlan(name=DRAFT, tried=Tried(texts=change.payload["texts"]))
@@ -90,6 +107,8 @@ class SetTextsKind:
 class LexiconKind:
     """A version of the lexicon of a knowledge set, whose names are indexed already; `payload`: {"version": id}."""
 
+    shared_by = ""
+
     def draft(self, change: GatedChange) -> ConfigurationPlan:
         return ConfigurationPlan(name=DRAFT, tried=Tried(lexicon=change.payload["version"]))
 
@@ -104,6 +123,8 @@ class LexiconKind:
 class QueryAdapterKind:
     """Fitted query vectors of a knowledge set; `payload`: {"adapter": id, "number"}."""
 
+    shared_by = ""
+
     def draft(self, change: GatedChange) -> ConfigurationPlan:
         return ConfigurationPlan(name=DRAFT, options={"retrieval": {"query_adapter": change.payload["number"]}})
 
@@ -115,10 +136,9 @@ class QueryAdapterKind:
 
 
 class EmbedderKind:
-    """Another embedding model of the site, measured on one knowledge set; `payload`: {"switch": id, "model", "floor"}.
+    """Another embedding model of the site; `payload`: {"switch": id, "model", "floor"}."""
 
-    Each guarded set has a change of its own; the site is switched with the last one that is published.
-    """
+    shared_by = "switch"
 
     def draft(self, change: GatedChange) -> ConfigurationPlan:
         asked: dict[str, Any] = {"embedder_switch": change.payload["switch"]}
@@ -128,15 +148,70 @@ class EmbedderKind:
         return ConfigurationPlan(name=DRAFT, options={"retrieval": asked})
 
     def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
-        same = GatedChange.objects.filter(kind=change.kind, payload__switch=change.payload["switch"])
-        undecided = same.exclude(pk=change.pk).filter(
-            state__in=(GatedChange.State.MEASURING, GatedChange.State.PASSED, GatedChange.State.FAILED)
-        )
-        if not undecided.exists():
+        if is_last(change):
             switch_finish(scope=scope, actor=actor, switch_id=change.payload["switch"], reason=change.reason)
 
     def discard(self, change: GatedChange) -> None:
         """Its vectors stay, until the change of the model is cancelled."""
+
+
+class RerankerKind:
+    """Another reranker of the site; `payload`: {"batch", "model": id or None, "name"}."""
+
+    shared_by = "batch"
+
+    def draft(self, change: GatedChange) -> ConfigurationPlan:
+        model = change.payload["model"]
+        asked = OF_ENVIRONMENT if model is None else model
+        return ConfigurationPlan(name=DRAFT, options={"retrieval": {"reranker_model": asked}})
+
+    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
+        if is_last(change):
+            reranker_use(scope=scope, actor=actor, model_id=change.payload["model"], reason=change.reason)
+
+    def discard(self, change: GatedChange) -> None:
+        """Nothing waits."""
+
+
+class SiteOptionsKind:
+    """Options that the sets of a tenant inherit; `payload`: {"batch", "tenant": id, "options", "replaces"}."""
+
+    shared_by = "batch"
+
+    def draft(self, change: GatedChange) -> ConfigurationPlan:
+        given = change.payload
+        before = {} if given["replaces"] else site_options(tenant_id=given["tenant"])
+        return ConfigurationPlan(name=DRAFT, tried=Tried(site=options_merge(before, given["options"], layer="site")))
+
+    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
+        if is_last(change):
+            site_options_update(
+                scope=scope,
+                actor=actor,
+                tenant_id=change.payload["tenant"],
+                options=change.payload["options"],
+                replaces=change.payload["replaces"],
+                why=ChangeNote(note=change.note, is_measured=True),
+            )
+
+    def discard(self, change: GatedChange) -> None:
+        """Nothing waits."""
+
+
+class SiteLexiconKind:
+    """A version of the lexicon of a tenant, whose names are indexed already; `payload`: {"version": id}."""
+
+    shared_by = "version"
+
+    def draft(self, change: GatedChange) -> ConfigurationPlan:
+        return ConfigurationPlan(name=DRAFT, tried=Tried(site_lexicon=change.payload["version"]))
+
+    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
+        if is_last(change) and not lexicon_version_use(version_id=change.payload["version"]):
+            raise ChangeNotDecidableError("stale")
+
+    def discard(self, change: GatedChange) -> None:
+        lexicon_version_drop(version_id=change.payload["version"])
 
 
 KINDS: Mapping[str, GatedKind] = {
@@ -145,7 +220,26 @@ KINDS: Mapping[str, GatedKind] = {
     GatedChange.Kind.LEXICON: LexiconKind(),
     GatedChange.Kind.QUERY_ADAPTER: QueryAdapterKind(),
     GatedChange.Kind.EMBEDDER: EmbedderKind(),
+    GatedChange.Kind.RERANKER: RerankerKind(),
+    GatedChange.Kind.SITE_OPTIONS: SiteOptionsKind(),
+    GatedChange.Kind.SITE_LEXICON: SiteLexiconKind(),
 }
+
+
+def changes_together(change: GatedChange) -> QuerySet[GatedChange]:
+    """The changes of other sets that are one act with this one; none for what one set has alone."""
+    key = KINDS[change.kind].shared_by
+    if not key:
+        return GatedChange.objects.none()
+    same = GatedChange.objects.filter(kind=change.kind, **{f"payload__{key}": change.payload[key]})
+    return same.exclude(knowledge_set=change.knowledge_set_id)
+
+
+def is_last(change: GatedChange) -> bool:
+    """Whether every other set has let the act pass: the latest change of each is published."""
+    latest = changes_together(change).order_by("knowledge_set_id", "-pk").distinct("knowledge_set_id")
+    passed = (GatedChange.State.PUBLISHED, GatedChange.State.OVERRIDDEN)
+    return all(one.state in passed for one in latest)
 
 
 def draft_note_published(draft: OptionsDraft, *, before: Mapping[str, Any]) -> None:
@@ -153,6 +247,13 @@ def draft_note_published(draft: OptionsDraft, *, before: Mapping[str, Any]) -> N
     figures = {**draft.figures, "before": {name: before.get(name) for name in draft.options}}
     draft.state, draft.published, draft.figures = OptionsDraft.State.PUBLISHED, timezone.now(), figures
     draft.save(update_fields=["state", "published", "figures"])
+
+
+def experiment_note_published(experiment: Experiment, *, before: Mapping[str, Any]) -> None:
+    """End an experiment whose settings are now those of the set. `before`: the settings until then, for going back."""
+    experiment.state, experiment.before = Experiment.State.PUBLISHED, before
+    experiment.ended = experiment.ended or timezone.now()
+    experiment.save(update_fields=["state", "ended", "before"])
 
 
 def asked_options(row: KnowledgeSet, *, options: Given, replaces: bool) -> dict[str, dict[str, Any]]:
@@ -171,23 +272,40 @@ def asked_options(row: KnowledgeSet, *, options: Given, replaces: bool) -> dict[
     return changed
 
 
+def inherited_changes(row: KnowledgeSet, *, before: Given, after: Given) -> bool:
+    """Whether other default settings change how questions are answered from a set."""
+    for code in QUERY_GROUPS:
+        old, new, own = before.get(code, {}), after.get(code, {}), row.options.get(code, {})
+        if any(old.get(name) != new.get(name) and name not in own for name in {**old, **new}):
+            return True
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LiveState:
     options: Mapping[str, Any]
+    inherited: Mapping[str, Any]  # options of the site that shape answers
     texts: Mapping[str, str]
     lexicon: int | None  # version in use
+    site_lexicon: int | None  # that of the tenant
+    reranker: str
     query_adapter: int | None  # number of the version in use
     embedder: str  # name of the vectors in use
 
 
 def live_sha256(row: KnowledgeSet) -> str:
     """A fingerprint of all that the gate guards of a set: when it is another one, a measurement is out of date."""
-    live = LexiconVersion.objects.filter(knowledge_set=row, state=LexiconVersion.State.LIVE)
+    site = site_options(tenant_id=row.tenant_id)
+    live = LexiconVersion.objects.filter(tenant_id=row.tenant_id, state=LexiconVersion.State.LIVE)
+    lexicons: dict[int | None, int] = dict(live.order_by("pk").values_list("knowledge_set_id", "pk"))
     adapters = QueryAdapter.objects.filter(knowledge_set=row, state=QueryAdapter.State.LIVE)
     state = _LiveState(
         options=dict(row.options),
+        inherited={code: site[code] for code in QUERY_GROUPS if site.get(code)},
         texts={name: getattr(row, name) for name in PROMPT_TEXTS},
-        lexicon=live.order_by().values_list("pk", flat=True).first(),
+        lexicon=lexicons.get(row.pk),
+        site_lexicon=lexicons.get(None),
+        reranker=setup_now().reranker.client,
         query_adapter=adapters.values_list("number", flat=True).first(),
         embedder=live_model(),
     )

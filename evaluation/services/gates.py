@@ -28,14 +28,13 @@ from evaluation.services.comparison import (
     configurations_compare,
     gate_judge,
 )
-from evaluation.services.gated_kinds import KINDS, asked_options, live_sha256
+from evaluation.services.gated_kinds import KINDS, asked_options, changes_together, live_sha256
 from evaluation.services.run_plans import ConfigurationPlan
 from evaluation.services.runs import run_cancel, run_start
 from knowledge.errors import MeasuredFirstError
-from knowledge.models import EmbedderSwitch, KnowledgeSet, LexiconVersion, QueryAdapter
+from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed
 from knowledge.services.options import Given
-from knowledge.services.publish_gate import GateNotice
 
 LIVE = "live"  # name of the configuration
 State, Kind = GatedChange.State, GatedChange.Kind
@@ -87,20 +86,19 @@ def change_of_options(
     options: Given,
     replaces: bool,
     note: str,
-    draft: int | None = None,
+    origin: Mapping[str, int] | None = None,
 ) -> GatedChange | None:
     """Measure options before they are published; None where nothing guards the set, or nothing can be measured.
 
-    `draft`: of a case, which is then published with them. Raises InvalidOptionsError.
+    `origin`: {"draft": of a case} or {"experiment"}, which is then published with them. Raises InvalidOptionsError.
     """
     if not asked_options(knowledge_set, options=options, replaces=replaces):
         return None
     payload: dict[str, Any] = {
         "options": {code: dict(values) for code, values in options.items()},
         "replaces": replaces,
+        **(origin or {}),
     }
-    if draft is not None:
-        payload["draft"] = draft
     return change_hold(actor=actor, knowledge_set=knowledge_set, kind=Kind.SET_OPTIONS, payload=payload, note=note)
 
 
@@ -112,14 +110,14 @@ def change_of_adapter(*, actor: User, adapter: QueryAdapter, note: str = "") -> 
 
 
 def raise_if_guarded(
-    *, actor: User, knowledge_set: KnowledgeSet, options: Given, note: str, draft: int | None = None
+    *, actor: User, knowledge_set: KnowledgeSet, options: Given, note: str, origin: Mapping[str, int]
 ) -> None:
     """Measure options that another service is about to publish. Call it outside of a transaction.
 
     Raises MeasuredFirstError where a golden set guards the knowledge set, InvalidOptionsError.
     """
     change = change_of_options(
-        actor=actor, knowledge_set=knowledge_set, options=options, replaces=False, note=note, draft=draft
+        actor=actor, knowledge_set=knowledge_set, options=options, replaces=False, note=note, origin=origin
     )
     if change is not None:
         raise MeasuredFirstError(change=change.pk)
@@ -216,18 +214,27 @@ def change_publish(*, scope: Scope, actor: User, change: GatedChange, reason: st
 
 
 def change_discard(*, change: GatedChange, actor: User | None) -> GatedChange:
-    """Give a draft up; its runs end. Raises ChangeNotDecidableError where it is over."""
+    """Give a draft up, and with it what is one act with it; the runs end. Raises ChangeNotDecidableError where it is
+    over.
+    """
     with transaction.atomic():
-        row = GatedChange.objects.select_for_update().select_related("knowledge_set").get(pk=change.pk)
+        rows = GatedChange.objects.select_for_update(of=("self",)).select_related("knowledge_set")
+        row = rows.get(pk=change.pk)
         if not row.is_open:
             raise ChangeNotDecidableError("over")
-        for run in row.runs.filter(state__in=(EvaluationRun.State.RUNNING, EvaluationRun.State.PAUSED)):
-            if (by := actor or run.requested_by) is not None:  # without anybody to ask for a run ends by itself
-                run_cancel(run=run, actor=by)
+        together = changes_together(row).filter(state__in=OPEN).values("pk")
+        for one in (row, *rows.filter(pk__in=together).order_by("pk")):
+            _runs_end(one, actor)
+            _decide(one, actor, State.DISCARDED, "")
+            _audit(one, actor, "change.discard")
         KINDS[row.kind].discard(row)
-        _decide(row, actor, State.DISCARDED, "")
-        _audit(row, actor, "change.discard")
     return row
+
+
+def _runs_end(change: GatedChange, actor: User | None) -> None:
+    for run in change.runs.filter(state__in=(EvaluationRun.State.RUNNING, EvaluationRun.State.PAUSED)):
+        if (by := actor or run.requested_by) is not None:  # without anybody to ask for a run ends by itself
+            run_cancel(run=run, actor=by)
 
 
 def _decide(row: GatedChange, actor: User | None, state: str, reason: str) -> None:
@@ -253,51 +260,3 @@ def changes_shown(*, scope: Scope) -> QuerySet[GatedChange]:
     mine = sets_managed(scope=scope).order_by().values("pk")
     rows = GatedChange.objects.filter(Q(runs__in=runs) | Q(knowledge_set__in=mine)).distinct()
     return rows.select_related("knowledge_set", "requested_by")
-
-
-class GoldenGate:
-    """What stands before `knowledge` publishes options, texts of prompts and lexicons of sets."""
-
-    def hold_options(self, *, actor: User, row: KnowledgeSet, options: Given, replaces: bool, note: str) -> int | None:
-        change = change_of_options(actor=actor, knowledge_set=row, options=options, replaces=replaces, note=note)
-        return None if change is None else change.pk
-
-    def hold_texts(self, *, actor: User, row: KnowledgeSet, texts: Mapping[str, str]) -> int | None:
-        payload = {"texts": dict(texts)}
-        change = change_hold(actor=actor, knowledge_set=row, kind=Kind.SET_TEXTS, payload=payload)
-        return None if change is None else change.pk
-
-    def hold_lexicon(self, *, version: LexiconVersion) -> int | None:
-        home = version.knowledge_set
-        if home is None:
-            return None
-        payload = {"version": version.pk}
-        waiting = GatedChange.objects.filter(
-            knowledge_set=home, kind=Kind.LEXICON, payload=payload, state__in=OPEN
-        ).first()
-        change = waiting or change_hold(
-            actor=version.author, knowledge_set=home, kind=Kind.LEXICON, payload=payload, note=version.note
-        )
-        return None if change is None else change.pk
-
-    def hold_embedder(self, *, actor: User, switch: EmbedderSwitch) -> int | None:
-        first: int | None = None
-        floors = switch.figures.get("calibration", {}).get("floors", {})
-        for row in KnowledgeSet.objects.order_by("pk"):
-            if not guarding_sets(knowledge_set=row).exists():
-                continue
-            decided = GatedChange.objects.filter(knowledge_set=row, kind=Kind.EMBEDDER, payload__switch=switch.pk)
-            if decided.filter(state__in=(State.PUBLISHED, State.OVERRIDDEN)).exists():
-                continue
-            change = decided.filter(state__in=OPEN).first()
-            if change is None:
-                payload = {"switch": switch.pk, "model": switch.model, "floor": floors.get(str(row.tenant_id))}
-                change = change_hold(actor=actor, knowledge_set=row, kind=Kind.EMBEDDER, payload=payload)
-            if first is None and change is not None:
-                first = change.pk
-        return first
-
-    def notice(self, *, row: KnowledgeSet) -> GateNotice:
-        change = GatedChange.objects.filter(knowledge_set=row, kind=Kind.SET_OPTIONS, state__in=OPEN).first()
-        names = tuple(one.name for one in guarding_sets(knowledge_set=row))
-        return GateNotice(guards=names, change=None if change is None else change.pk)

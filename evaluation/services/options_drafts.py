@@ -57,7 +57,8 @@ def draft_publish(*, scope: Scope, actor: User, draft: OptionsDraft) -> OptionsD
     row = set_owned(scope=scope, set_id=draft.knowledge_set_id)
     if draft.state == State.OPEN:
         options = {"retrieval": draft.options}
-        raise_if_guarded(actor=actor, knowledge_set=row, options=options, note=f"draft {draft.pk}", draft=draft.pk)
+        origin, note = {"draft": draft.pk}, f"draft {draft.pk}"
+        raise_if_guarded(actor=actor, knowledge_set=row, options=options, note=note, origin=origin)
     return _publish(scope=scope, actor=actor, draft=draft)
 
 

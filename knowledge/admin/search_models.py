@@ -38,7 +38,7 @@ from knowledge.services.search_models import (
     FIELDS,
     environment_search_test,
     is_held,
-    reranker_use,
+    reranker_publish,
     search_model_check,
     search_model_delete,
     search_model_save,
@@ -198,7 +198,7 @@ class SearchModelAdmin(SiteModelAdmin):
         chosen = request.POST.get("model", "")
         return run_action(
             request,
-            lambda: reranker_use(**self._who(request), model_id=int(chosen) if chosen.isdecimal() else None),
+            lambda: reranker_publish(**self._who(request), model_id=int(chosen) if chosen.isdecimal() else None),
             done=_("Passages are ordered by this reranker from now on."),
             back=LIST,
         )

@@ -47,7 +47,7 @@ def lexicon_of_search(
     published = _published(scope.tenant_id, epoch)
     if tried := lexicons_draft():
         kept = tuple(one for one in published if one[0] not in tried)
-        published = (*kept, *sorted(tried.items()))
+        published = (*kept, *tried.items())
     if not published:
         return None
     readable = set(visible.readable) if visible.readable is not None else None

@@ -77,7 +77,6 @@ def _set_options_store(
     return found
 
 
-@transaction.atomic
 def site_options_update(
     *,
     scope: Scope,
@@ -89,23 +88,44 @@ def site_options_update(
 ) -> SiteOptions:
     """Change the options that the sets of a tenant inherit (None: the asker's tenant), as `set_options_update`.
 
-    Raises NotAllowedError, InvalidOptionsError.
+    Raises NotAllowedError, InvalidOptionsError; MeasuredFirstError where golden sets guard a set that inherits them.
     """
     if scope.administers == "nothing":
         raise NotAllowedError("site_options")
-    tenant = tenant_of_site(scope=scope, tenant_id=tenant_id)
+    tenant, why = tenant_of_site(scope=scope, tenant_id=tenant_id), why or ChangeNote()
+    gate = publish_gate()
+    if gate is not None and not why.is_measured and why.kind != OptionsChange.Kind.UNDO:
+        before = site_options(tenant_id=tenant)
+        _check_site(tenant, before, options_merge({} if replaces else before, options, layer="site"))
+        change = gate.hold_site_options(
+            actor=actor, tenant_id=tenant, options=options, replaces=replaces, note=why.note
+        )
+        if change is not None:
+            raise MeasuredFirstError(change=change)
+    return _site_options_store(actor=actor, tenant=tenant, options=options, replaces=replaces, why=why)
+
+
+@transaction.atomic
+def _site_options_store(*, actor: User, tenant: int, options: Given, replaces: bool, why: ChangeNote) -> SiteOptions:
     SiteOptions.objects.get_or_create(tenant_id=tenant)
     row = SiteOptions.objects.select_for_update().get(tenant_id=tenant)
     before = row.options
     row.options = options_merge({} if replaces else before, options, layer="site")
+    _check_site(tenant, before, row.options)
     if row.options != before:
-        _check_together(("site", row.options))
-        for one in KnowledgeSet.objects.filter(tenant_id=tenant).exclude(options={}).order_by("pk"):
-            _check_together(("site", row.options), (f"set {one.code}", one.options))
         row.save()
-        _note(actor=actor, tenant_id=tenant, before=before, after=row.options, row=None, why=why or ChangeNote())
+        _note(actor=actor, tenant_id=tenant, before=before, after=row.options, row=None, why=why)
         audit_record(actor=actor, action="site.options", target="site", tenant=tenant, options=_plain(options))
     return row
+
+
+def _check_site(tenant: int, before: Given, after: Given) -> None:
+    """Raise InvalidOptionsError if changed options of a site do not fit together, or to those of one of its sets."""
+    if after == before:
+        return
+    _check_together(("site", after))
+    for one in KnowledgeSet.objects.filter(tenant_id=tenant).exclude(options={}).order_by("pk"):
+        _check_together(("site", after), (f"set {one.code}", one.options))
 
 
 def options_restore(*, scope: Scope, actor: User, change_id: int, note: str = "") -> OptionsChange:

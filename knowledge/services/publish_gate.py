@@ -31,8 +31,18 @@ class PublishGate(Protocol):
         """Texts of `knowledge.options_draft.PROMPT_TEXTS`."""
         ...
 
+    def hold_site_options(
+        self, *, actor: User, tenant_id: int, options: Given, replaces: bool, note: str
+    ) -> int | None:
+        """Options that the sets of a tenant inherit."""
+        ...
+
     def hold_lexicon(self, *, version: LexiconVersion) -> int | None:
-        """A version of the lexicon of a set, whose names are indexed."""
+        """A version of the lexicon of a set or of a tenant, whose names are indexed."""
+        ...
+
+    def hold_reranker(self, *, actor: User, model_id: int | None) -> int | None:
+        """Another reranker for the site; None: that of the environment."""
         ...
 
     def hold_embedder(self, *, actor: User, switch: EmbedderSwitch) -> int | None:

@@ -1,7 +1,7 @@
 """The registry of embedding models and rerankers: an administrator of the site changes it (D6, D14).
 
 A row says how a model is reached and asked. Which embedding model the site uses is changed by `embedder_switch`:
-passages need its vectors first. A reranker is in use at once.
+passages need its vectors first. Another reranker is in use at once, where no golden set guards a knowledge set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from accounts.models import User
 from accounts.roles import administers
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import error_columns
+from knowledge.errors import MeasuredFirstError, error_columns
 from knowledge.model_errors import SearchModelInvalidError
 from knowledge.model_registry import embedder_of, reranker_of
 from knowledge.model_setup import hosts_allowed, registry_changed, setup_now
@@ -33,6 +33,7 @@ from knowledge.sealed_text import text_seal
 from knowledge.search_model_setup import KEY_PURPOSE, SearchModelSpec, environment_reranker, may_run_code, spec_of
 from knowledge.services.language_models import server_check
 from knowledge.services.model_tests import without_key
+from knowledge.services.publish_gate import publish_gate
 from ragcore.errors import RagError
 from ragcore.fetching.addresses import check_url
 from ragcore.ports import RerankInput
@@ -135,12 +136,21 @@ def search_model_delete(*, scope: Scope, actor: User, model: SearchModel) -> Non
     audit_record(actor=actor, action="search_model.delete", target=told["name"] or told["provider"], before=told)
 
 
-@transaction.atomic
-def reranker_use(*, scope: Scope, actor: User, model_id: int | None) -> None:
-    """Order passages by this reranker from now on; None: by that of the environment.
+def reranker_publish(*, scope: Scope, actor: User, model_id: int | None) -> None:
+    """Use another reranker. Where golden sets guard knowledge sets, these are asked with both rerankers first.
 
-    Raises MissingRightError, NotFoundError, SearchModelInvalidError.
+    Raises what `reranker_use` raises, and MeasuredFirstError with a change that is being measured or not decided yet.
     """
+    model, gate = _reranker_get(scope, model_id), publish_gate()
+    used = SearchModel.objects.filter(is_used=True).first()
+    if gate is not None and used != model:
+        change = gate.hold_reranker(actor=actor, model_id=model_id)
+        if change is not None:
+            raise MeasuredFirstError(change=change)
+    reranker_use(scope=scope, actor=actor, model_id=model_id)
+
+
+def _reranker_get(scope: Scope, model_id: int | None) -> SearchModel | None:
     _check_right(scope)
     if environment_reranker().is_locked:
         raise SearchModelInvalidError("reranker_locked")
@@ -149,11 +159,22 @@ def reranker_use(*, scope: Scope, actor: User, model_id: int | None) -> None:
         raise NotFoundError("search_model", model=model_id)
     if model is not None and model.task != Task.RERANK:
         raise SearchModelInvalidError("not_reranker")
+    return model
+
+
+@transaction.atomic
+def reranker_use(*, scope: Scope, actor: User, model_id: int | None, reason: str = "") -> None:
+    """Order passages by this reranker from now on; None: by that of the environment.
+
+    `reason`: why, against what was measured. Raises MissingRightError, NotFoundError, SearchModelInvalidError.
+    """
+    model = _reranker_get(scope, model_id)
     SearchModel.objects.filter(is_used=True).update(is_used=False)
     if model is not None:
         SearchModel.objects.filter(pk=model.pk).update(is_used=True)
     registry_changed()
-    audit_record(actor=actor, action="search_model.use", target=str(model) if model is not None else "–")
+    note = {"reason": reason} if reason else {}
+    audit_record(actor=actor, action="search_model.use", target=str(model) if model is not None else "–", **note)
 
 
 # ── testing ─────────────────────────────────────────────────────────────────────────────────────

@@ -71,6 +71,16 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Paired
     )
 
 
+def least_differing(metrics: int = 1) -> int:
+    """Cases that must differ, all in the same direction, before a difference can be significant after the correction
+    for so many metrics: the smallest n with 2 · 0.5^n · metrics < SIGNIFICANT. 6 for one metric, 7 for two and three.
+    """
+    cases = 1
+    while 2 * 0.5**cases * max(metrics, 1) >= SIGNIFICANT:
+        cases += 1
+    return cases
+
+
 def permutation_p(change: Sample) -> float:
     """Two-sided p-value of differences float64[n] under exchanging the two values of each case; 1.0 without any."""
     differing = change[np.abs(change) > TIE]

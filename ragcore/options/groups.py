@@ -221,6 +221,13 @@ class RetrievalOptions:
         low=0,
         high=1_000_000_000,
     )
+    reranker_model: int = option(
+        0,
+        _("Reranker"),
+        _("0: the one that the site uses; -1: that of the environment; another number: this one of the search models."),
+        low=-1,
+        high=1_000_000_000,
+    )
     fuzzy: bool = option(True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."))
     names: bool = option(
         True, _("Search file names and folders"), _("A file name or folder in the question finds its documents.")

@@ -53,8 +53,18 @@ def child_environment(env: Environment) -> dict[str, str]:
 
 
 def bootstrap_command(env: Environment) -> list[str]:
-    """Collects static files, migrates, and at the first start creates the administrator and the sample sets."""
-    return [sys.executable, str(PROJECT_ROOT / "manage.py"), "bootstrap", "--static", "--demo", str(int(env.DEMO))]
+    """Collects static files, prepares the packaged model, migrates; at the first start also makes the administrator
+    and the sample sets.
+    """
+    return [
+        sys.executable,
+        str(PROJECT_ROOT / "manage.py"),
+        "bootstrap",
+        "--static",
+        "--models",
+        "--demo",
+        str(int(env.DEMO)),
+    ]
 
 
 def programs(env: Environment) -> tuple[Program, ...]:

@@ -56,6 +56,14 @@ def case_of(asker, question=QUESTION, answer="I do not know.", **values) -> BadC
     return BadCase.objects.create(message=message)
 
 
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch):
+    """Seconds that a run has waited after its cases; nothing waits here."""
+    seconds = []
+    monkeypatch.setattr(case_diagnosis, "pause", seconds.append)
+    return seconds
+
+
 def worked_off(run, sent) -> None:
     """As a worker would: a task for each that was sent."""
     while sent:
@@ -149,6 +157,49 @@ def test_the_night_takes_every_tenant_that_has_cases(reviewer, asker, sent):
     assert diagnosis_runs_at_night() == 1
 
     assert DiagnosisRun.objects.get().requested_by is None
+
+
+def test_a_run_of_the_night_works_a_quarter_of_the_time_and_one_that_somebody_waits_for_all_of_it(
+    reviewer, asker, sent, pauses, monkeypatch
+):
+    for number in range(3):
+        case_of(asker, f"Who won the curling of {number}?")
+    took = iter((1.0, 0.5, 60.0))
+    clock = [0.0]
+    monkeypatch.setattr(case_diagnosis, "clock", lambda: clock[0])
+    diagnosed = case_diagnosis._diagnose
+
+    def slow(run, case):
+        clock[0] += next(took)
+        diagnosed(run, case)
+
+    monkeypatch.setattr(case_diagnosis, "_diagnose", slow)
+    diagnosis_runs_at_night()
+    worked_off(DiagnosisRun.objects.get(), sent)
+
+    assert pauses == [3.0, 1.5, 5.0]  # three times as long as it worked, and never longer than the lease allows
+
+    took = iter((1.0,))
+    case_of(asker, "Who lost the curling?")
+    pauses.clear()
+    worked_off(diagnosis_run_start(scope=scope_of(reviewer), actor=reviewer), sent)
+    assert pauses == []
+
+
+def test_a_reviewer_who_asks_for_the_run_of_the_night_ends_its_pauses(reviewer, asker, sent, pauses):
+    for number in range(4):
+        case_of(asker, f"Who won the curling of {number}?")
+    diagnosis_runs_at_night()
+    name, kwargs, _queue = sent.pop()
+    diagnosis_run_advance(**kwargs)
+    assert len(pauses) == 3
+
+    run = diagnosis_run_start(scope=scope_of(reviewer), actor=reviewer)
+    worked_off(run, sent)
+
+    run.refresh_from_db()
+    assert (DiagnosisRun.objects.count(), run.done, run.requested_by) == (1, 4, reviewer)
+    assert len(pauses) == 3
 
 
 def test_what_only_owners_may_open_is_a_matter_of_rights_and_told_only_to_those_who_may(reviewer, asker, sent):

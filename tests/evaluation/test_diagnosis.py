@@ -13,10 +13,10 @@ from chat.models import Message
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest
 from evaluation.models import Diagnosis
-from evaluation.services.bearing import Wanted
+from evaluation.services.bearing import Wanted, bearing_find
 from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
 from knowledge.models import Chunk
-from knowledge.services.edits import chunk_disable
+from knowledge.services.edits import chunk_disable, chunk_questions_set
 from tests.factories import ingest, make_admin, make_set, make_user, scope_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -116,6 +116,24 @@ def test_a_passage_that_an_owner_took_out_of_searches(reviewer, documents, asker
     chunk_disable(scope=scope_of(reviewer), actor=reviewer, chunk_id=chunk.pk)
 
     assert cause(reviewer, asked(asker)) == ("retrieval", "missed retrieval", "disabled passage")
+
+
+@pytest.mark.parametrize("name", ["rach", "#{document}:1"])
+def test_a_passage_that_was_edited_is_followed_as_it_is_now(reviewer, documents, name):
+    """Edits replace passages; the ones before them are no longer searched, and nobody took them out."""
+    document = documents["rach"]
+    chunk = Chunk.objects.get(version=document.live_version)
+    for questions in (["How often is it tried?"], []):
+        chunk = chunk_questions_set(scope=scope_of(reviewer), actor=reviewer, chunk_id=chunk.pk, questions=questions)
+    wanted = Wanted(passage=name.format(document=document.pk), answers=("64 preambles",))
+
+    def found():
+        return bearing_find(scope=scope_of(reviewer), question=QUESTION, wanted=wanted)
+
+    assert Chunk.objects.filter(version=document.live_version).count() == 3
+    assert (found().is_disabled, found().text) == (False, chunk.text)
+    chunk_disable(scope=scope_of(reviewer), actor=reviewer, chunk_id=chunk.pk)
+    assert found().is_disabled
 
 
 def test_a_passage_below_the_limit_of_the_result(reviewer, documents, asker):

@@ -16,6 +16,7 @@ from chat.models import Conversation, Experiment, Message
 from chat.turns.turn_figures import turn_figures_store
 from chat.types import AnswerRequest
 from evaluation.errors import ExperimentError
+from evaluation.models import GatedChange
 from evaluation.services.experiment_watch import experiments_watch
 from evaluation.services.experiments import (
     experiment_outcomes,
@@ -24,8 +25,12 @@ from evaluation.services.experiments import (
     experiment_start,
     experiment_stop,
 )
+from evaluation.services.gates import change_publish
+from evaluation.services.golden import golden_import
+from evaluation.services.golden_files import GoldenRow
 from feedback.features import answer_features
 from feedback.models import Signal, Vote
+from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet
 from notifications.models import Notification
 from ragcore.errors import InvalidOptionsError
@@ -150,6 +155,23 @@ def test_a_published_candidate_is_rolled_back_without_losing_later_changes(owner
     assert list(actions) == ["experiment.start", "experiment.publish", "experiment.roll_back"]
     with pytest.raises(ExperimentError):
         experiment_publish(actor=owner, experiment_id=experiment.pk)
+
+
+def test_a_candidate_that_was_measured_is_published_as_an_experiment_and_rolled_back(owner, own):
+    golden = golden_import(tenant=owner.tenant, name="own", rows=[GoldenRow(question="?", answers=("x",))]).golden_set
+    golden.sets.add(own)
+    experiment = start(owner, own)
+    with pytest.raises(MeasuredFirstError):
+        experiment_publish(actor=owner, experiment_id=experiment.pk)
+    assert Experiment.objects.get().state == "running"
+    GatedChange.objects.update(state="failed")
+
+    change_publish(scope=scope_for(owner), actor=owner, change=GatedChange.objects.get(), reason="nobody knows better")
+
+    own.refresh_from_db()
+    assert (Experiment.objects.get().state, own.options["answer"]["style"]) == ("published", "simple")
+    experiment_roll_back(actor=owner, experiment_id=experiment.pk)
+    assert KnowledgeSet.objects.get(pk=own.pk).options == {"answer": {"style": "report", "max_chunks": 7}}
 
 
 def test_others_neither_start_nor_stop_it(owner, own):

@@ -6,21 +6,26 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
-from accounts.models import AuditEvent, User
+from accounts.models import AuditEvent, Tenant, User
 from accounts.selectors import scope_for
 from chat.answering.answer_config import resolve_answer_config
 from chat.types import AnswerRequest
+from evaluation.admin.gate_words import weakness_words
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import EvaluationRun, GatedChange, GoldenSet
-from evaluation.services.comparison import ComparedCase, gate_judge, scores_compare
+from evaluation.services.comparison import ComparedCase, GateVerdict, gate_judge, scores_compare
 from evaluation.services.gates import change_discard, change_publish, change_settle, changes_shown
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs import run_advance
+from knowledge import model_registry
 from knowledge.errors import MeasuredFirstError
-from knowledge.models import KnowledgeSet, LexiconVersion, OptionsChange
+from knowledge.model_setup import setup_forget, setup_now, setup_refresh
+from knowledge.models import KnowledgeSet, LexiconVersion, OptionsChange, SearchModel
 from knowledge.options_draft import OptionsDraft, options_draft
+from knowledge.selectors.options import site_options
 from knowledge.services import retrieve
 from knowledge.services.lexicon import (
     lexicon_build,
@@ -29,10 +34,13 @@ from knowledge.services.lexicon import (
     lexicon_roll_back,
     term_save,
 )
-from knowledge.services.options import options_restore, set_options_update
+from knowledge.services.options import ChangeNote, options_restore, set_options_update, site_options_update
+from knowledge.services.search_models import reranker_publish, search_model_save
 from knowledge.services.sets import set_update
 from knowledge.types import RetrievalRequest
+from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
+from tests.scripted_llm import Recorded, Reply, serving
 
 WORDS = ("antenna", "battery", "carrier", "downlink", "encoder", "filter", "gateway", "handover")
 WORSE = {"answer": {"max_chunks": 1}, "retrieval": {"top_k": 1}}
@@ -263,6 +271,135 @@ def test_the_reranker_of_a_set_is_one_of_its_options(admin, radio, golden):
     assert all("rerank" not in one.trace["ranks"] for one in outcomes)
 
 
+# ── what sets share ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def two(admin, radio, golden) -> tuple[KnowledgeSet, KnowledgeSet]:
+    """Two guarded sets, of one case each, and one that nothing guards."""
+    other = make_set("power", owners=[admin])
+    ingest(admin, other, rectifier="The rectifier unit is checked by the rectifier crew.")
+    rows = [GoldenRow(question="Who checks the rectifier unit?", relevant=("rectifier",))]
+    golden_import(tenant=admin.tenant, name="power", rows=rows).golden_set.sets.add(other)
+    golden.cases.exclude(pk=golden.cases.first().pk).delete()
+    make_set("free", owners=[admin])
+    return radio, other
+
+
+def held_changes(error: MeasuredFirstError) -> list[GatedChange]:
+    """The changes that one act waits for, worked off, in the order of their sets."""
+    first = GatedChange.objects.get(pk=error.data["change"])
+    same = GatedChange.objects.filter(kind=first.kind, state="measuring").order_by("knowledge_set_id")
+    return [worked_off(one) for one in same]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_default_settings_are_measured_on_every_guarded_set_that_inherits_them(admin, two):
+    scope = scope_for(admin)
+    options = {"retrieval": {"top_k": 12}}
+    with pytest.raises(MeasuredFirstError) as held:
+        site_options_update(scope=scope, actor=admin, options=options, why=ChangeNote(note="more"))
+    first, second = held_changes(held.value)
+
+    assert [one.knowledge_set for one in (first, second)] == list(two)
+    assert first.runs.get().configurations.last().tried == {"site": options}
+    page = signed_in(admin).get(reverse("admin:evaluation_gatedchange_change", args=[first.pk])).content.decode()
+    assert "This concerns other guarded knowledge sets, too." in page
+    assert f"/gatedchange/{second.pk}/change/" in page
+    assert "This golden set is too small" in page
+    change_publish(scope=scope, actor=admin, change=first)
+    assert site_options(tenant_id=admin.tenant_id) == {}  # the other set has not let it pass yet
+    change_publish(scope=scope, actor=admin, change=second)
+    assert site_options(tenant_id=admin.tenant_id) == options
+    assert OptionsChange.objects.latest("pk").note == "more"
+
+    KnowledgeSet.objects.update(options={"retrieval": {"top_k": 5}})  # now nobody inherits it
+    site_options_update(scope=scope, actor=admin, options={"retrieval": {"top_k": 11}})
+    site_options_update(scope=scope, actor=admin, options={"chunking": {"max_tokens": 500}})
+    assert GatedChange.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_given_up_for_one_set_is_given_up_for_all(admin, two):
+    scope = scope_for(admin)
+    with pytest.raises(MeasuredFirstError) as held:
+        site_options_update(scope=scope, actor=admin, options=WORSE)
+    first, second = held_changes(held.value)
+
+    assert first.state == "failed"
+    change_discard(change=first, actor=admin)
+
+    with pytest.raises(ChangeNotDecidableError, match="over"):
+        change_publish(scope=scope, actor=admin, change=second, reason="all the same")
+    assert site_options(tenant_id=admin.tenant_id) == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_of_a_set_is_out_of_date_when_the_default_settings_have_changed(admin, radio, golden):
+    change = measured(admin, radio, {"retrieval": {"top_k": 12}})
+    note = ChangeNote(is_measured=True)
+    site_options_update(scope=scope_for(admin), actor=admin, options={"retrieval": {"fine_limit": 90}}, why=note)
+
+    with pytest.raises(ChangeNotDecidableError, match="changed since"):
+        change_publish(scope=scope_for(admin), actor=admin, change=change)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_lexicon_of_the_organisation_is_measured_on_guarded_sets(admin, two):
+    term_save(scope=scope_for(admin), actor=admin, set_id=None, values={"text": "antenna", "synonyms": ["zyqx"]})
+    version = lexicon_publish(scope=scope_for(admin), actor=admin, set_id=None)
+    lexicon_build(version_id=version.pk)
+    first, second = (worked_off(one) for one in GatedChange.objects.order_by("knowledge_set_id"))
+
+    def found() -> list[str]:
+        request = RetrievalRequest(query="zyqx", sets=(two[0].pk,), mode="bm25")
+        return [one.passage.external_id for one in retrieve(scope=scope_for(admin), request=request).state.candidates]
+
+    assert (first.kind, first.state, second.state) == ("site_lexicon", "passed", "passed")
+    with options_draft(OptionsDraft(lexicons={None: version.pk})):
+        assert found()[0].startswith("antenna")
+    change_publish(scope=scope_for(admin), actor=admin, change=first)
+    assert found() == []
+    change_publish(scope=scope_for(admin), actor=admin, change=second)
+    assert found()[0].startswith("antenna")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_another_reranker_of_the_site_is_measured_on_guarded_sets_that_use_it(admin, two, settings):
+    Tenant.objects.filter(pk=admin.tenant_id).update(is_default=True)
+    settings.FETCH_ALLOWED_HOSTS = ("127.0.0.1",)
+    who = {"scope": scope_for(User.objects.get(pk=admin.pk)), "actor": admin}
+    KnowledgeSet.objects.filter(pk=two[1].pk).update(options={"retrieval": {"rerank": False}})
+    with serving() as server:
+        server.respond = last_first
+        values = {"task": "rerank", "provider": "server", "name": "bge", "url": server.url}
+        model = search_model_save(**who, model=SearchModel(), values=values)
+        with pytest.raises(MeasuredFirstError) as held:
+            reranker_publish(**who, model_id=model.pk)
+        (change,) = held_changes(held.value)
+
+        asked = [request for request in server.requests if "documents" in request.body]
+        assert asked  # by the draft; what is live asks nobody
+        assert (change.knowledge_set, setup_now().reranker.client) == (two[0], "linear")
+        with pytest.raises(MeasuredFirstError):  # no way around
+            reranker_publish(**who, model_id=model.pk)
+        assert GatedChange.objects.count() == 1
+        change_publish(**who, change=change, reason="The test server is what we have.")
+        setup_refresh(now=True)
+        assert setup_now().reranker.client == "http:bge"
+        reranker_publish(**who, model_id=model.pk)  # it is in use: nothing to measure
+        assert GatedChange.objects.count() == 1
+    setup_forget()
+    model_registry.reranker_of.cache_clear()
+
+
+def last_first(asked: Recorded) -> Reply:
+    """A reranker that likes the last passage best."""
+    texts = asked.body["documents"]
+    found = [{"index": n, "relevance_score": (n + 1) / (len(texts) + 1)} for n in range(len(texts))]
+    return Reply(body=json.dumps({"results": found}).encode())
+
+
 # ── whose rights ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -326,6 +463,32 @@ def test_a_mean_that_falls_far_does_not_pass_though_too_few_cases_differ_for_a_t
     assert reasons([1.0, 0.0] * 4, [0.0, 1.0] * 4) == []  # as much won as lost
     assert reasons([1.0] * 200, [0.9] * 100 + [1.0] * 100) == ["worse"]
     assert reasons([1.0] * 8, [0.0] * 8, "seconds") == []
+
+
+def test_a_verdict_says_where_it_has_too_few_cases_to_tell():
+    def verdict(first: list[float], second: list[float]) -> GateVerdict:
+        return gate_judge(means={}, floors={}, comparison=compared("ndcg@10", first, second))
+
+    small, alike, enough = (
+        verdict([1.0] * 5, [1.0] * 5),
+        verdict([1.0] * 40, [0.5] + [1.0] * 39),
+        verdict([1.0] * 40, [0.9] * 6 + [1.0] * 34),
+    )
+    assert [(one.compared, one.differing, one.least) for one in (small, alike, enough)] == [
+        (5, 0, 6),
+        (40, 1, 6),
+        (40, 6, 6),
+    ]
+    assert [(one.is_too_small, one.is_undecided) for one in (small, alike, enough)] == [
+        (True, False),
+        (False, True),
+        (False, False),
+    ]
+    assert "too small" in weakness_words(small)
+    assert weakness_words(alike).startswith("1 of 40 cases differ.")
+    assert weakness_words(verdict([1.0] * 9, [1.0] * 9)).startswith("None of the 9 cases differ")
+    assert weakness_words(enough) == ""
+    assert not gate_judge(means={}, floors={"ndcg@10": 0.5}, comparison=None).is_too_small
 
 
 def test_a_floor_holds_without_a_baseline_and_in_the_direction_of_its_metric():

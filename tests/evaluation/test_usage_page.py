@@ -16,8 +16,9 @@ from chat.turns.turn_figures import turn_figures_store
 from evaluation.admin.charts import Series, bar_chart, line_chart
 from evaluation.models import Diagnosis
 from feedback.models import BadCase, SetEstimate, Vote
+from knowledge.models import Document
 from tests.admin.conftest import signed_in
-from tests.factories import make_admin, make_set, make_user
+from tests.factories import ingest, make_admin, make_set, make_user
 
 pytestmark = pytest.mark.django_db
 PAGE = "admin:evaluation_usage"
@@ -102,6 +103,34 @@ def test_the_csv_has_the_days_and_is_recorded(asked):
     )
     assert "colleague" not in response.content.decode()
     assert AuditEvent.objects.filter(action="usage.export", actor=owner).exists()
+
+
+def figures(user) -> dict[tuple[str, str], str]:
+    response = signed_in(user).get(reverse("admin:evaluation_usage_csv"), {"of": "figures"})
+    rows = csv.DictReader(io.StringIO(response.content.decode("utf-8-sig")))
+    return {(row["figure"], row["of"]): row["value"] for row in rows}
+
+
+def test_the_csv_of_figures_has_everything_else_that_the_page_shows(asked):
+    owner, own = asked
+    idle = make_set("idle", owners=[owner])
+    ingest(owner, idle, manual="Nobody asks for it.")
+
+    seen = figures(owner)
+
+    assert (seen["questions", ""], seen["answered", ""], seen["refused", ""]) == ("3", "1", "2")
+    assert (seen["satisfaction", ""], seen["saved_minutes", ""], seen["people", ""]) == ("0.5", "5", "1")
+    assert {f"p{share}_seconds" for share in (50, 90, 95, 99)} <= {name for name, _of in seen}
+    assert (seen["cause", "Search"], seen["model_answers", "small"], seen["model_cost", "small"]) == ("1", "3", "0.75")
+    assert seen["unused_set", str(idle)] == "idle"
+    assert ("unused_document", Document.objects.get().title) in seen
+    assert not any(name.startswith(("question_", "topic_")) for name, _of in seen)  # not for owners
+    assert ("cause", "Rights") not in seen
+
+    everything = figures(make_admin("root"))
+    assert everything["question_asked", "Secret words of a colleague?"] == "2"
+    assert everything["question_unanswered", "Secret words of a colleague?"] == "1"
+    assert everything["cause", "Rights"] == "1"
 
 
 def test_an_owner_estimates_saved_time_and_a_stranger_cannot(asked):

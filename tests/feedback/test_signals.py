@@ -124,6 +124,28 @@ def test_a_question_asked_again_in_other_words_is_a_case(world):
     assert Signal.objects.get(message=first).value == str(again.pk)
 
 
+def test_an_answer_that_is_generated_again_is_no_rewording_and_hides_none(world):
+    question = "How do I reset my VPN password?"
+    first = finished(world.bob, question, seconds_ago=260)
+    again = finished(world.bob, question, conversation=first.conversation, parent=first.parent, seconds_ago=220)
+    reworded = finished(
+        world.bob, "VPN password forgotten, how to set a new one", conversation=first.conversation, seconds_ago=190
+    )
+
+    assert answers_check() == 1
+
+    assert BadCase.objects.get().message == again
+    assert Signal.objects.get().value == str(reworded.pk)
+
+
+@pytest.mark.parametrize("later", ["如何重置VPN密码", "如何重置 VPN 密码？？", "如何重置ＶＰＮ密码？"])
+def test_the_same_question_with_other_signs_and_widths_is_no_rewording(world, later):
+    first = finished(world.bob, "如何重置VPN密码？", seconds_ago=200)
+    finished(world.bob, later, conversation=first.conversation, seconds_ago=130)
+
+    assert answers_check() == 0
+
+
 @pytest.mark.parametrize(
     ("later", "seconds_ago"),
     [

@@ -28,7 +28,7 @@ NO_RIGHTS_INVOLVED = {
     *("sets_read_for_facts", "documents_to_read"),  # a task reads for all tenants
     *("sets_read_for_entities", "documents_without_entities"),
     *("passages_limits", "readings_to_ask"),
-    "switch_spec",  # which model of the site
+    *("switch_spec", "reranker_spec"),  # which models of the site
     *("entity_confidence", "sentences_of", "mentions_together", "curated_ids"),  # of what is given
     *("triples_with_words", "triples_around", "entity_key_of"),  # of facts that are given
     *TEXTS_AND_LABELS,

@@ -216,6 +216,11 @@ class Command(BaseCommand):
                 self.stdout.write(f"{name:<24}{one.difference:>+10.3f}{interval:>22}{f'p {one.p_corrected:.3f}':>12}")
         for fault in verdict.faults:
             self.stderr.write(fault_words(fault))
+        if verdict.is_too_small or verdict.is_undecided:
+            self.stdout.write(
+                f"{verdict.differing} of {verdict.compared} cases differ. A test needs at least {verdict.least}; until"
+                " then only a fall of a mean by more than 0.05 or a lowest value counts."
+            )
         self.stdout.write("The gate has passed." if verdict.has_passed else "The gate has failed.")
 
     def _is_above(self, configuration: RunConfiguration, min_ndcg: float | None) -> bool:

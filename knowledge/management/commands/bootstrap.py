@@ -1,4 +1,4 @@
-"""`manage.py bootstrap --demo 0|1`: everything that must be there before the first request, in one process.
+"""`manage.py bootstrap --demo 0|1 --models --static`: everything that must be there before the first request.
 
 Safe to run at every start: it adds what is missing and changes nothing that is there. The demo is loaded once, so
 that demo documents which somebody deleted stay deleted.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from argparse import ArgumentParser
+from threading import Thread
 from typing import Any
 
 from django.conf import settings
@@ -20,6 +21,7 @@ from accounts.models import MAX_CLEARANCE, Tenant, User
 from accounts.selectors import scope_for
 from accounts.services import audit_record, tenant_ensure_default
 from knowledge.demo import demo_documents, demo_sets
+from knowledge.model_registry import packaged_embedder_prepare
 from knowledge.models import KnowledgeSet
 from knowledge.services import document_upload
 from knowledge.services.handlers import attributes_seed, handlers_seed
@@ -37,8 +39,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--demo", type=int, choices=[0, 1], default=1)
         parser.add_argument("--static", action="store_true", help="Collect static files, where they have changed.")
+        parser.add_argument("--models", action="store_true", help="Prepare the packaged embedding model, if used.")
 
-    def handle(self, *, demo: int, static: bool = False, **options: Any) -> None:
+    def handle(self, *, demo: int, static: bool = False, models: bool = False, **options: Any) -> None:
+        if models:  # a program of its own, on another core; this command ends after it
+            Thread(target=packaged_embedder_prepare, name="packaged-model").start()
         if static:
             call_command("static_files")
         call_command("migrate", interactive=False, verbosity=0)

@@ -168,7 +168,7 @@ def _alive(version: LexiconVersion, **values: Any) -> bool:
 def _bring_into_use(version: LexiconVersion) -> None:
     """Bring it into use, unless it is measured first."""
     gate = publish_gate()
-    if gate is not None and version.knowledge_set_id is not None and not _was_in_use(version):
+    if gate is not None and not _was_in_use(version):
         change = gate.hold_lexicon(version=version)
         if change is not None:
             _alive(version, measured={HELD: change})

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+import threading
+from threading import Event
 
 import pytest
 from django.contrib.auth.models import Group
 from django.core.management import call_command
 
 from accounts.models import User
+from knowledge import model_registry
 from knowledge.demo import DOCUMENTS, GOLDEN, demo_documents, demo_sets
 from knowledge.models import Document, IngestItem, KnowledgeSet
+from ragcore.embedding import packaged
+from ragcore.errors import EmbedderRefusedError
+from ragsite.embedded.programs import bootstrap_command
+from ragsite.env import env
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +82,59 @@ def test_a_second_start_adds_nothing_prints_no_password_and_leaves_deleted_docum
     assert counted() == before
     assert printed == ""
     assert not Document.objects.filter(external_id="demo/redcap-overview").exists()
+
+
+def test_the_packaged_model_is_exported_while_the_database_is_prepared(capsys, settings, tmp_path, monkeypatch):
+    settings.DATA_DIR, settings.EMBEDDER = tmp_path, "embedded"
+    begun, released = Event(), Event()
+    exported = []
+
+    def export(target):
+        begun.set()
+        assert released.wait(60)
+        exported.append(target)
+        target.write_bytes(b"model")
+
+    monkeypatch.setattr(packaged, "_export", export)
+    call_command("bootstrap", demo=0, models=True)
+    assert begun.wait(60)
+    assert User.objects.filter(username="admin").exists()  # before the model was there
+
+    released.set()
+    for thread in threading.enumerate():
+        if thread.name == "packaged-model":
+            thread.join(60)
+    assert exported == [tmp_path / "models" / packaged.MODEL_FILE]
+    call_command("bootstrap", demo=0, models=True)
+    assert len(exported) == 1
+
+
+def test_no_model_is_exported_where_another_one_is_used_or_nobody_asks(capsys, settings, tmp_path, monkeypatch):
+    settings.DATA_DIR, settings.EMBEDDER = tmp_path, "openai:bge-m3"
+    monkeypatch.setattr(packaged, "_export", lambda target: pytest.fail("it was exported"))
+
+    model_registry.packaged_embedder_prepare()
+    settings.EMBEDDER = "embedded"
+    call_command("bootstrap", demo=0)
+
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_model_that_cannot_be_exported_stops_no_start(settings, tmp_path, monkeypatch, caplog):
+    settings.DATA_DIR, settings.EMBEDDER = tmp_path, "embedded"
+
+    def failing(target):
+        raise EmbedderRefusedError("package_missing")
+
+    monkeypatch.setattr(packaged, "_export", failing)
+
+    model_registry.packaged_embedder_prepare()
+
+    assert "could not be prepared" in caplog.text
+
+
+def test_the_product_asks_for_the_model_at_its_start():
+    assert "--models" in bootstrap_command(env)
 
 
 def counted() -> tuple[int, int, int]:

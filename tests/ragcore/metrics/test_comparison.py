@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragcore.metrics import comparison
-from ragcore.metrics.comparison import compare, holm, paired_difference
+from ragcore.metrics.comparison import compare, holm, least_differing, paired_difference, permutation_p
 from tests.forms_plugin import examples
 
 
@@ -103,3 +103,15 @@ def test_metrics_of_one_side_only_are_left_out():
 def test_lists_that_are_no_pairs_are_refused():
     with pytest.raises(ValueError, match="paired"):
         paired_difference([1.0], [])
+
+
+@pytest.mark.parametrize("metrics", [1, 2, 3, 5])
+def test_fewer_differing_cases_than_the_minimum_are_never_significant_and_so_many_can_be(metrics):
+    least = least_differing(metrics)
+
+    assert permutation_p(np.full(least - 1, -1.0)) * metrics >= 0.05
+    assert permutation_p(np.full(least, -1.0)) * metrics < 0.05
+
+
+def test_the_minimum_is_six_cases_and_seven_for_three_metrics():
+    assert [least_differing(n) for n in (1, 2, 3)] == [6, 7, 7]
