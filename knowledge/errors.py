@@ -394,7 +394,10 @@ class LexiconTermError(PermanentError):
         "changed": "'%(term)s' has been changed again since. Undo the later change first.",
         "in_use": "This version is in use already.",
         "busy": "Documents are being searched for terms already.",
-        "file": "The file cannot be read: it must be CSV or TSV in UTF-8, UTF-16 or GB 18030.",
+        "file": "The file cannot be read: it must be CSV or TSV in UTF-8, UTF-16 or GB 18030, or TBX.",
         "file_size": "The file is larger than %(limit_mb)s MB.",
         "columns": "The first line must name the columns, among them 'term'.",
+        "tbx": "The TBX file cannot be read from line %(line)s on: it is no well-formed XML in the encoding it names.",
+        "tbx_root": "The file is XML, but no TBX: it must begin with <tbx> or <martif>.",
+        "tbx_entities": "The TBX file declares entities or elements of its own, which are not read.",
     }

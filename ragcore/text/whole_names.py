@@ -146,7 +146,7 @@ def _table(openings: Collection[str]) -> npt.NDArray[np.bool_]:
 
 def _hashes(text: str, size: int) -> npt.NDArray[np.uint32]:
     """uint32[characters - 2]: a number below `size`, a power of two, for each three neighbouring characters."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    codes: npt.NDArray[np.uint32] = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     one, two, three = _PRIMES
-    mixed: npt.NDArray[np.uint32] = codes[:-2] * one + codes[1:-1] * two + codes[2:] * three
+    mixed = codes[:-2] * one + codes[1:-1] * two + codes[2:] * three
     return np.asarray(mixed >> np.uint32(33 - size.bit_length()), dtype=np.uint32)
