@@ -47,7 +47,9 @@ def measure_synonyms(texts: Sequence[str], tokenizer: Tokenizer, embed: Embed) -
 
 
 def _made_up(name: str, number: int) -> str:
-    return f"{name[0]}Qx{number}" if name.isascii() else f"喆{chr(0x4E00 + 37 * number)}"
+    """A word of letters only: names with different numbers are never compared."""
+    latin = f"zq{chr(97 + number // 26)}{chr(97 + number % 26)}qua"
+    return latin if name.isascii() else f"喆{chr(0x4E00 + 37 * number)}"
 
 
 def _with_second_names(texts: Sequence[str], renamed: dict[str, str]) -> list[str]:

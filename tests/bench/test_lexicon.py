@@ -2,10 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from bench.lexicon import searches
 from bench.lexicon.documents import measure_bilingual, measure_document
+from bench.lexicon.synonyms import measure_synonyms
+from ragcore.text.tokenise import JiebaTokenizer
 
 GLOSSARY = """# 3 Terms
 
@@ -35,6 +38,21 @@ def test_the_bilingual_document_gives_its_pairs():
 
     assert figures["precision"] >= 0.9
     assert figures["recall"] >= 0.9
+
+
+def test_names_that_got_a_second_one_are_looked_for():
+    texts = [
+        "The Packet Gateway (PGW) forwards traffic of subscribers.",
+        "A Packet Gateway charges roaming subscribers monthly.",
+        "Operators place every Packet Gateway behind redundant routers.",
+        "The scheduler assigns resource blocks within milliseconds, resource blocks carry symbols.",
+    ]
+
+    figures = measure_synonyms(texts * 12, JiebaTokenizer(), lambda names: np.eye(len(names), dtype=np.float32))
+
+    assert figures["abbreviations_contexts"]["known"] == 1
+    assert figures["renamed_contexts"]["right"] >= 1
+    assert figures["abbreviations_contexts_and_vectors"]["suggested"] == 0  # the vectors of all are far apart
 
 
 @pytest.mark.django_db
