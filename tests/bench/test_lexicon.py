@@ -45,12 +45,14 @@ def test_names_that_got_a_second_one_are_looked_for():
         "The Packet Gateway (PGW) forwards traffic of subscribers.",
         "A Packet Gateway charges roaming subscribers monthly.",
         "Operators place every Packet Gateway behind redundant routers.",
-        "The scheduler assigns resource blocks within milliseconds, resource blocks carry symbols.",
+        "Carrier Aggregation (CA) is old. Operators join bands by Carrier Aggregation for higher peak rates.",
+        "Bit Error Rate (BER) is old. Laboratories measure flipped bits as Bit Error Rate of received frames.",
+        "Radio Link Control (RLC) is old. Duplicates are discarded by Radio Link Control in restored order.",
     ]
 
     figures = measure_synonyms(texts * 12, JiebaTokenizer(), lambda names: np.eye(len(names), dtype=np.float32))
 
-    assert figures["abbreviations_contexts"]["known"] == 1
+    assert figures["abbreviations_contexts"]["known"] == 4
     assert figures["renamed_contexts"]["right"] >= 1
     assert figures["abbreviations_contexts_and_vectors"]["suggested"] == 0  # the vectors of all are far apart
 
