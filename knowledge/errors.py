@@ -169,10 +169,7 @@ class FolderNotAllowedError(PermanentError):
     """A folder that the operator has not opened for sources, or that is not there."""
 
     code = "folder_not_allowed"
-    default_message = (
-        "Your organisation may not read this folder. Administrators of the site give it folders, or the operator "
-        "by SOURCE_FOLDERS."
-    )
+    default_message = "Your organisation may not read this folder. Administrators or SOURCE_FOLDERS give it folders."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "relative": "A folder needs its whole path, from the root.",
         "missing": "There is no such folder on the machine of this site.",

@@ -33,7 +33,7 @@ SHARED_WORDS = 0.75  # of the shorter name, from which one is a kind of the othe
 TOGETHER = 0.2  # share of the places of the rarer name beside the other one: parts of a list, not names of one thing
 
 LEAST_TEXTS = 3  # with a name
-_NUMBER = re.compile(r"\d+|[一二三四五六七八九十百千]+(?=[条章节年月日号项款])")
+_NUMBER = re.compile(r"\d+|[一二三四五六七八九十百千]+[条章节年月日号项款]?")
 
 Matrix = npt.NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Matrix]  # names -> float32[n, d], L2-normalised
@@ -180,9 +180,14 @@ class NameContexts:
         if self.together[frozenset((one, other))] > TOGETHER * least:
             return True
         a, b = self.names[one], self.names[other]
-        if _NUMBER.findall(a) != _NUMBER.findall(b) or frozenset((a, b)) in different:
+        if _numbers(a) != _numbers(b) or frozenset((a, b)) in different:
             return True
         return len(self.around[one].keys() & self.around[other].keys()) < LEAST_SHARED
+
+
+def _numbers(name: str) -> list[str]:
+    """Numbers in digits, and Chinese ones that count something."""
+    return [number for number in _NUMBER.findall(name) if number[-1] not in "一二三四五六七八九十百千"]
 
 
 def name_words(name: str, tokenizer: Tokenizer) -> tuple[str, ...]:
