@@ -169,10 +169,7 @@ class FolderNotAllowedError(PermanentError):
     """A folder that the operator has not opened for sources, or that is not there."""
 
     code = "folder_not_allowed"
-    default_message = (
-        "Your organisation may not read this folder. Administrators of the site give it folders, or the operator "
-        "by SOURCE_FOLDERS."
-    )
+    default_message = "Your organisation may not read this folder. Administrators or SOURCE_FOLDERS give it folders."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "relative": "A folder needs its whole path, from the root.",
         "missing": "There is no such folder on the machine of this site.",
@@ -394,7 +391,10 @@ class LexiconTermError(PermanentError):
         "changed": "'%(term)s' has been changed again since. Undo the later change first.",
         "in_use": "This version is in use already.",
         "busy": "Documents are being searched for terms already.",
-        "file": "The file cannot be read: it must be CSV or TSV in UTF-8, UTF-16 or GB 18030.",
+        "file": "The file cannot be read: it must be CSV or TSV in UTF-8, UTF-16 or GB 18030, or TBX.",
         "file_size": "The file is larger than %(limit_mb)s MB.",
         "columns": "The first line must name the columns, among them 'term'.",
+        "tbx": "The TBX file cannot be read from line %(line)s on: it is no well-formed XML in the encoding it names.",
+        "tbx_root": "The file is XML, but no TBX: it must begin with <tbx> or <martif>.",
+        "tbx_entities": "The TBX file declares entities or elements of its own, which are not read.",
     }

@@ -31,7 +31,7 @@ from knowledge.selectors.lexicon import (
     versions_managed,
 )
 from knowledge.services import lexicon as services
-from knowledge.services.lexicon.files import FileImported, lexicon_export, lexicon_import
+from knowledge.services.lexicon.files import MEDIA_TYPES, FileFormat, FileImported, lexicon_export, lexicon_import
 from ragcore.errors import RagError
 
 QUEUE = 50  # suggestions on one page
@@ -228,15 +228,15 @@ class LexiconTermAdmin(CuratorAdmin):
 
     def export_file(self, request: HttpRequest) -> HttpResponse:
         """The lexicon as a file."""
-        tabs = request.GET.get("format") == "tsv"
+        file_format: FileFormat = next((one for one in MEDIA_TYPES if one == request.GET.get("format")), "csv")
         try:
-            text = lexicon_export(scope=admin_scope(request), set_id=set_of(request), tabs=tabs)
+            text = lexicon_export(scope=admin_scope(request), set_id=set_of(request), file_format=file_format)
         except RagError as error:
             messages.error(request, error_message(error))
             return redirect("admin:knowledge_lexiconterm_changelist")
-        kind, ending = ("text/tab-separated-values", "tsv") if tabs else ("text/csv", "csv")
-        response = HttpResponse("\ufeff" + text, content_type=f"{kind}; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="lexicon.{ending}"'
+        text = text if file_format == "tbx" else "\ufeff" + text
+        response = HttpResponse(text, content_type=f"{MEDIA_TYPES[file_format]}; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="lexicon.{file_format}"'
         return response
 
     def history(self, request: HttpRequest) -> HttpResponse:
@@ -307,7 +307,7 @@ class LexiconTermAdmin(CuratorAdmin):
 
     def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> HttpResponse:
         home_of(request)
-        shared = {**self.admin_site.each_context(request), **head_context(request), "title": title, **context}
+        shared = self.admin_site.each_context(request) | head_context(request) | {"title": title} | context
         return TemplateResponse(request, f"admin/knowledge/lexiconterm/{name}.html", shared)
 
 

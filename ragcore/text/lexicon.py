@@ -8,23 +8,19 @@ still found by its parts, and publishing a term makes no passage unfindable.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import compress, count, islice, pairwise
 
 from ragcore.ports import Tokenizer
 from ragcore.text.normalise import nfkc, normalise_query
 from ragcore.text.scripts import CJK
 from ragcore.text.spelling import LEAST_LETTERS, likeness
 from ragcore.text.tokenise import stop_words
+from ragcore.text.whole_names import MOST_WORDS, WholeNames
 from ragcore.types import Expansion, Relation
 
 MAX_TERM_CHARACTERS = 200
-MAX_TOKEN_CHARACTERS = 100  # a longer term is found by its parts
-MOST_WORDS = 8  # of a term that is kept whole
-WHOLE_CJK = 3  # characters; pairs are terms of the index anyway
 MOST_MEANT = 2  # names that one misspelt word may mean
 LIKE_WORD = 0.7  # likeness of a misspelt word to a word of the lexicon
 # Share of the weight of the asked word that another name gets, by how the two are related.
@@ -40,8 +36,6 @@ MOST_EXPANSIONS = 16  # of one question
 
 _CJK = re.compile(f"[{CJK}]")
 _RUN = re.compile(r"\w{2,}")
-
-Whole = tuple[int, int, list[str], str]  # where in the name the pair stands, number of words, the words, the term
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +88,7 @@ class TermLexicon:
     phrases: Mapping[str, Mapping[int, frozenset[str]]]  # first word -> number of words -> keys
     characters: Mapping[str, tuple[int, ...]]  # first two characters -> lengths of Chinese names, longest first
     chinese: frozenset[str]  # names with Chinese characters, lower case, without spaces
-    openings: Mapping[str, tuple[int, ...]]  # the same by three characters, of names that are kept whole
-    pairs: Mapping[tuple[str, str], tuple[Whole, ...]]  # the pair of words that names kept whole are looked for by
+    wholes: WholeNames  # names that get a term of their own
     tokenizer: Tokenizer = field(repr=False)
 
     @classmethod
@@ -126,8 +119,7 @@ class TermLexicon:
             },
             characters={pair: tuple(sorted(found, reverse=True)) for pair, found in lengths.items()},
             chinese=frozenset(chinese),
-            openings=_openings(chinese),
-            pairs=_pairs([key for key in keys if key not in chinese]),
+            wholes=WholeNames.of(chinese=chinese, other=[key for key in keys if key not in chinese]),
             tokenizer=tokenizer,
         )
 
@@ -136,30 +128,13 @@ class TermLexicon:
 
     # ── terms for the index ─────────────────────────────────────────────────────────────────────
 
-    def whole_terms(self, text: str, words: Sequence[str]) -> list[str]:
+    def whole_terms(self, text: str, words: Sequence[str], terms: Sequence[str] | None = None) -> list[str]:
         """One term for each place of the text where a name of several words or characters stands, in no order.
 
-        `words`: what the tokenizer gives for the text. Names within names count, too.
+        `words`: what the tokenizer gives for the text. Names within names count, too. `terms`: the words without stop
+        words in their order, other terms after them; where it is not given, it is made of the words.
         """
-        found: list[str] = []
-        if pairs := self.pairs:
-            # in C as far as possible: few pairs of neighbours stand in a name
-            neighbours = zip(words, islice(words, 1, None), strict=False)
-            for at in compress(count(), map(pairs.__contains__, neighbours)):
-                for before, length, name, term in pairs[words[at], words[at + 1]]:
-                    if length == 2 or (before <= at and words[at - before : at - before + length] == name):
-                        found.append(term)
-        if self.openings and not text.isascii() and _CJK.search(text):
-            found += self._whole_chinese(text.lower())
-        return found
-
-    def _whole_chinese(self, text: str) -> Iterator[str]:
-        """Names with Chinese characters, by their first three; the text in lower case."""
-        openings, known = self.openings, self.chinese
-        for at in [n for n in range(len(text) - 2) if text[n : n + 3] in openings]:
-            for length in openings[text[at : at + 3]]:
-                if (name := text[at : at + length]) in known and len(name) == length:
-                    yield name
+        return self.wholes.found_in(text, words, terms)
 
     # ── names in a question ─────────────────────────────────────────────────────────────────────
 
@@ -297,38 +272,14 @@ class LexiconTokenizer:
     def terms(self, text: str) -> list[str]:
         """Terms of the base tokenizer, and one for each whole term of the lexicon."""
         text = nfkc(text)
-        words, terms = words_and_terms(self._base, text)
-        whole = self._lexicon.whole_terms(text, words)
+        both = getattr(self._base, "both", None)
+        if both is None:
+            terms = self._base.terms(text)
+            whole = self._lexicon.whole_terms(text, self._base.words(text))
+        else:
+            words, terms = both(text)
+            whole = self._lexicon.whole_terms(text, words, terms)
         return [*terms, *whole] if whole else terms
-
-
-def words_and_terms(tokenizer: Tokenizer, text: str) -> tuple[list[str], list[str]]:
-    """What a tokenizer's two methods give; in one pass where it can."""
-    both = getattr(tokenizer, "both", None)
-    return both(text) if both is not None else (tokenizer.words(text), tokenizer.terms(text))
-
-
-def _openings(names: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Lengths of names by their first three characters. Names with anything but letters and digits have none."""
-    found: dict[str, set[int]] = {}
-    for name in names:
-        if WHOLE_CJK <= len(name) <= MAX_TOKEN_CHARACTERS and _RUN.fullmatch(name):
-            found.setdefault(name[:3], set()).add(len(name))
-    return {opening: tuple(sorted(lengths)) for opening, lengths in found.items()}
-
-
-def _pairs(keys: Sequence[str]) -> dict[tuple[str, str], tuple[Whole, ...]]:
-    """Names by the pair of their words that the fewest names have: each token such as "5GC" begins with the same pair,
-    the token and its part, and a text is full of those."""
-    names = [
-        words for key in keys if len(key) <= MAX_TOKEN_CHARACTERS and 2 <= len(words := key.split(" ")) <= MOST_WORDS
-    ]
-    usual = Counter(pair for words in names for pair in pairwise(words))
-    found: dict[tuple[str, str], list[Whole]] = {}
-    for words in names:
-        before, pair = min(enumerate(pairwise(words)), key=lambda one: usual[one[1]])
-        found.setdefault(pair, []).append((before, len(words), words, " ".join(words)))
-    return {pair: tuple(wholes) for pair, wholes in found.items()}
 
 
 def _key(name: str, tokenizer: Tokenizer) -> tuple[str, tuple[str, ...]]:

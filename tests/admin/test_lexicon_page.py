@@ -141,7 +141,7 @@ def test_a_file_that_is_none_is_refused(owner, own_set, content, words):
     assert not LexiconTerm.objects.exists()
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "tbx"])
 def test_what_is_exported_can_be_imported_again(owner, own_set, ending):
     client = signed_in(owner)
     send(client, b'term,synonyms,long_form\n"a, b",x|y,\nCA,,"carrier ""x"""\n', set=own_set.pk)

@@ -2,10 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from bench.lexicon import searches
 from bench.lexicon.documents import measure_bilingual, measure_document
+from bench.lexicon.synonyms import measure_synonyms
+from ragcore.text.tokenise import JiebaTokenizer
 
 GLOSSARY = """# 3 Terms
 
@@ -35,6 +38,23 @@ def test_the_bilingual_document_gives_its_pairs():
 
     assert figures["precision"] >= 0.9
     assert figures["recall"] >= 0.9
+
+
+def test_names_that_got_a_second_one_are_looked_for():
+    texts = [
+        "The Packet Gateway (PGW) forwards traffic of subscribers.",
+        "A Packet Gateway charges roaming subscribers monthly.",
+        "Operators place every Packet Gateway behind redundant routers.",
+        "Carrier Aggregation (CA) is old. Operators join bands by Carrier Aggregation for higher peak rates.",
+        "Bit Error Rate (BER) is old. Laboratories measure flipped bits as Bit Error Rate of received frames.",
+        "Radio Link Control (RLC) is old. Duplicates are discarded by Radio Link Control in restored order.",
+    ]
+
+    figures = measure_synonyms(texts * 12, JiebaTokenizer(), lambda names: np.eye(len(names), dtype=np.float32))
+
+    assert figures["abbreviations_contexts"]["known"] == 4
+    assert figures["renamed_contexts"]["right"] >= 1
+    assert figures["abbreviations_contexts_and_vectors"]["suggested"] == 0  # the vectors of all are far apart
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Lexicon files: CSV and TSV in and out, with the faults of each line (D8)."""
+"""Lexicon files: CSV, TSV and TBX in and out, with the faults of each line (D8)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 from django.db import transaction
@@ -18,6 +18,7 @@ from accounts.services import audit_record
 from knowledge.errors import LexiconTermError
 from knowledge.models import LexiconTerm
 from knowledge.selectors.lexicon import lexicon_set_get, terms_of
+from knowledge.services.lexicon.tbx import is_tbx, tbx_entries, tbx_of
 from knowledge.services.lexicon.terms import (
     MOST_TERMS,
     change_record,
@@ -47,6 +48,12 @@ ALIASES = {  # heads that people write
     "状态": "status",
 }
 APART = "|"  # between names in one cell
+FileFormat = Literal["csv", "tsv", "tbx"]
+MEDIA_TYPES: Mapping[FileFormat, str] = {
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "tbx": "application/x-tbx+xml",
+}
 MAX_MB = 10
 MOST_FAULTS = 100
 ENCODINGS = ("utf-8-sig", "gb18030")
@@ -89,9 +96,8 @@ def lexicon_import(
     batch, done, faults = uuid4(), {"added": 0, "changed": 0, "same": 0}, []
     change_id: int | None = None
     default = LexiconTerm.Status.APPROVED if approve else LexiconTerm.Status.CANDIDATE
-    for number, row in rows_of(content):
+    for number, values in entries_of(content):
         try:
-            values = _values(row)
             old = _known(values, known, by_key)
             if old is None:
                 values.setdefault("status", default)
@@ -123,6 +129,16 @@ def lexicon_import(
     return FileImported(**done, faults=tuple(faults[:MOST_FAULTS]), change_id=change_id)
 
 
+def entries_of(content: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The values of each term of a file with the line that it stands in. Raises LexiconTermError."""
+    if len(content) > MAX_MB * 1024 * 1024:
+        raise LexiconTermError("file_size", limit_mb=MAX_MB)
+    if is_tbx(content):
+        yield from tbx_entries(content)
+    else:
+        yield from ((number, _values(row)) for number, row in rows_of(content))
+
+
 def _known(
     values: Mapping[str, Any], known: Mapping[tuple[str, str], LexiconTerm], by_key: Mapping[str, list[LexiconTerm]]
 ) -> LexiconTerm | None:
@@ -147,8 +163,6 @@ def _values(row: Mapping[str, str]) -> dict[str, Any]:
 
 def rows_of(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
     """Lines of a CSV or TSV file by column, with their numbers; empty lines are passed. Raises LexiconTermError."""
-    if len(content) > MAX_MB * 1024 * 1024:
-        raise LexiconTermError("file_size", limit_mb=MAX_MB)
     text = decoded(content)
     head = text.lstrip().split("\n", 1)[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in head else _delimiter(head))
@@ -192,13 +206,16 @@ def decoded(content: bytes) -> str:
     raise LexiconTermError("file")
 
 
-def lexicon_export(*, scope: Scope, set_id: int | None = None, tabs: bool = False) -> str:
-    """The terms of a lexicon as CSV or TSV, which `lexicon_import` reads again. Raises as lexicon_set_get."""
+def lexicon_export(*, scope: Scope, set_id: int | None = None, file_format: FileFormat = "csv") -> str:
+    """The terms of a lexicon as a file that `lexicon_import` reads again. Raises as lexicon_set_get."""
     home = lexicon_set_get(scope=scope, set_id=set_id)
+    terms = terms_of(scope=scope, knowledge_set=home).order_by("key", "long_form")
+    if file_format == "tbx":
+        return tbx_of(terms, title=home.shown_name if home is not None else "Lexicon")
     out = io.StringIO()
-    writer = csv.writer(out, delimiter="\t" if tabs else ",", lineterminator="\r\n")
+    writer = csv.writer(out, delimiter="\t" if file_format == "tsv" else ",", lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    for term in terms_of(scope=scope, knowledge_set=home).order_by("key", "long_form"):
+    for term in terms:
         writer.writerow(map(escaped_cell, _cells(term)))
     return out.getvalue()
 

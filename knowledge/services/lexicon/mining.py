@@ -27,7 +27,15 @@ from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.lexicon import lexicon_condition, lexicon_set_get
 from knowledge.services.lexicon.terms import STORED, checked_values, term_key
 from ragcore.errors import RagError
-from ragcore.text.mining.candidates import TermCandidate, TermMiner, term_words
+from ragcore.text.mining.candidates import (
+    TermCandidate,
+    TermMiner,
+    defined_apart,
+    names_of,
+    term_words,
+    with_synonyms,
+)
+from ragcore.text.mining.synonyms import NameContexts
 
 logger = logging.getLogger(__name__)
 
@@ -94,10 +102,36 @@ def _mine(run: LexiconMining) -> None:
         if not _alive(run, documents_done=done):
             return
     found = miner.candidates(reviewed=_reviewed(run))
+    found = _compared(run, rows, found)
     with transaction.atomic():
         added = suggestions_store(run, found)
         if not _alive(run, state=State.DONE, found=added, finished=timezone.now()):
             transaction.set_rollback(True)
+
+
+def _compared(run: LexiconMining, rows: Sequence[tuple[int, int]], found: list[TermCandidate]) -> list[TermCandidate]:
+    """The candidates, some with another name that the documents use alike; the documents are read again for it."""
+    terms = LexiconTerm.objects.filter(tenant_id=run.tenant_id, knowledge_set_id=run.knowledge_set_id)
+    approved = terms.filter(status=LexiconTerm.Status.APPROVED)
+    known = {
+        name: clearance
+        for text, long_form, synonyms, clearance in approved.values_list("text", "long_form", "synonyms", "clearance")
+        for name in (text, long_form, *synonyms)
+        if name
+    }
+    contexts = NameContexts([*names_of(found), *known], model_registry.tokenizer())
+    for texts in _texts(rows):
+        for text, _level in texts:
+            contexts.add(text)
+        if not _alive(run):
+            return found
+    try:
+        embed = model_registry.embedder().embed_documents
+        pairs = contexts.likely_synonyms(embed=embed, different=defined_apart(found))
+    except RagError as error:  # the terms are worth showing without it
+        logger.warning("names were not compared as synonyms: %s", error)
+        return found
+    return with_synonyms(found, pairs, known={name.lower(): level for name, level in known.items()})
 
 
 def _texts(rows: Sequence[tuple[int, int]]) -> Iterator[list[tuple[str, int]]]:
@@ -138,9 +172,12 @@ def suggestions_store(run: LexiconMining, found: Sequence[TermCandidate]) -> int
                 known[key] = term
         elif known[key].status == LexiconTerm.Status.CANDIDATE and known[key].pk:
             known[key].score = one.score
+            if one.synonyms and not known[key].synonyms:
+                known[key].synonyms = list(one.synonyms)
+                known[key].clearance = max(known[key].clearance, one.level)
             again.append(known[key])
     LexiconTerm.objects.bulk_create(fresh, batch_size=500)
-    LexiconTerm.objects.bulk_update(again, ["score"], batch_size=500)
+    LexiconTerm.objects.bulk_update(again, ["score", "synonyms", "clearance"], batch_size=500)
     return len(fresh)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from ragcore.ports import Tokenizer
 from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbreviations, singular
@@ -14,6 +14,7 @@ from ragcore.text.mining.bilingual import find_translations, merged_translations
 from ragcore.text.mining.classifier import is_readable_term, phrase_scores
 from ragcore.text.mining.pairs import NamePair
 from ragcore.text.mining.phrases import Phrase, PhraseCounter
+from ragcore.text.mining.synonyms import LikelySynonym
 from ragcore.text.scripts import language_of
 
 LEAST_SCORE = 0.25  # of a phrase that is suggested at all
@@ -21,9 +22,8 @@ MOST_CANDIDATES = 3000
 SURE = {"glossary": 0.97, "table": 0.96, "heading": 0.9, "bracket": 0.88, "sentence": 0.85}
 TWICE = 0.3  # of the doubt that is left goes with each further place
 VARIANT_SCORE = 0.6
-LIKE_CONTEXT = 0.55  # cosine of two contexts, from which phrases are suggested as synonyms
-COMPARED = 400  # phrases whose contexts are compared
-SHARED_NEIGHBOURS = 4
+COMPARED_SCORE = 0.5  # of a phrase from which it is compared with others as a synonym
+SYNONYM_SCORE = 0.6  # most that a suggested synonym gets: a person has to look at it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +81,6 @@ class TermMiner:
         terms = [_of_phrase(phrase, score) for phrase, score in scored if score >= LEAST_SCORE]
         for one in _with_variants([term for term in terms if term.text.lower() not in named]):
             found.setdefault(_term_key(one), one)
-        for one in self._alike([phrase for phrase, _ in scored[:COMPARED]]):
-            key = _term_key(one)
-            if key in found and not found[key].synonyms and found[key].score < 0.9:
-                found[key] = replace(found[key], synonyms=one.synonyms, level=max(found[key].level, one.level))
         return sorted(found.values(), key=lambda one: (-one.score, one.text))[:MOST_CANDIDATES]
 
     def _paired(self) -> list[TermCandidate]:
@@ -137,39 +133,6 @@ class TermMiner:
         """The clearance of the lowest document that has a pair, and what it says there."""
         return self.places[(pair.first.lower(), pair.second.lower())]
 
-    def _alike(self, phrases: Sequence[Phrase]) -> list[TermCandidate]:
-        """Phrases that stand beside the same words: maybe synonyms. Suggestions, no more."""
-        contexts = {phrase.key: self._context(phrase.key) for phrase in phrases}
-        found = []
-        for at, one in enumerate(phrases):
-            for other in phrases[at + 1 :]:
-                shared = contexts[one.key].keys() & contexts[other.key].keys()
-                if len(shared) < SHARED_NEIGHBOURS or one.text in other.text or other.text in one.text:
-                    continue
-                cosine = sum(contexts[one.key][word] * contexts[other.key][word] for word in shared)
-                if cosine >= LIKE_CONTEXT:
-                    level = max(one.level, other.level)
-                    found.append(replace(_of_phrase(one, 0.5), synonyms=(other.text,), level=level))
-        return found
-
-    def _context(self, key: str) -> dict[str, float]:
-        """The neighbours of a phrase, weighed by how much they say, with length 1."""
-        counts = Counter(
-            {
-                f"{side}{word}": n
-                for side, table in (("<", self.counter.before), (">", self.counter.after))
-                for word, n in table[key].items()
-                if word not in ("", "^", "$")
-            }
-        )
-        total = max(self.counter.words, 1)
-        weights = {
-            word: math.log(1 + n) * math.log(1 + total / max(self.counter.counts[word[1:]], 1))
-            for word, n in counts.items()
-        }
-        norm = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
-        return {word: weight / norm for word, weight in weights.items()}
-
 
 def mine_terms(
     texts: Iterable[str], tokenizer: Tokenizer, *, alive: Callable[[int], bool] = lambda _done: True
@@ -181,6 +144,44 @@ def mine_terms(
         if not alive(done):
             break
     return miner.candidates()
+
+
+def names_of(candidates: Iterable[TermCandidate]) -> list[str]:
+    """Names that are compared as synonyms: of pairs, and of phrases that are likely terms."""
+    good = (one for one in candidates if one.how != "phrase" or one.score >= COMPARED_SCORE)
+    return list(dict.fromkeys(name for one in good for name in (one.text, one.long_form) if name))
+
+
+def defined_apart(candidates: Iterable[TermCandidate]) -> set[frozenset[str]]:
+    """Pairs of abbreviations that the documents define: with other long forms they are other things."""
+    shorts = sorted({one.text for one in candidates if one.long_form})
+    return {frozenset(pair) for pair in combinations(shorts, 2)}
+
+
+def with_synonyms(
+    candidates: Sequence[TermCandidate], pairs: Iterable[LikelySynonym], *, known: Mapping[str, int] | None = None
+) -> list[TermCandidate]:
+    """The candidates, some with a likely synonym, which a person decides about.
+
+    `known`: names of the lexicon in lower case with the clearance of their terms. Their terms are left alone: the
+    synonym stands at the candidate for the other name.
+    """
+    own = {one.text.lower(): at for at, one in reversed(list(enumerate(candidates)))}
+    levels = {one.long_form.lower(): one.level for one in candidates if one.long_form} | dict(known or {})
+    found = list(candidates)
+    for pair in pairs:
+        first, second = (pair.first, pair.second) if pair.first.lower() not in levels else (pair.second, pair.first)
+        if first.lower() in levels or first.lower() not in own:
+            continue  # both names stand in terms already
+        at, other = own[first.lower()], own.get(second.lower())
+        level = levels.get(second.lower(), found[other].level if other is not None else 0)
+        found[at] = replace(
+            found[at],
+            synonyms=tuple(dict.fromkeys([*found[at].synonyms, second])),
+            level=max(found[at].level, level),
+            score=min(found[at].score, SYNONYM_SCORE),
+        )
+    return found
 
 
 def term_words(text: str, tokenizer: Tokenizer) -> str:

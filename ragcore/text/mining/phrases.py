@@ -98,10 +98,10 @@ class PhraseCounter:
         """Count the phrases of one document; `level`: its clearance."""
         self.texts += 1
         seen: set[str] = set()
-        for piece in _sentences(text):
-            surfaces = list(self._tokens(piece))
+        for piece in sentences_of(text):
+            surfaces = list(surface_words(piece, self.tokenizer))
             self.words += len(surfaces)
-            keys = [_normal(surface) for surface in surfaces]
+            keys = [normal_word(surface) for surface in surfaces]
             for at in range(len(keys)):
                 for end in range(at + 1, min(at + MOST_WORDS, len(keys)) + 1):
                     if keys[end - 1] == "":
@@ -120,22 +120,11 @@ class PhraseCounter:
         for key in seen:
             self.levels[key] = min(level, self.levels.get(key, level))
         for mark in set(_marked(text)):
-            key = _joined([_normal(surface) for surface in self._tokens(mark)])
+            key = _joined([normal_word(surface) for surface in surface_words(mark, self.tokenizer)])
             if key in seen:
                 self.marks[key] += 1
         if len(self.counts) > 2 * MOST_PHRASES:
             self._forget()
-
-    def _tokens(self, text: str) -> Iterator[str]:
-        """Words as written, Chinese ones by the tokenizer; "" for what no phrase spans."""
-        for match in _RUN.finditer(text):
-            run = match.group()
-            if re.match(f"[{CJK}]", run):
-                yield from self.tokenizer.words(run)
-            elif any(map(str.isalpha, run)):
-                yield run
-            else:
-                yield ""
 
     def _forget(self) -> None:
         """Drop what came once, in large collections."""
@@ -196,6 +185,18 @@ class PhraseCounter:
         return most
 
 
+def surface_words(text: str, tokenizer: Tokenizer) -> Iterator[str]:
+    """Words as written, Chinese ones by the tokenizer; "" for what no phrase spans."""
+    for match in _RUN.finditer(text):
+        run = match.group()
+        if re.match(f"[{CJK}]", run):
+            yield from tokenizer.words(run)
+        elif any(map(str.isalpha, run)):
+            yield run
+        else:
+            yield ""
+
+
 SEPARATOR = "\x1f"  # between Chinese words, which are written without a space
 
 
@@ -216,11 +217,13 @@ def written_form(text: str) -> str:
     return text.replace(SEPARATOR, "")
 
 
-def _normal(word: str) -> str:
+def normal_word(word: str) -> str:
+    """A word without case and English endings."""
     return stem(word.lower()) if word.isascii() else word
 
 
-def _sentences(text: str) -> Iterator[str]:
+def sentences_of(text: str) -> Iterator[str]:
+    """Pieces of a text that no phrase goes beyond."""
     for line in text.splitlines():
         if line.strip().startswith("|"):
             yield from (cell for cell in line.split("|") if cell.strip())

@@ -164,6 +164,8 @@ WORDS = (
     "切片",
     "增益",
     "5G核",
+    "is",
+    "not",
 )
 
 
@@ -193,11 +195,26 @@ def test_names_are_found_where_a_simple_search_finds_them(tokenizer, seed):
         different.setdefault(key, name)
     lexicon = lexicon_of(tokenizer, *(LexiconEntry(text=name) for name in different.values()))
     text = joint.join(chance.choices(WORDS, k=200))
+    short = joint.join(chance.choices(WORDS, k=9))
 
-    found = sorted(lexicon.whole_terms(text, tokenizer.words(text)))
+    for asked in (text, short):
+        words, terms = tokenizer.both(asked)
+        simply = whole_terms_simply(list(different.values()), tokenizer, asked)
+        assert sorted(lexicon.whole_terms(asked, words)) == simply
+        assert sorted(lexicon.whole_terms(asked, words, terms)) == simply
+    assert lexicon.whole_terms(text, tokenizer.words(text))
 
-    assert found == whole_terms_simply(list(different.values()), tokenizer, text)
-    assert found
+
+def test_names_of_stop_words_and_one_other_word_are_found(tokenizer):
+    lexicon = lexicon_of(tokenizer, *(LexiconEntry(text=name) for name in ("as is", "as a service", "is not")))
+    text = "Sold as is, and not as a service; it is not. As a service?"
+
+    assert sorted(lexicon.whole_terms(text, tokenizer.words(text))) == [
+        "as a servic",
+        "as a servic",
+        "as is",
+        "is not",
+    ]
 
 
 def test_a_name_at_the_end_counts_once_though_longer_names_begin_like_it(tokenizer):
