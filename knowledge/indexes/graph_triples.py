@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
+from itertools import combinations
 from typing import Any
 
 from django.db import connection, transaction
@@ -20,17 +21,20 @@ from knowledge.indexes.lexical import rarest_within
 from knowledge.indexes.rotations import vector_text
 from knowledge.indexes.statements import execute, fetch
 from knowledge.indexes.visibility import Visible
-from knowledge.models.graph import KEY_CHARACTERS
+from knowledge.models.graph import KEY_CHARACTERS, SAMPLED
 from ragcore.graph.ports import TripleHit, prefix
 from ragcore.graph.triples import Triple, name_key
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.lexical_features import idf
 
-COUNTED = 2000  # facts with a term that are counted; more is "often"
-CANDIDATES = 6000  # facts that words bring, the rarest terms first
+ENOUGH = 12  # facts of a sample with a term from which the number of all is estimated, mostly within a third
+COUNTED = 2000  # facts with a term that are counted in the whole or in one sample
+CANDIDATES = 3000  # facts that words bring, the rarest terms first
+FREQUENT_TERMS = 4  # of a question that are searched together where they are too frequent to be searched alone
 USUAL_TERMS = 8  # of a fact; shorter ones weigh more
 FEWEST = 1000  # facts that idf is computed of, at least
 MAX_TERMS = 48  # of a question
+MAX_RATED = 400  # terms of a question and its facts that are weighed
 MAX_TERM_CHARACTERS = 100
 ALIKE = 0.4  # trigram similarity of names that are compared letter by letter
 MOST_ALIKE = 6  # of one name
@@ -51,13 +55,27 @@ t.tenant_id = %(tenant)s AND t.state <> 'rejected' AND (
 # for searches by words: an index of the tenant would bring all of its facts to each term
 VISIBLE_WORDS = VISIBLE.replace("t.tenant_id =", "t.tenant_id + 0 =")
 COLUMNS = "t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type"
-FREQUENCIES = f"""
-SELECT asked.term, (
+WITH_TERM = f"""(
     SELECT count(*) FROM (
-        SELECT 1 FROM knowledge_triple t WHERE t.lexemes @@ asked.term::tsquery AND {VISIBLE_WORDS} LIMIT {COUNTED}
+        SELECT 1 FROM knowledge_triple t
+        WHERE t.lexemes @@ asked.term::tsquery AND {{among}} AND {VISIBLE_WORDS} LIMIT {COUNTED}
     ) counted
-) FROM unnest(%(terms)s::text[]) AS asked(term)
-"""  # noqa: S608 - constants
+)"""  # noqa: S608 - constants
+
+
+def _counted_in_samples() -> str:
+    """The number of facts with a term by the smallest sample that has enough of them, so that frequent ones cost no more.
+
+    Nested from the whole, which is asked last, to the smallest sample.
+    """
+    sql = WITH_TERM.replace("{among}", "true")
+    for share, below in sorted(SAMPLED.items()):
+        sample = WITH_TERM.replace("{among}", f"t.digest < {below}")
+        sql = f"(SELECT CASE WHEN n >= {ENOUGH} THEN {share} * n ELSE {sql} END FROM (SELECT {sample} OFFSET 0) s(n))"
+    return sql
+
+
+FREQUENCIES = f"SELECT asked.term, {_counted_in_samples()} FROM unnest(%(terms)s::text[]) AS asked(term)"  # noqa: S608
 BY_WORDS = f"""
 WITH found AS MATERIALIZED (
     SELECT {COLUMNS}, t.lexemes, t.length FROM knowledge_triple t
@@ -66,7 +84,7 @@ WITH found AS MATERIALIZED (
 SELECT t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type, (
     SELECT sum(asked.weight) FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) AS asked(term, weight)
     WHERE t.lexemes @@ asked.term
-) / (1 + 1.2 * (0.25 + {LENGTH_B} * t.length / {USUAL_TERMS})) AS score
+) / (1::float8 + 1.2 * (0.25 + {LENGTH_B} * t.length / {USUAL_TERMS})::float8) AS score
 FROM found t ORDER BY score DESC, t.id LIMIT %(limit)s
 """  # noqa: S608 - constants
 BY_MEANING = f"""
@@ -112,14 +130,17 @@ LOAD_COLUMNS = (
     "knowledge_set_id, subject, relation, object, subject_type, object_type, subject_key, object_key, digest, lexemes, "
     "length, confidence, document_id, version_id, chunk_id, sentence, rule"
 )
+# the condition holds for all rows or for none: most sets have no decisions, and none is looked for then
 INSERT = f"""
 INSERT INTO knowledge_triple (tenant_id, source_id, state, {LOAD_COLUMNS})
-SELECT %(tenant)s, %(source)s, coalesce((
+SELECT %(tenant)s, %(source)s, CASE WHEN (
+    SELECT EXISTS (SELECT 1 FROM knowledge_tripledecision d WHERE d.tenant_id = %(tenant)s AND d.undone IS NULL)
+) THEN coalesce((
     SELECT d.kind FROM knowledge_tripledecision d
     WHERE d.knowledge_set_id = l.knowledge_set_id AND d.subject_key = l.subject_key AND d.object_key = l.object_key
         AND d.relation = l.relation AND d.undone IS NULL
     ORDER BY d.id DESC LIMIT 1
-), ''), {LOAD_COLUMNS} FROM triple_load l
+), '') ELSE '' END, {LOAD_COLUMNS} FROM triple_load l
 ON CONFLICT (knowledge_set_id, digest) DO NOTHING
 """  # noqa: S608 - constants
 ADD_NAMES = """
@@ -251,27 +272,29 @@ class ScopedTriples:
 
     def by_words(self, question: str, *, limit: int) -> list[TripleHit]:
         """See `TripleIndex`."""
-        counts = self._counts(self.tokenizer.terms(question))
+        counts = self._counts(self.tokenizer.terms(question), most=MAX_TERMS)
         weights = _weights(counts)
-        chosen = rarest_within(counts, cap=CANDIDATES)
-        if not chosen:
-            return []
-        rows = self._fetch(
-            BY_WORDS,
-            any=" | ".join(map(lexeme, chosen)),
-            terms=[lexeme(term) for term in weights],
-            weights=list(weights.values()),
-            limit=limit,
-        )
-        return [_hit(row) for row in rows]
+        found: dict[int, TripleHit] = {}
+        for query in words_queries(counts):
+            rows = self._fetch(
+                BY_WORDS,
+                any=query,
+                terms=[lexeme(term) for term in weights],
+                weights=list(weights.values()),
+                limit=limit,
+            )
+            found |= {hit.id: hit for hit in map(_hit, rows)}
+            if len(found) >= limit:
+                break
+        return sorted(found.values(), key=lambda hit: (-hit.score, hit.id))[:limit]
 
     def rarity(self, terms: Sequence[str]) -> Mapping[str, float]:
         """See `TripleIndex`; counted among the facts that the asker may see."""
         return _weights(self._counts(terms))
 
-    def _counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """How many visible facts have each term, up to COUNTED; terms without any are left out."""
-        different = [t for t in dict.fromkeys(terms) if 0 < len(t) <= MAX_TERM_CHARACTERS][:MAX_TERMS]
+    def _counts(self, terms: Sequence[str], *, most: int = MAX_RATED) -> dict[str, int]:
+        """How many visible facts have each term, estimated of many; terms without any are left out."""
+        different = [t for t in dict.fromkeys(terms) if 0 < len(t) <= MAX_TERM_CHARACTERS][:most]
         if not different:
             return {}
         if new := {lexeme(term): term for term in different if term not in self.counted}:
@@ -328,10 +351,23 @@ class ScopedTriples:
         return fetch(self.visible.applied(sql), given)
 
 
+def words_queries(counts: Mapping[str, int]) -> list[str]:
+    """Queries for facts with some of the terms, the most telling first; each is wanted where those before find too few.
+
+    Rare terms bring all of their facts. Frequent ones are first searched together, so that of many facts those come
+    that have most of them.
+    """
+    rare = [term for term in rarest_within(counts, cap=CANDIDATES) if counts[term] <= CANDIDATES]
+    frequent = [lexeme(t) for t in sorted(counts, key=lambda t: (counts[t], t)) if t not in rare][:FREQUENT_TERMS]
+    queries = [" | ".join(map(lexeme, rare)), " & ".join(frequent)]
+    if len(frequent) > 2:
+        queries.append(" | ".join(f"{one} & {other}" for one, other in combinations(frequent[:3], 2)))
+    return [query for query in dict.fromkeys([*queries, *frequent[:1]]) if query]
+
+
 def _weights(counts: Mapping[str, int]) -> dict[str, float]:
-    """idf of each term; where a term is too frequent to be counted, the collection counts as ten times as large."""
-    most = max(counts.values(), default=0)
-    total = max(FEWEST, 2 * most, 10 * COUNTED if most >= COUNTED else 0)
+    """idf of each term, as if half of the facts had the most frequent one."""
+    total = max(FEWEST, 2 * max(counts.values(), default=0))
     return {term: idf(total, number) for term, number in counts.items()}
 
 
