@@ -7,86 +7,38 @@ the same condition.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
-from itertools import combinations
 from typing import Any
 
 from django.db import connection, transaction
 
 from accounts.scope import Scope
-from knowledge.indexes.lexical import rarest_within
 from knowledge.indexes.rotations import vector_text
 from knowledge.indexes.statements import execute, fetch
+from knowledge.indexes.triple_words import (
+    BY_WORDS,
+    COLUMNS,
+    FREQUENCIES,
+    MAX_RATED,
+    MAX_TERM_CHARACTERS,
+    MAX_TERMS,
+    VISIBLE,
+    lexeme,
+    term_weights,
+    words_queries,
+)
 from knowledge.indexes.visibility import Visible
-from knowledge.models.graph import KEY_CHARACTERS, SAMPLED
+from knowledge.models.graph import KEY_CHARACTERS
 from ragcore.graph.ports import TripleHit, prefix
 from ragcore.graph.triples import Triple, name_key
 from ragcore.ports import FloatArray, Tokenizer
-from ragcore.text.lexical_features import idf
 
-ENOUGH = 12  # facts of a sample with a term from which the number of all is estimated, mostly within a third
-COUNTED = 2000  # facts with a term that are counted in the whole or in one sample
-CANDIDATES = 3000  # facts that words bring, the rarest terms first
-FREQUENT_TERMS = 4  # of a question that are searched together where they are too frequent to be searched alone
-USUAL_TERMS = 8  # of a fact; shorter ones weigh more
-FEWEST = 1000  # facts that idf is computed of, at least
-MAX_TERMS = 48  # of a question
-MAX_RATED = 400  # terms of a question and its facts that are weighed
-MAX_TERM_CHARACTERS = 100
 ALIKE = 0.4  # trigram similarity of names that are compared letter by letter
 MOST_ALIKE = 6  # of one name
 MOST_EDGES = 200  # of one entity in each direction
-LENGTH_B = 0.75
 
-VISIBLE = """
-t.tenant_id = %(tenant)s AND t.state <> 'rejected' AND (
-    (t.document_id IS NULL AND t.knowledge_set_id = ANY(%(sets)s)) OR
-    (t.document_id IS NOT NULL AND EXISTS (
-        SELECT 1 FROM knowledge_document d
-        WHERE d.id = t.document_id AND d.live_version_id = t.version_id AND d.id IN ({visible})
-    ) AND (t.chunk_id IS NULL OR EXISTS (
-        SELECT 1 FROM knowledge_chunk c WHERE c.id = t.chunk_id AND c.retired IS NULL
-    )))
-)
-"""
-# for searches by words: an index of the tenant would bring all of its facts to each term
-VISIBLE_WORDS = VISIBLE.replace("t.tenant_id =", "t.tenant_id + 0 =")
-COLUMNS = "t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type"
-WITH_TERM = f"""(
-    SELECT count(*) FROM (
-        SELECT 1 FROM knowledge_triple t
-        WHERE t.lexemes @@ asked.term::tsquery AND {{among}} AND {VISIBLE_WORDS} LIMIT {COUNTED}
-    ) counted
-)"""  # noqa: S608 - constants
-
-
-def _counted_in_samples() -> str:
-    """The number of facts with a term by the smallest sample that has enough of them, so that frequent ones cost no more.
-
-    Nested from the whole, which is asked last, to the smallest sample.
-    """
-    sql = WITH_TERM.replace("{among}", "true")
-    for share, below in sorted(SAMPLED.items()):
-        sample = WITH_TERM.replace("{among}", f"t.digest < {below}")
-        sql = f"(SELECT CASE WHEN n >= {ENOUGH} THEN {share} * n ELSE {sql} END FROM (SELECT {sample} OFFSET 0) s(n))"
-    return sql
-
-
-FREQUENCIES = f"SELECT asked.term, {_counted_in_samples()} FROM unnest(%(terms)s::text[]) AS asked(term)"  # noqa: S608
-BY_WORDS = f"""
-WITH found AS MATERIALIZED (
-    SELECT {COLUMNS}, t.lexemes, t.length FROM knowledge_triple t
-    WHERE t.lexemes @@ %(any)s::tsquery AND {VISIBLE_WORDS} LIMIT {CANDIDATES}
-)
-SELECT t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type, (
-    SELECT sum(asked.weight) FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) AS asked(term, weight)
-    WHERE t.lexemes @@ asked.term
-) / (1::float8 + 1.2 * (0.25 + {LENGTH_B} * t.length / {USUAL_TERMS})::float8) AS score
-FROM found t ORDER BY score DESC, t.id LIMIT %(limit)s
-"""  # noqa: S608 - constants
 BY_MEANING = f"""
 SELECT {COLUMNS}, 1 - (v.vector <=> %(vector)s::halfvec) AS cosine
 FROM knowledge_triplevector v JOIN knowledge_triple t ON t.id = v.triple_id
@@ -177,7 +129,6 @@ FROM unnest(%(ids)s::bigint[], %(tenants)s::bigint[], %(vectors)s::text[]) AS a(
 JOIN knowledge_triple t ON t.id = a.id
 ON CONFLICT (triple_id, embedding_model) DO UPDATE SET vector = EXCLUDED.vector
 """
-_QUOTED = re.compile(r"(['\\])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,11 +198,6 @@ def words_settle() -> None:
     fetch(SETTLE, {})
 
 
-def lexeme(term: str) -> str:
-    """A term as text of a tsvector or a tsquery."""
-    return f"'{term}'" if term.isalnum() else "'" + _QUOTED.sub(r"\1\1", term) + "'"
-
-
 # ── search ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -273,7 +219,7 @@ class ScopedTriples:
     def by_words(self, question: str, *, limit: int) -> list[TripleHit]:
         """See `TripleIndex`."""
         counts = self._counts(self.tokenizer.terms(question), most=MAX_TERMS)
-        weights = _weights(counts)
+        weights = term_weights(counts)
         found: dict[int, TripleHit] = {}
         for query in words_queries(counts):
             rows = self._fetch(
@@ -290,7 +236,7 @@ class ScopedTriples:
 
     def rarity(self, terms: Sequence[str]) -> Mapping[str, float]:
         """See `TripleIndex`; counted among the facts that the asker may see."""
-        return _weights(self._counts(terms))
+        return term_weights(self._counts(terms))
 
     def _counts(self, terms: Sequence[str], *, most: int = MAX_RATED) -> dict[str, int]:
         """How many visible facts have each term, estimated of many; terms without any are left out."""
@@ -349,26 +295,6 @@ class ScopedTriples:
     def _fetch(self, sql: str, **params: object) -> list[tuple]:  # type: ignore[type-arg]
         given = {"tenant": self.scope.tenant_id, "sets": list(self.sets), **self.visible.params, **params}
         return fetch(self.visible.applied(sql), given)
-
-
-def words_queries(counts: Mapping[str, int]) -> list[str]:
-    """Queries for facts with some of the terms, the most telling first; each is wanted where those before find too few.
-
-    Rare terms bring all of their facts. Frequent ones are first searched together, so that of many facts those come
-    that have most of them.
-    """
-    rare = [term for term in rarest_within(counts, cap=CANDIDATES) if counts[term] <= CANDIDATES]
-    frequent = [lexeme(t) for t in sorted(counts, key=lambda t: (counts[t], t)) if t not in rare][:FREQUENT_TERMS]
-    queries = [" | ".join(map(lexeme, rare)), " & ".join(frequent)]
-    if len(frequent) > 2:
-        queries.append(" | ".join(f"{one} & {other}" for one, other in combinations(frequent[:3], 2)))
-    return [query for query in dict.fromkeys([*queries, *frequent[:1]]) if query]
-
-
-def _weights(counts: Mapping[str, int]) -> dict[str, float]:
-    """idf of each term, as if half of the facts had the most frequent one."""
-    total = max(FEWEST, 2 * max(counts.values(), default=0))
-    return {term: idf(total, number) for term, number in counts.items()}
 
 
 def _triple(row: Sequence[object]) -> Triple:
