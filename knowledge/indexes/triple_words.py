@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from knowledge.indexes.lexical import rarest_within
-from knowledge.models.graph import SAMPLED
 from ragcore.text.lexical_features import idf
 
+LEAST_DIGEST = -(2**63)
+# One fact in so many has a digest below; each sample has an index of its own (migration 0043).
+SAMPLED = {8: LEAST_DIGEST + 2**61, 64: LEAST_DIGEST + 2**58, 512: LEAST_DIGEST + 2**55}
 ENOUGH = 12  # facts of a sample with a term from which the number of all is estimated, mostly within a third
 COUNTED = 2000  # facts with a term that are counted in the whole or in one sample
 CANDIDATES = 3000  # facts that words bring, the rarest terms first
@@ -51,7 +53,7 @@ def _counted_in_samples() -> str:
     """The number of facts with a term, by the smallest sample that has enough of them; the whole is asked last."""
     sql = WITH_TERM.replace("{among}", "true")
     for share, below in sorted(SAMPLED.items()):
-        sample = WITH_TERM.replace("{among}", f"t.digest < {below}")
+        sample = WITH_TERM.replace("{among}", f"t.digest + 0 < {below}")
         found = f"(SELECT {sample} OFFSET 0) s(n)"  # noqa: S608 - constants; OFFSET: counted once
         sql = f"(SELECT CASE WHEN n >= {ENOUGH} THEN {share} * n ELSE {sql} END FROM {found})"  # noqa: S608
     return sql

@@ -15,9 +15,6 @@ from pgvector.django import HalfVectorField, HnswIndex
 TRIPLE_DIMENSIONS = 384
 NAME_CHARACTERS = 2000  # of a subject, relation or object
 KEY_CHARACTERS = 240
-# Digests are random numbers: the facts with the smallest ones are a sample, of which frequent words are counted.
-LEAST_DIGEST = -(2**63)
-SAMPLED = {8: LEAST_DIGEST + 2**61, 64: LEAST_DIGEST + 2**58, 512: LEAST_DIGEST + 2**55}  # one in so many is below
 
 
 class TripleImport(models.Model):
@@ -155,14 +152,6 @@ class Triple(models.Model):
         indexes: ClassVar = [
             # an import writes many facts with the same words: they come into the index together
             GinIndex(fields=["lexemes"], name="knowledge_triple_lexemes", fastupdate=True, gin_pending_list_limit=512),
-            *(
-                GinIndex(
-                    fields=["lexemes"],
-                    name=f"knowledge_triple_words_{share}",
-                    condition=models.Q(digest__lt=below),
-                )
-                for share, below in SAMPLED.items()
-            ),
             models.Index(fields=["tenant", "subject_key"], name="knowledge_triple_subject"),
             models.Index(fields=["tenant", "object_key"], name="knowledge_triple_object"),
             *(
