@@ -38,8 +38,10 @@ t.tenant_id = %(tenant)s AND t.state <> 'rejected' AND (
     )))
 )
 """
-# for searches by words: an index of the tenant would bring all of its facts to each term
-VISIBLE_WORDS = VISIBLE.replace("t.tenant_id =", "t.tenant_id + 0 =")
+# for searches by words: an index of the tenant or of a set would bring all of its facts to each term
+VISIBLE_WORDS = VISIBLE.replace("t.tenant_id =", "t.tenant_id + 0 =").replace(
+    "t.knowledge_set_id =", "t.knowledge_set_id + 0 ="
+)
 COLUMNS = "t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type"
 WITH_TERM = f"""(
     SELECT count(*) FROM (
