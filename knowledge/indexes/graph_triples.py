@@ -7,7 +7,6 @@ the same condition.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
@@ -16,59 +15,30 @@ from typing import Any
 from django.db import connection, transaction
 
 from accounts.scope import Scope
-from knowledge.indexes.lexical import rarest_within
 from knowledge.indexes.rotations import vector_text
 from knowledge.indexes.statements import execute, fetch
+from knowledge.indexes.triple_words import (
+    BY_WORDS,
+    COLUMNS,
+    FREQUENCIES,
+    MAX_RATED,
+    MAX_TERM_CHARACTERS,
+    MAX_TERMS,
+    VISIBLE,
+    lexeme,
+    term_weights,
+    words_queries,
+)
 from knowledge.indexes.visibility import Visible
 from knowledge.models.graph import KEY_CHARACTERS
 from ragcore.graph.ports import TripleHit, prefix
 from ragcore.graph.triples import Triple, name_key
 from ragcore.ports import FloatArray, Tokenizer
-from ragcore.text.lexical_features import idf
 
-COUNTED = 2000  # facts with a term that are counted; more is "often"
-CANDIDATES = 6000  # facts that words bring, the rarest terms first
-USUAL_TERMS = 8  # of a fact; shorter ones weigh more
-FEWEST = 1000  # facts that idf is computed of, at least
-MAX_TERMS = 48  # of a question
-MAX_TERM_CHARACTERS = 100
 ALIKE = 0.4  # trigram similarity of names that are compared letter by letter
 MOST_ALIKE = 6  # of one name
 MOST_EDGES = 200  # of one entity in each direction
-LENGTH_B = 0.75
 
-VISIBLE = """
-t.tenant_id = %(tenant)s AND t.state <> 'rejected' AND (
-    (t.document_id IS NULL AND t.knowledge_set_id = ANY(%(sets)s)) OR
-    (t.document_id IS NOT NULL AND EXISTS (
-        SELECT 1 FROM knowledge_document d
-        WHERE d.id = t.document_id AND d.live_version_id = t.version_id AND d.id IN ({visible})
-    ) AND (t.chunk_id IS NULL OR EXISTS (
-        SELECT 1 FROM knowledge_chunk c WHERE c.id = t.chunk_id AND c.retired IS NULL
-    )))
-)
-"""
-# for searches by words: an index of the tenant would bring all of its facts to each term
-VISIBLE_WORDS = VISIBLE.replace("t.tenant_id =", "t.tenant_id + 0 =")
-COLUMNS = "t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type"
-FREQUENCIES = f"""
-SELECT asked.term, (
-    SELECT count(*) FROM (
-        SELECT 1 FROM knowledge_triple t WHERE t.lexemes @@ asked.term::tsquery AND {VISIBLE_WORDS} LIMIT {COUNTED}
-    ) counted
-) FROM unnest(%(terms)s::text[]) AS asked(term)
-"""  # noqa: S608 - constants
-BY_WORDS = f"""
-WITH found AS MATERIALIZED (
-    SELECT {COLUMNS}, t.lexemes, t.length FROM knowledge_triple t
-    WHERE t.lexemes @@ %(any)s::tsquery AND {VISIBLE_WORDS} LIMIT {CANDIDATES}
-)
-SELECT t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type, (
-    SELECT sum(asked.weight) FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) AS asked(term, weight)
-    WHERE t.lexemes @@ asked.term
-) / (1 + 1.2 * (0.25 + {LENGTH_B} * t.length / {USUAL_TERMS})) AS score
-FROM found t ORDER BY score DESC, t.id LIMIT %(limit)s
-"""  # noqa: S608 - constants
 BY_MEANING = f"""
 SELECT {COLUMNS}, 1 - (v.vector <=> %(vector)s::halfvec) AS cosine
 FROM knowledge_triplevector v JOIN knowledge_triple t ON t.id = v.triple_id
@@ -112,14 +82,17 @@ LOAD_COLUMNS = (
     "knowledge_set_id, subject, relation, object, subject_type, object_type, subject_key, object_key, digest, lexemes, "
     "length, confidence, document_id, version_id, chunk_id, sentence, rule"
 )
+# the condition holds for all rows or for none: most sets have no decisions, and none is looked for then
 INSERT = f"""
 INSERT INTO knowledge_triple (tenant_id, source_id, state, {LOAD_COLUMNS})
-SELECT %(tenant)s, %(source)s, coalesce((
+SELECT %(tenant)s, %(source)s, CASE WHEN (
+    SELECT EXISTS (SELECT 1 FROM knowledge_tripledecision d WHERE d.tenant_id = %(tenant)s AND d.undone IS NULL)
+) THEN coalesce((
     SELECT d.kind FROM knowledge_tripledecision d
     WHERE d.knowledge_set_id = l.knowledge_set_id AND d.subject_key = l.subject_key AND d.object_key = l.object_key
         AND d.relation = l.relation AND d.undone IS NULL
     ORDER BY d.id DESC LIMIT 1
-), ''), {LOAD_COLUMNS} FROM triple_load l
+), '') ELSE '' END, {LOAD_COLUMNS} FROM triple_load l
 ON CONFLICT (knowledge_set_id, digest) DO NOTHING
 """  # noqa: S608 - constants
 ADD_NAMES = """
@@ -156,7 +129,6 @@ FROM unnest(%(ids)s::bigint[], %(tenants)s::bigint[], %(vectors)s::text[]) AS a(
 JOIN knowledge_triple t ON t.id = a.id
 ON CONFLICT (triple_id, embedding_model) DO UPDATE SET vector = EXCLUDED.vector
 """
-_QUOTED = re.compile(r"(['\\])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,11 +198,6 @@ def words_settle() -> None:
     fetch(SETTLE, {})
 
 
-def lexeme(term: str) -> str:
-    """A term as text of a tsvector or a tsquery."""
-    return f"'{term}'" if term.isalnum() else "'" + _QUOTED.sub(r"\1\1", term) + "'"
-
-
 # ── search ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -251,27 +218,29 @@ class ScopedTriples:
 
     def by_words(self, question: str, *, limit: int) -> list[TripleHit]:
         """See `TripleIndex`."""
-        counts = self._counts(self.tokenizer.terms(question))
-        weights = _weights(counts)
-        chosen = rarest_within(counts, cap=CANDIDATES)
-        if not chosen:
-            return []
-        rows = self._fetch(
-            BY_WORDS,
-            any=" | ".join(map(lexeme, chosen)),
-            terms=[lexeme(term) for term in weights],
-            weights=list(weights.values()),
-            limit=limit,
-        )
-        return [_hit(row) for row in rows]
+        counts = self._counts(self.tokenizer.terms(question), most=MAX_TERMS)
+        weights = term_weights(counts)
+        found: dict[int, TripleHit] = {}
+        for query in words_queries(counts):
+            rows = self._fetch(
+                BY_WORDS,
+                any=query,
+                terms=[lexeme(term) for term in weights],
+                weights=list(weights.values()),
+                limit=limit,
+            )
+            found |= {hit.id: hit for hit in map(_hit, rows)}
+            if len(found) >= limit:
+                break
+        return sorted(found.values(), key=lambda hit: (-hit.score, hit.id))[:limit]
 
     def rarity(self, terms: Sequence[str]) -> Mapping[str, float]:
         """See `TripleIndex`; counted among the facts that the asker may see."""
-        return _weights(self._counts(terms))
+        return term_weights(self._counts(terms))
 
-    def _counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """How many visible facts have each term, up to COUNTED; terms without any are left out."""
-        different = [t for t in dict.fromkeys(terms) if 0 < len(t) <= MAX_TERM_CHARACTERS][:MAX_TERMS]
+    def _counts(self, terms: Sequence[str], *, most: int = MAX_RATED) -> dict[str, int]:
+        """How many visible facts have each term, estimated of many; terms without any are left out."""
+        different = [t for t in dict.fromkeys(terms) if 0 < len(t) <= MAX_TERM_CHARACTERS][:most]
         if not different:
             return {}
         if new := {lexeme(term): term for term in different if term not in self.counted}:
@@ -326,13 +295,6 @@ class ScopedTriples:
     def _fetch(self, sql: str, **params: object) -> list[tuple]:  # type: ignore[type-arg]
         given = {"tenant": self.scope.tenant_id, "sets": list(self.sets), **self.visible.params, **params}
         return fetch(self.visible.applied(sql), given)
-
-
-def _weights(counts: Mapping[str, int]) -> dict[str, float]:
-    """idf of each term; where a term is too frequent to be counted, the collection counts as ten times as large."""
-    most = max(counts.values(), default=0)
-    total = max(FEWEST, 2 * most, 10 * COUNTED if most >= COUNTED else 0)
-    return {term: idf(total, number) for term, number in counts.items()}
 
 
 def _triple(row: Sequence[object]) -> Triple:

@@ -10,7 +10,8 @@ from django.db.models import F, Q, QuerySet
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge import model_registry
-from knowledge.indexes.graph_triples import entity_key, lexeme
+from knowledge.indexes.graph_triples import entity_key
+from knowledge.indexes.triple_words import lexeme
 from knowledge.models import KnowledgeSet, Triple, TripleDecision, TripleImport
 from knowledge.models.graph import FactState
 from knowledge.selectors.documents import documents_askable

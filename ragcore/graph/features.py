@@ -253,11 +253,24 @@ def _asked_end(kind: KindOfQuestion, subject: float, object_: float) -> float:
 
 
 def _stands(name: str, text: str) -> bool:
-    forms = {_lower(name), short_name(name).lower()}
-    return any(
-        form and re.search(rf"(?<!\w){re.escape(form)}(?!\w)" if form.isascii() else re.escape(form), text)
-        for form in forms
-    )
+    return any(form and stands_whole(form, text) for form in (_lower(name), short_name(name).lower()))
+
+
+def stands_whole(form: str, text: str) -> bool:
+    """The form is in the text, and no letter or digit beside it; forms with Chinese in them may stand anywhere."""
+    if not form.isascii():
+        return form in text
+    at = text.find(form)
+    while at >= 0:
+        end = at + len(form)
+        if not (at and _in_word(text[at - 1])) and not (end < len(text) and _in_word(text[end])):
+            return True
+        at = text.find(form, at + 1)
+    return False
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _type_share(question: QuestionOfFacts, kind: str) -> float:

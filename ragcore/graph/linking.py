@@ -38,6 +38,23 @@ class Span:
 
 def link_question(text: str, graph: EntityGraph) -> dict[Node, float]:
     """Entities that a question names with their weights in (0, 1]; the longest name at each place counts."""
+    return _with_other_names(_named(text, graph), graph)
+
+
+def are_apart(text: str, graph: EntityGraph, chunks: Sequence[int]) -> bool:
+    """Whether the question names several entities and none of these passages has all of them, by any of their names."""
+    named = _named(text, graph)
+    if len(named) < 2:
+        return False
+    others = graph.other_names(list(named))
+    wanted = [{node.id, *(other.id for other in others.get(node.id, ()))} for node in named]
+    inside: dict[int, set[int]] = {}
+    for place in graph.inside(list(chunks))[0]:
+        inside.setdefault(place.chunk, set()).add(place.entity)
+    return not any(all(one & held for one in wanted) for held in inside.values())
+
+
+def _named(text: str, graph: EntityGraph) -> dict[Node, float]:
     spans = list(_spans(text))[:MOST_KEYS]
     known = graph.named([span.key for span in spans])
     taken = _longest([span for span in spans if span.key in known])
@@ -48,7 +65,7 @@ def link_question(text: str, graph: EntityGraph) -> dict[Node, float]:
     for alike in graph.alike(rest, least=LEAST_ALIKE, limit=2).values():
         for node, likeness in alike:
             found.setdefault(node, ALIKE_WEIGHT * likeness)
-    return _with_other_names(found, graph)
+    return found
 
 
 def _with_other_names(found: Mapping[Node, float], graph: EntityGraph) -> dict[Node, float]:

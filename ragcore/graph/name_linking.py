@@ -18,7 +18,7 @@ from ragcore.text.spelling import LEAST_LETTERS, digits, distance, likeness
 from ragcore.text.tokenise import stop_words
 
 _LONGEST_NAME = 14  # words
-_MISSPELT_WORDS = 6  # of a name that is looked up by its spelling
+_MISSPELT_WORDS = 8  # of a name that is looked up by its spelling
 _MOST_UNKNOWN = 3  # words of a question that are looked up
 _MEANT = 0.6  # cosine of words of the question and a name from which they mean it
 _MOST_NAMES = 10  # names that are compared by meaning

@@ -236,7 +236,7 @@ class RetrievalOptions:
     # nDCG@10 of the fusion rose from .868 to .871 (DragonBall, English) and from .832 to .839 (Chinese) and stayed at
     # .879 (TeleQuAD), each on 300 questions. On TeleQuAD it began to fall at 0.5.
     title_weight: float = option(0.3, _("Weight of title and headings"), _("0: like any other text."), low=0, high=1)
-    # "auto": comparisons and questions of several steps; single facts stay as words and vectors find them
+    # "auto": comparisons, questions of several steps, and those whose names no passage found has together
     graph: str = option("auto", _("Follow names to other passages"), _("Sentence by sentence."), choices=_GRAPH_USES)
     title_boost: float = option(0.2, _("Maximum title-match boost"), low=0, high=0.5)
     profile: bool = option(True, _("Use the profile"), _("The user's work profile, where they allow it."))

@@ -37,9 +37,17 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize(("locale", "width"), [pytest.param("en-GB", 1280, marks=pytest.mark.full), ("zh-CN", 390)])
+@pytest.mark.parametrize(
+    ("locale", "width", "name"),
+    [
+        pytest.param("en-GB", 1280, "", marks=pytest.mark.full),
+        pytest.param("zh-CN", 1280, "-zh", marks=pytest.mark.full),
+        pytest.param("en-GB", 390, "-390", marks=pytest.mark.full),
+        ("zh-CN", 390, "-390-zh"),
+    ],
+)
 def test_from_the_import_to_a_decision_that_is_undone(
-    open_page: Any, live_site: Any, read: int, picture: Any, locale: str, width: int
+    open_page: Any, live_site: Any, read: int, picture: Any, locale: str, width: int, name: str
 ) -> None:
     words = WORDS[locale]
     page: Page = open_page(locale=locale, width=width, height=1000)
@@ -49,9 +57,9 @@ def test_from_the_import_to_a_decision_that_is_undone(
 
     page.goto(f"{live_site.url}{HOME}import/")
     page.select_option("[name=knowledge_set]", str(read))
-    page.set_input_files("[name=file]", {"name": f"{locale}.csv", "mimeType": "text/csv", "buffer": FACTS})
+    page.set_input_files("[name=file]", {"name": f"{locale}{width}.csv", "mimeType": "text/csv", "buffer": FACTS})
     page.get_by_role("button", name=words["import"], exact=True).click()
-    expect(page.locator("#live-imports")).to_contain_text(f"{locale}.csv")
+    expect(page.locator("#live-imports")).to_contain_text(f"{locale}{width}.csv")
     expect(page.locator("#live-imports progress")).to_have_count(0, timeout=DONE_MS)
 
     page.goto(f"{live_site.url}{HOME}try/?q=Who+is+the+leader+of+Belgum?")
@@ -61,8 +69,7 @@ def test_from_the_import_to_a_decision_that_is_undone(
     page.goto(f"{live_site.url}{HOME}graph/?name=Charles+Michel")
     expect(page.locator("svg circle")).to_have_count(3)
     fits()
-    if width > 390:
-        picture(page, "graph.png", colours=64)
+    picture(page, f"graph{name}.png", colours=64)
     page.get_by_role("button", name=words["confirm"]).first.press("Enter")
     page.goto(f"{live_site.url}{HOME}decisions/")
     fits()
@@ -71,8 +78,7 @@ def test_from_the_import_to_a_decision_that_is_undone(
 
     page.goto(f"{live_site.url}{HOME}entities/?set={read}")
     fits()
-    if width > 390:
-        picture(page, "entities.png", colours=64)
+    picture(page, f"entities{name}.png", colours=64)
     names = page.locator("tbody th a")
     other = names.nth(1).inner_text()
     names.first.click()

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ragcore.graph.linking import are_apart
 from ragcore.graph.walk import Walk, Walker
 from ragcore.labels import gettext_noop as _
-from ragcore.ports import Ports
+from ragcore.ports import EntityGraph, Ports
 from ragcore.retrieval.pipeline import stage
 from ragcore.retrieval.stages.selection import find_copies
 from ragcore.types import Candidate, Hit, Passage, Query, State
@@ -19,6 +20,7 @@ SEVERAL_STEPS = frozenset({"multi_hop", "comparison"})  # kinds of questions tha
 SHARE_SEVERAL = 0.3  # of the places of a result for passages of the graph, at most, for such questions
 SHARE_ONE = 0.2  # for all others, and only for those with LEAST_ONE
 LEAST_ONE = 0.1
+LOOKED_AT = 3  # passages that may answer a question alone
 TOLD_ENTITIES, TOLD_CHAINS, TOLD_PATHS = 20, 20, 10
 
 
@@ -27,7 +29,8 @@ TOLD_ENTITIES, TOLD_CHAINS, TOLD_PATHS = 20, 20, 10
 class SearchGraph:
     """Add the arm "graph": passages that the entities of the question lead to (`ragcore.graph.walk`). Drops nothing.
 
-    `auto`: only for questions that several passages answer together. state.graph has the entities, the sentences that
+    `auto`: only for questions that several passages answer together: by their kind, or because no passage found so far
+    has all the entities that they name. state.graph has the entities, the sentences that
     connect them, and the ways to those that the question names.
     """
 
@@ -38,7 +41,7 @@ class SearchGraph:
         if ports.graph is None:
             return state
         kind = question_kind(state.query.text)
-        if self.auto and kind not in SEVERAL_STEPS:
+        if self.auto and kind not in SEVERAL_STEPS and not _is_scattered(state, ports.graph):
             return state.noted(kind=kind, left_alone="one passage answers it")
         found = [(c.passage, 1 / rank) for rank, c in enumerate(state.candidates, 1) if c.passage is not None]
         walk = walker(state.query, ports).walk(state.query, found)
@@ -46,6 +49,10 @@ class SearchGraph:
         hits = [Hit(chunk, walk.documents[chunk], walk.passages[chunk]) for chunk in order]
         state = replace(state.with_arm(ARM, hits), graph=told(walk))
         return state.noted(kind=kind, linked=len(walk.linked), entities=len(walk.active), passages=len(hits))
+
+
+def _is_scattered(state: State, graph: EntityGraph) -> bool:
+    return are_apart(state.query.text, graph, [candidate.chunk for candidate in state.candidates[:LOOKED_AT]])
 
 
 def walker(query: Query, ports: Ports) -> Walker:

@@ -32,6 +32,13 @@ def test_a_misspelt_question_over_two_facts_is_answered():
     assert PathSearch(source=GRAPH).answer(asked)[0].answer == "Namur"
 
 
+def test_a_long_name_is_found_with_a_slip_in_it():
+    graph = MemoryGraph([triple("Edward of Norwich 2nd Duke of York | parent | Isabella of Castile")])
+    question = "Who is the parent of Edward of Nowrich 2nd Duke of York?"
+
+    assert [one.key for one in misspelt_entities(question, graph)] == ["edward of norwich 2nd duke of york"]
+
+
 def test_names_are_alike_word_by_word_and_never_with_other_numbers():
     assert alike_in("amsterdm airport", "amsterdam airport") > 0.9
     assert alike_in("amsterdamairport", "amsterdam airport") > 0.8

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from ragcore.graph.linking import link_question
+from ragcore.graph.linking import are_apart, link_question
 from ragcore.graph.mentions import MentionFinder
 from ragcore.graph.walk import BEAM, CONSIDERED, HOPS, Walker
 from ragcore.text.tokenise import JiebaTokenizer
@@ -121,3 +121,16 @@ def test_each_step_follows_a_bounded_number_of_entities():
 )
 def test_a_question_is_linked_by_the_longest_names(question, wanted):
     assert sorted(node.key for node in link_question(question, Listed(TEXTS))) == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "found", "apart"),
+    [
+        ("Did Bojan Hladek see Ljuba?", [FILM, TOWN], True),
+        ("Did Bojan Hladek see Ljuba?", [FILM, PERSON], False),  # one passage has both
+        ("When did Bojan Hladek die?", [TOWN], False),  # one name
+        ("Did Bojan Hladek see Ljuba?", [], True),
+    ],
+)
+def test_names_stand_apart_where_no_passage_has_all_of_them(question, found, apart):
+    assert are_apart(question, Listed(TEXTS), found) is apart
