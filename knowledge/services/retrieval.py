@@ -32,6 +32,7 @@ from knowledge.selectors.filters import filters_check
 from knowledge.selectors.lexicon import lexicon_of_search
 from knowledge.selectors.options import site_options
 from knowledge.selectors.query_adapters import LIVE_ONE, SearchPart, search_parts
+from knowledge.selectors.refusal_lines import refusal_lowered
 from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained
 from knowledge.services.merging import merge_results
@@ -136,6 +137,7 @@ def retrieve_many(
             )
             states = run_queries(pipeline, asked, on_stage=on_stage)
             warnings = filters_explained(scope=scope, filters=request.filters, searched=searched)
+            lowered = refusal_lowered(scope=scope, sets=request.sets or visible.readable, epoch=epoch)
     except OperationalError as error:
         if isinstance(error.__cause__, QueryCanceled):
             raise RetrievalTimeoutError from error
@@ -150,6 +152,7 @@ def retrieve_many(
             duplicate_similarity=options.duplicate_similarity if options.deduplicate else None,
             options=resolved,
             epoch=epoch,
+            refusal_lowered=lowered,
         )
         for state in states
     ]
