@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from ragcore.extractive.answer_patterns import cue_kind
-from ragcore.extractive.sentences import Statement, is_question, plain_sentences, strip_question_mark
+from ragcore.extractive.sentences import STEP, Statement, is_question, plain_sentences, strip_question_mark
 from ragcore.ports import Tokenizer
 from ragcore.text.markdown import Table, is_row, plain_text, tables
 from ragcore.text.question_sides import question_sides
@@ -25,6 +25,7 @@ from ragcore.types import Source
 
 MAX_ITEMS = 9
 MIN_ITEMS = 2
+MIN_STEPS = 3
 MAX_SENTENCES = 3  # of a section's text
 MAX_COLUMNS = 1100  # of an answer by a section
 MAX_LIST_COLUMNS = 900  # of an answer by a list
@@ -66,6 +67,14 @@ def find_list_around(best: Statement, found: Sequence[Statement]) -> ListAnswer 
     if not MIN_ITEMS <= len(items) <= MAX_ITEMS or sum(map(columns, (intro, *items))) > MAX_LIST_COLUMNS:
         return None
     return ListAnswer(intro, best.source.number, tuple(items))
+
+
+def find_steps(best: Statement, found: Sequence[Statement]) -> list[Statement]:
+    """The steps ("Step 2. Look for ...") of the best sentence's document, in order; [] without such, or too many."""
+    document = best.source.passage.document
+    steps = [s for s in found if s.source.passage.document == document and STEP.match(s.text)]
+    fits = MIN_STEPS <= len(steps) <= MAX_ITEMS and sum(columns(s.text) for s in steps) <= MAX_COLUMNS
+    return sorted(steps, key=lambda s: (s.source.passage.ordinal, s.position)) if fits else []
 
 
 @dataclass(slots=True)
@@ -196,7 +205,8 @@ def _is_derived(one: str, other: str) -> bool:
 
 def _answer_of(section: Section, *, with_parts: bool, says_nothing_else: bool, explains: bool) -> SectionAnswer | None:
     prose = [section.title] if section.is_announced else section.prose()
-    intro = tuple(prose[-1:] if prose and prose[-1].endswith((":", "：")) else prose[:1])
+    announcing = -MAX_SENTENCES if is_question(section.title) else -1  # what answers may stand before the list
+    intro = tuple(prose[announcing:] if prose and prose[-1].endswith((":", "：")) else prose[:1])
     points = [(text, section.source) for text in section.points()]
     for items in (points, section.parts() if with_parts else []):
         if MIN_ITEMS <= len(items) <= MAX_ITEMS and (fitting := _fitting(items, intro)):
