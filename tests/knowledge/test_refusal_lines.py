@@ -1,6 +1,7 @@
 """A set's own line of refusals is drawn from its passages, used, and drawn again when they change."""
 
 import pytest
+from django.urls import reverse
 
 from accounts.selectors import scope_for
 from knowledge.indexes.corpus_epoch import epoch_now
@@ -9,7 +10,7 @@ from knowledge.selectors.refusal_lines import refusal_line_of, refusal_lowered
 from knowledge.services import refusal_lines, retrieve
 from knowledge.services.refusal_lines import refusal_lines_draw
 from knowledge.types import RetrievalRequest
-from tests.factories import ingest, make_set, make_user
+from tests.factories import ingest, make_admin, make_set, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -89,3 +90,14 @@ def test_a_set_that_is_too_small_keeps_the_shipped_line():
     assert refusal_lines_draw() == 1
     assert refusal_line_of(set_id=own.pk) is None
     assert refusal_lines_draw() == 0  # and is not looked at again
+
+
+def test_owners_see_the_line_on_the_page_of_the_set(client):
+    one = make_set("forms")
+    RefusalLine.objects.create(knowledge_set=one, lowered=0.9, questions=142, passages=300)
+    client.force_login(make_admin())
+
+    page = client.get(reverse("admin:knowledge_knowledgeset_change", args=[one.pk])).content.decode()
+
+    assert "lowered after 142 questions" in page
+    assert "0.90 (log-odds)" in page
