@@ -137,7 +137,7 @@ class ExtractiveGenerator:
             items = [(text, around.number) for text in around.items]
             block = listing(items, words, numbered=kind == "process")
             return [*lead, block, *_supplements(choice, words)]
-        if kind == "process" and (steps := find_steps(choice.best, found)):
+        if steps := find_steps(question, choice.best, found):
             return [point_blocks([[step] for step in steps], words)[0]]
         is_sure = chances.max() >= SURE_FACT
         if choice.best.is_row and not is_sure and (rows := rows_around(choice.best, found)):

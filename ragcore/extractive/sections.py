@@ -37,6 +37,7 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*\S)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,3}[.)])\s+(.*\S)")
 _OPAQUE = ("`", "$", "~", "![", ">")  # code, formulas, pictures and quotations
 _DERIVED = re.compile(r"(?:ure?|ments?|at|ation|ion|er|or|ance?|ence?|iti|ity|ive?|ing|ed)")  # endings of stems
+_STEPS = re.compile(r"\bsteps\b|\bprocedure\b|步骤|步驟|流程|哪几步|哪幾步", re.IGNORECASE)
 _COUNT = re.compile(r"[一二两兩三四五六七八九十]+[种種类類个個项項]|two|three|four|five|six")
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[一二三四五六七八九十]+、)\s*")
 
@@ -69,8 +70,13 @@ def find_list_around(best: Statement, found: Sequence[Statement]) -> ListAnswer 
     return ListAnswer(intro, best.source.number, tuple(items))
 
 
-def find_steps(best: Statement, found: Sequence[Statement]) -> list[Statement]:
-    """The steps ("Step 2. Look for ...") of the best sentence's document, in order; [] without such, or too many."""
+def find_steps(question: str, best: Statement, found: Sequence[Statement]) -> list[Statement]:
+    """The steps ("Step 2. Look for ...") of the best sentence's document, in order, where steps are asked for.
+
+    [] without such, or too many.
+    """
+    if not _STEPS.search(question):
+        return []
     document = best.source.passage.document
     steps = [s for s in found if s.source.passage.document == document and STEP.match(s.text)]
     fits = MIN_STEPS <= len(steps) <= MAX_ITEMS and sum(columns(s.text) for s in steps) <= MAX_COLUMNS

@@ -181,11 +181,11 @@ def test_a_name_or_a_reply_comes_with_the_sentence_behind_it():
 def test_the_steps_of_a_plain_text_are_all_told(generator):
     steps = "\n\n".join(f"Step {n}. Do thing {n}. It takes {n} hours. Then check {n}." for n in range(1, 6))
 
-    text = answer(
-        generator, "What are the steps for handling an alarm?", source(1, f"The alarm is handled.\n\n{steps}")
-    )
+    handled = source(1, f"The alarm is handled.\n\n{steps}")
+    text = answer(generator, "What are the steps for handling an alarm?", handled)
 
     assert all(f"- Step {n}. Do thing {n}. It takes {n} hours. [1]" in text for n in range(1, 6))
+    assert "- Step 5." not in answer(generator, "Why does thing 2 take so long?", handled)
 
 
 def test_an_embedder_adds_meaning_to_words():
