@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import EpochCache
 from knowledge.models import RefusalLine
 
-lines: EpochCache[Mapping[int, tuple[float, int]]] = EpochCache()  # of a tenant: set -> (lowered, passages)
+lines: EpochCache[float] = EpochCache()  # by tenant and asked sets
 
 
 def refusal_lowered(*, scope: Scope, sets: Sequence[int] | None, epoch: int) -> float:
@@ -17,15 +17,15 @@ def refusal_lowered(*, scope: Scope, sets: Sequence[int] | None, epoch: int) -> 
     Where several are asked, each counts by its passages. Sets without a line of their own, which are small, do not
     count. Read once for a corpus epoch: drawing a line advances it.
     """
-    known = lines.get((scope.tenant_id,), epoch=epoch, make=lambda: _of_tenant(scope.tenant_id))
-    asked = [known[pk] for pk in (known if sets is None else sets) if pk in known]
-    total = sum(passages for _, passages in asked)
-    return sum(lowered * passages for lowered, passages in asked) / total if total else 0.0
+    asked = None if sets is None else tuple(sorted(sets))
+    return lines.get((scope.tenant_id, asked), epoch=epoch, make=lambda: _mean(scope.tenant_id, asked))
 
 
-def _of_tenant(tenant_id: int) -> dict[int, tuple[float, int]]:
+def _mean(tenant_id: int, sets: tuple[int, ...] | None) -> float:
     drawn = RefusalLine.objects.filter(knowledge_set__tenant=tenant_id, questions__gt=0)
-    return {pk: (lowered, passages) for pk, lowered, passages in drawn.values_list("pk", "lowered", "passages")}
+    rows = list((drawn if sets is None else drawn.filter(pk__in=sets)).values_list("lowered", "passages"))
+    total = sum(passages for _, passages in rows)
+    return sum(lowered * passages for lowered, passages in rows) / total if total else 0.0
 
 
 def refusal_line_of(*, set_id: int) -> RefusalLine | None:

@@ -129,7 +129,7 @@ def _passages(knowledge_set: KnowledgeSet) -> list[int]:
 
 def _answered(knowledge_set: KnowledgeSet, passages: list[int], scope: Scope) -> Iterator[_Asked]:
     """The scores of made questions that find the document that they were made of."""
-    chance = random.Random(knowledge_set.pk)
+    chance = random.Random(knowledge_set.pk)  # noqa: S311 (the same questions for the same passages)
     drawn = chance.sample(passages, min(len(passages), 2 * QUESTIONS))
     texts = Chunk.objects.filter(pk__in=drawn).order_by("pk").values_list("text", "version__document_id")
     made = 0

@@ -17,7 +17,6 @@ from ragcore.extractive.choice import (
     rows_around,
     with_tables,
 )
-from ragcore.extractive.counted import counts
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
@@ -33,6 +32,7 @@ from ragcore.extractive.formatting import (
     wording_for,
 )
 from ragcore.extractive.named import about_named, named_titles
+from ragcore.extractive.quantities import gives_quantity
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.sections import find_list_around, find_section_answer, find_steps
@@ -56,7 +56,7 @@ SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
 SURE_FACT = 0.3  # probability of the best sentence from which it is taken for the fact, or the row of a table for it
 UNSURE_COLUMNS = 400  # of the passage that is shown where no sentence probably states the fact
-COUNTED = 2.5  # log-odds of a sentence with a figure of the things that are counted
+QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best
@@ -119,7 +119,7 @@ class ExtractiveGenerator:
         named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)
         found = [found[at] for at in about_named(found, named)]
         known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
-        scores = self._scorer.scores(known) + COUNTED * counts(question, found)
+        scores = self._scorer.scores(known) + QUANTITY_WEIGHT * gives_quantity(question, found)
         chances = prefer_full_coverage(chances_of(scores), known)
         if not known.column("definition").any():
             section = find_section_answer(

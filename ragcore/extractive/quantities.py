@@ -26,7 +26,7 @@ _ENGLISH = re.compile(
 _MEASURE = "个個种種条條次位名台臺张張项項类類路根层層颗顆只隻份块塊"
 _CHINESE = (
     re.compile(rf"(?:多少|几|幾)[{_MEASURE}]?([{CJK}A-Za-z]{{2,8}}?)(?=[?？，,。\s]|有|是|能|可|要|会|會|\Z)"),
-    re.compile(rf"([{CJK}A-Za-z]{{2,8}}?)(?:一共|总共|總共|最多|至少|能|可以|需要|要){0, 2}有(?:多少|几|幾)"),
+    re.compile(rf"([{CJK}A-Za-z]{{2,8}}?)(?:一共|总共|總共|最多|至少|能|可以|需要|要){{0,2}}有(?:多少|几|幾)"),
 )
 _UNITS = {  # as figures are written with them
     "second": "s|sec|秒",
@@ -43,7 +43,7 @@ _UNITS = {  # as figures are written with them
 }
 
 
-def counted_pattern(question: str) -> re.Pattern[str] | None:
+def quantity_pattern(question: str) -> re.Pattern[str] | None:
     """Matches a figure with the thing that is asked for behind it; None where no number of things is asked for."""
     if match := _ENGLISH.search(question):
         thing = match[1].split()[-1].lower()
@@ -54,12 +54,14 @@ def counted_pattern(question: str) -> re.Pattern[str] | None:
     for pattern in _CHINESE:
         if match := pattern.search(question):
             thing = re.escape(match[1])
-            return re.compile(rf"(?:\d|[一二三四五六七八九十百千万两兩])\s*[{_MEASURE}]?\s*{thing}", re.IGNORECASE)
+            return re.compile(
+                rf"(?:\d|(?<![同每任])[一二三四五六七八九十百千万两兩])\s*[{_MEASURE}]?\s*{thing}", re.IGNORECASE
+            )
     return None
 
 
-def counts(question: str, found: Sequence[Statement]) -> FloatArray:
+def gives_quantity(question: str, found: Sequence[Statement]) -> FloatArray:
     """float32[n]: 1 for each sentence that gives a number of the things that the question asks the number of."""
-    pattern = counted_pattern(question)
+    pattern = quantity_pattern(question)
     hits = [pattern is not None and pattern.search(s.text) is not None for s in found]
     return np.asarray(hits, np.float32)
