@@ -137,7 +137,7 @@ class KnowledgeSetAdmin(CuratorAdmin):
         """The form of a set, below what rules wrote for its passages, and where its line of refusals lies."""
         if obj is not None:
             context["retries"] = notice_of(retries_of_set(scope=admin_scope(request), set_id=obj.pk))
-            context["refusal_line"] = refusal_line_of(set_id=obj.pk)
+            context["refusal_line"] = refusal_line_of(scope=admin_scope(request), set_id=obj.pk)
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def get_urls(self) -> list[URLPattern]:

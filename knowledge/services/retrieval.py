@@ -91,7 +91,9 @@ def retrieve(
         found += retrieve_many(scope=scope, request=by_meaning, queries=request.hypothetical, within=within)
     found += own
     top_k = request.top_k or max(len(one.state.candidates) for one in found)
-    return merge_results(found, top_k=top_k, parts=len(parts))
+    merged = merge_results(found, top_k=top_k, parts=len(parts))
+    lowered = refusal_lowered(scope=scope, sets=request.sets, epoch=merged.epoch)
+    return replace(merged, refusal_lowered=lowered) if lowered else merged
 
 
 def retrieve_many(
@@ -137,7 +139,6 @@ def retrieve_many(
             )
             states = run_queries(pipeline, asked, on_stage=on_stage)
             warnings = filters_explained(scope=scope, filters=request.filters, searched=searched)
-            lowered = refusal_lowered(scope=scope, sets=request.sets or visible.readable, epoch=epoch)
     except OperationalError as error:
         if isinstance(error.__cause__, QueryCanceled):
             raise RetrievalTimeoutError from error
@@ -152,7 +153,6 @@ def retrieve_many(
             duplicate_similarity=options.duplicate_similarity if options.deduplicate else None,
             options=resolved,
             epoch=epoch,
-            refusal_lowered=lowered,
         )
         for state in states
     ]

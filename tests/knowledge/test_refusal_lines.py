@@ -88,7 +88,7 @@ def test_a_set_that_is_too_small_keeps_the_shipped_line():
     ingest(owner, own, **texts(0, 3))
 
     assert refusal_lines_draw() == 1
-    assert refusal_line_of(set_id=own.pk) is None
+    assert refusal_line_of(scope=scope_for(owner), set_id=own.pk) is None
     assert refusal_lines_draw() == 0  # and is not looked at again
 
 
