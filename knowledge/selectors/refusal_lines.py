@@ -25,7 +25,8 @@ def refusal_lowered(*, scope: Scope, sets: Sequence[int], epoch: int) -> float:
 
 def _mean(scope: Scope, sets: tuple[int, ...]) -> float:
     drawn = RefusalLine.objects.filter(knowledge_set__tenant=scope.tenant_id, questions__gt=0)
-    asked = drawn.filter(pk__in=sets or sets_readable(scope=scope).order_by().values("pk"))
+    readable = sets_readable(scope=scope).order_by().values("pk")
+    asked = drawn.filter(pk__in=sets) if sets else drawn.filter(knowledge_set__in=readable)
     rows = list(asked.values_list("lowered", "passages"))
     total = sum(passages for _, passages in rows)
     return sum(lowered * passages for lowered, passages in rows) / total if total else 0.0
