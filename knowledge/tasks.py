@@ -9,6 +9,7 @@ from knowledge.queue import (
     ADVANCE_INGESTION,
     APPLY_BACKEND_CHANGES,
     BUILD_LEXICON,
+    DRAW_REFUSAL_LINES,
     FILL_VECTORS,
     MAINTAIN,
     MINE_TERMS,
@@ -27,6 +28,7 @@ from knowledge.queue import (
 )
 from knowledge.services import entities, lexicon
 from knowledge.services.embedder_fill import vectors_tend
+from knowledge.services.refusal_lines import refusal_lines_draw
 from knowledge.services.reviews import reviews_tell
 
 
@@ -138,3 +140,9 @@ def read_entities() -> None:
 def fill_vectors() -> None:
     """Make the vectors that passages lack of an embedding model in use, on its way or kept."""
     vectors_tend()
+
+
+@shared_task(name=DRAW_REFUSAL_LINES)
+def draw_refusal_lines() -> None:
+    """Draw the refusal lines of sets whose documents have changed."""
+    refusal_lines_draw()

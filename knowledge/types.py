@@ -125,6 +125,7 @@ class Retrieved:
     duplicate_similarity: float | None = None  # from which a passage repeats a better one; None: none was dropped
     options: Resolved[RetrievalOptions] | None = None  # of the search, with the layer of each
     epoch: int = 0  # of the corpus
+    refusal_lowered: float = 0.0  # log-odds by which the asked sets' line of refusals lies below the shipped one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

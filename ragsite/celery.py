@@ -84,6 +84,11 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "chat", "expires": 60},
     },
+    "draw refusal lines of sets that have changed": {
+        "task": "knowledge.draw_refusal_lines",
+        "schedule": crontab(minute="*/5"),
+        "options": {"queue": "nightly", "expires": 300},
+    },
     "keep index statistics": {
         "task": "knowledge.refresh_indexes",
         "schedule": crontab(minute="*/5"),

@@ -24,17 +24,19 @@ import numpy as np
 import ragcore.answerability.model
 import ragcore.extractive.sentence_model
 from bench.answers.everyday import everyday_answers
-from bench.answers.measure import HEAD, answers_of, table_row
+from bench.answers.measure import HEAD, answers_of, made_scores, table_row
 from ragcore.answerability.model import Script, script_of, threshold_for
+from ragcore.answerability.own_line import lowered_by, lowered_line
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.metrics.bootstrap import mean_interval
+from ragcore.options import AnswerOptions
 from ragcore.ports import FloatArray, GenerationRequest
 from ragcore.training import refusal_training as refusing
 from ragcore.training.__main__ import cosine_embedder, read_answer_sets, weights_file
 from ragcore.training.answer_sets import half_of
 
 WRITTEN = 5  # digits of a weight
-LINE = 0.05  # the rate whose shipped line is measured
+LINE = AnswerOptions().false_refusals  # the rate whose shipped line is measured
 READ: tuple[Script, ...] = ("en",)  # what the product's embedder reads
 
 
@@ -60,11 +62,13 @@ def show(given: argparse.Namespace) -> None:
 def refusals(given: argparse.Namespace) -> None:
     """Print the curve of every set: the unanswerable questions that came with it, and robbed answerable ones.
 
-    The last columns say what the shipped line for 5 % does.
+    The next columns say what the shipped line for `LINE` does, and the last ones what the set's own line does, which is
+    drawn from questions made of its passages.
     """
     head = [f"at {rate:.0%}" for rate in refusing.RATES]
-    print(f"| set | unanswerable | {' | '.join(head)} | shipped line | false refusals there |")
-    print("|---|---|" + "---|" * (len(head) + 2))
+    lines = "shipped line | false refusals there | own line | false refusals there | lowered by"
+    print(f"| set | unanswerable | {' | '.join(head)} | {lines} |")
+    print("|---|---|" + "---|" * (len(head) + 5))
     shipped = json.loads(weights_file(ragcore.answerability.model).read_text(encoding="utf-8"))
     for data in read_answer_sets(given):
         can, cannot = refusing.parts(data, half=given.half, limit=given.limit)
@@ -73,11 +77,13 @@ def refusals(given: argparse.Namespace) -> None:
         weights = np.asarray((shipped["meaning"]["weights"] if reader else shipped["weights"])[script])
         answered = refusing.judged(data.name, ((q, False) for q in can), data.ranking, embedder=reader)
         line = threshold_for("en" if script == "en" else "zh", len(data.ranking.passages), LINE)
+        lowered = lowered_by(made_scores(data.ranking, weights, embedder=reader), line)
         for kind, asked in (("written", [(q, False) for q in cannot]), ("robbed", [(q, True) for q in can])):
             if asked:
                 lost = refusing.judged(data.name, asked, data.ranking, embedder=reader)
                 good, bad = refusing.scores(answered, weights), refusing.scores(lost, weights)
-                print(f"| {data.name} | {len(asked)} {kind} | {_cells(good, bad, line)} |", flush=True)
+                cells = _cells(good, bad, line, lowered_line(line, lowered))
+                print(f"| {data.name} | {len(asked)} {kind} | {cells} | {lowered:.2f} |", flush=True)
 
 
 def left_out(given: argparse.Namespace) -> None:
@@ -102,9 +108,10 @@ def everyday(given: argparse.Namespace) -> None:
     print(f"\n{sum(one.is_right for one in told)} of {len(told)}")
 
 
-def _cells(answered: FloatArray, lost: FloatArray, line: float) -> str:
-    """Refused at each rate, with 95 % intervals; at the shipped line; and the answerable ones refused there."""
-    below = [(lost, t) for t in refusing.threshold_curve(answered)] + [(lost, line), (answered, line)]
+def _cells(answered: FloatArray, lost: FloatArray, *lines: float) -> str:
+    """Refused at each rate, with 95 % intervals; at each of the lines, with the answerable ones refused there."""
+    below = [(lost, t) for t in refusing.threshold_curve(answered)]
+    below += [(scores, line) for line in lines for scores in (lost, answered)]
     return " | ".join(mean_interval((found < t).astype(np.float64)).text() for found, t in below)
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import random
 import re
 import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+from ragcore.answerability.made_questions import question_of_passage
 from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.ports import GenerationRequest
+from ragcore.ports import Embedder, FloatArray, GenerationRequest
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import language_of
-from ragcore.training.answer_sets import AnswerSet, SetQuestion
+from ragcore.training.answer_sets import SEED, AnswerSet, Ranking, SetQuestion
+from ragcore.training.refusal_training import judged_made, scores
+from ragcore.training.unanswerable import QuestionSources
 from ragcore.types import Source
 
+MADE = 150  # questions of the passages of a set
 _MARKER = re.compile(r"\s?\[(\d+)\]")
 _MARKS = re.compile(r"[*|]|^(?:-|\d+\.) |---", re.MULTILINE)
 HEAD = (
@@ -58,6 +64,20 @@ def outcome_of(question: SetQuestion, sources: Sequence[Source], generator: Extr
         length=length_of(text, chinese=language_of(text) == "zh"),
         seconds=seconds,
     )
+
+
+def made_scores(ranking: Ranking, weights: FloatArray, *, embedder: Embedder | None) -> list[float]:
+    """How likely questions that are made of the passages of a set are answered, of those that find their passage."""
+    chance, passages = random.Random(SEED), list(ranking.passages)
+    chance.shuffle(passages)
+    made = ((p, question_of_passage(p.text, ranking.tokenizer, chance)) for p in passages)
+    asked = islice(((p, question, ranking.sources(question)) for p, question in made if question), MADE)
+    found = (
+        QuestionSources(text=question, sources=sources, idf=ranking.query(question).weights)
+        for passage, question, sources in asked
+        if any(source.passage.document == passage.document for source in sources)
+    )
+    return [float(one) for one in scores(judged_made("made", found, ranking, embedder=embedder), weights)]
 
 
 def length_of(text: str, *, chinese: bool) -> int:

@@ -12,6 +12,7 @@ from chat.executors import run_cpu
 from knowledge import model_registry
 from knowledge.types import Retrieved
 from ragcore.answerability import score_answerability, threshold_for
+from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.types import Language, Source
 from ragcore.types.answering import AnswerState
@@ -59,16 +60,31 @@ def _has_own_thresholds(retrieved: Retrieved) -> bool:
 def _probability_verdict(
     context: AnswerContext, state: AnswerState, outcome: SearchOutcome, sources: Sequence[Source]
 ) -> Verdict:
-    rate = context.config.options.false_refusals
+    """By the line of the asked sets; a rate that somebody has set is kept to, on the shipped line."""
+    is_given = context.config.origin.get("false_refusals", "default") != "default"
     return verdict_by_sources(
-        state.query, sources, retrieved=outcome.retrieved, language=state.question.language, rate=rate
+        state.query,
+        sources,
+        retrieved=outcome.retrieved,
+        language=state.question.language,
+        rate=context.config.options.false_refusals,
+        lowered=0.0 if is_given else outcome.retrieved.refusal_lowered,
     )
 
 
 def verdict_by_sources(
-    question: str, sources: Sequence[Source], *, retrieved: Retrieved, language: Language, rate: float
+    question: str,
+    sources: Sequence[Source],
+    *,
+    retrieved: Retrieved,
+    language: Language,
+    rate: float,
+    lowered: float = 0.0,
 ) -> Verdict:
-    """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing that is near (D23)."""
+    """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing that is near (D23).
+
+    `lowered`: log-odds by which the line of the asked sets lies below the shipped one.
+    """
     judged = score_answerability(
         question,
         sources,
@@ -76,6 +92,7 @@ def verdict_by_sources(
         embedder=CachingEmbedder(model_registry.embedder()),
         idf=retrieved.state.query.weights,
     )
-    least = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
+    shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
+    least = lowered_line(shipped, lowered)
     is_answerable = judged.is_answerable(least, retrieved.searched) if retrieved.relevant else judged.score >= SURE
     return Verdict(is_answerable=is_answerable, most_confidence=math.sqrt(judged.score))

@@ -64,6 +64,12 @@ def _has_answer(scope: Scope, question: str) -> bool:
         Source(number=number, passage=passage, text=passage.text, score=final_score(candidate))
         for number, (passage, candidate) in enumerate(hits, start=1)
     ]
-    rate = AnswerOptions().false_refusals
-    verdict = verdict_by_sources(question, sources, retrieved=retrieved, language=language_of(question), rate=rate)
+    verdict = verdict_by_sources(
+        question,
+        sources,
+        retrieved=retrieved,
+        language=language_of(question),
+        rate=AnswerOptions().false_refusals,
+        lowered=retrieved.refusal_lowered,
+    )
     return verdict.is_answerable

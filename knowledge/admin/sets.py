@@ -24,6 +24,7 @@ from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_managed
 from knowledge.selectors.dashboard import sets_counted
+from knowledge.selectors.refusal_lines import refusal_line_of
 from knowledge.selectors.representation_retries import retries_of_set
 from knowledge.services.sets import set_create, set_delete, set_members_put, set_update
 
@@ -133,9 +134,10 @@ class KnowledgeSetAdmin(CuratorAdmin):
         form_url: str = "",
         obj: KnowledgeSet | None = None,
     ) -> HttpResponse:
-        """The form of a set, below what rules wrote for its passages."""
+        """The form of a set, below what rules wrote for its passages, and where its line of refusals lies."""
         if obj is not None:
             context["retries"] = notice_of(retries_of_set(scope=admin_scope(request), set_id=obj.pk))
+            context["refusal_line"] = refusal_line_of(scope=admin_scope(request), set_id=obj.pk)
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def get_urls(self) -> list[URLPattern]:

@@ -43,7 +43,7 @@ from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
 from knowledge.models.reviews import DocumentReview
 from knowledge.models.search_models import EmbedderSwitch, SearchModel
-from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions, name_in_language
+from knowledge.models.sets import KnowledgeSet, OptionsChange, RefusalLine, SiteOptions, name_in_language
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 
 __all__ = [
@@ -91,6 +91,7 @@ __all__ = [
     "QueryAdapter",
     "QueueTurn",
     "ReaderList",
+    "RefusalLine",
     "RepresentationRetry",
     "SearchModel",
     "SetEpoch",

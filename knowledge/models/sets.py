@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Coalesce, NullIf
+from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
@@ -160,3 +161,23 @@ class OptionsChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} #{self.pk}"
+
+
+class RefusalLine(models.Model):
+    """How far a set's own line of refusals lies below the shipped one (D21, D23).
+
+    Drawn in the background from questions made of the set's own sentences; see ragcore.answerability.own_line.
+    """
+
+    knowledge_set = models.OneToOneField(
+        "knowledge.KnowledgeSet", primary_key=True, on_delete=models.CASCADE, related_name="refusal_line"
+    )
+    lowered = models.FloatField(default=0)  # log-odds, never negative; 0: the shipped line
+    questions = models.PositiveIntegerField(default=0)  # made ones whose passage was found
+    passages = models.PositiveIntegerField(default=0)  # of the set at that time
+    documents = models.PositiveIntegerField(default=0)
+    embedder = models.CharField(max_length=128, blank=True)  # whose cosines were seen
+    drawn = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.knowledge_set_id} {self.lowered:.2f}"

@@ -32,6 +32,7 @@ from knowledge.selectors.filters import filters_check
 from knowledge.selectors.lexicon import lexicon_of_search
 from knowledge.selectors.options import site_options
 from knowledge.selectors.query_adapters import LIVE_ONE, SearchPart, search_parts
+from knowledge.selectors.refusal_lines import refusal_lowered
 from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained
 from knowledge.services.merging import merge_results
@@ -90,7 +91,9 @@ def retrieve(
         found += retrieve_many(scope=scope, request=by_meaning, queries=request.hypothetical, within=within)
     found += own
     top_k = request.top_k or max(len(one.state.candidates) for one in found)
-    return merge_results(found, top_k=top_k, parts=len(parts))
+    merged = merge_results(found, top_k=top_k, parts=len(parts))
+    lowered = refusal_lowered(scope=scope, sets=request.sets, epoch=merged.epoch)
+    return replace(merged, refusal_lowered=lowered) if lowered else merged
 
 
 def retrieve_many(

@@ -11,7 +11,7 @@ from ragcore.text.question_type import Wanted, question_type
 from ragcore.text.scripts import CJK
 from ragcore.text.word_lists import cue_pattern, read_sections
 
-_NUMBER_WORDS = (
+NUMBER_WORDS = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|third|hundred|thousand|million|billion"
 )
 _TIME_WORDS = (
@@ -22,7 +22,7 @@ _TIME_WORDS = (
 NUMBER = re.compile(
     rf"\d+(?:[.,:]\d+)*\s?(?:%|[{CJK}]|[a-zA-Z]{{1,4}}\b)?|[二三四五六七八九十百千两兩]+[{CJK}]"
     r"|[数數]?[十百千万萬亿億]|一(?=[十百千万萬亿億年月日])"
-    rf"|\b(?:{_NUMBER_WORDS})\b",
+    rf"|\b(?:{NUMBER_WORDS})\b",
     re.IGNORECASE,
 )
 TIME = re.compile(

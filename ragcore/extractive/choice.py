@@ -125,6 +125,13 @@ def _rows_behind(statement: Statement, found: Sequence[Statement]) -> list[State
     return rows if fits else []
 
 
+def rows_around(row: Statement, found: Sequence[Statement]) -> list[Statement]:
+    """The whole table that a row belongs to; [] where it is too long."""
+    rows = [s for s in found if s.source is row.source and s.heading == row.heading and s.head == row.head and s.head]
+    fits = len(rows) <= MAX_ROWS and sum(columns(s.text) for s in rows) <= TABLE_COLUMNS
+    return rows if fits else []
+
+
 def is_of_use(statement: Statement, question: str) -> bool:
     """Whether a sentence may stand in an answer: no filler, and what a document says of itself only where it is asked.
 

@@ -83,6 +83,8 @@ def compare_in_table(
     if not all(sides):
         return None
     rows = [*_aspects(sides, words), *_said(sides, things, found, words)]
+    if not all(all(row) for row in rows):
+        return None  # the sources say something of one thing alone
     joint = (s for s in ranked if all(t.words <= set(s.terms) for t in things))
     both = [s for s in joint if not (s.is_item and _LABEL.match(s.text))][:1]  # the point of a third thing
     lead = f"{join_cited(both, words)}\n\n" if both else ""
@@ -90,9 +92,15 @@ def compare_in_table(
 
 
 def _is_about(statement: Statement, thing: Thing, other: Thing) -> bool:
-    """The sentence names the thing, or stands under its name, and does not name the other one."""
+    """The sentence names the thing, or stands under its name, and does not name the other one.
+
+    Below the name of one thing every sentence is about it, whatever it compares it with.
+    """
     if refers_back(statement.text):
         return False  # nothing says which of the two "it" is
+    own, others = (t.name.lower() in statement.heading.lower() for t in (thing, other))
+    if own != others:
+        return own
     named = thing.words - other.words or thing.words
     foreign = other.words - thing.words
     terms = frozenset(statement.terms)

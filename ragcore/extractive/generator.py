@@ -9,7 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from ragcore.extractive.answer_patterns import asked_extent, asks_several, cue_kind, definition_subject
-from ragcore.extractive.choice import Limits, SentenceChoice, choose_sentences, is_of_use, with_tables
+from ragcore.extractive.choice import (
+    Limits,
+    SentenceChoice,
+    choose_sentences,
+    is_of_use,
+    rows_around,
+    with_tables,
+)
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
@@ -25,9 +32,10 @@ from ragcore.extractive.formatting import (
     wording_for,
 )
 from ragcore.extractive.named import about_named, named_titles
+from ragcore.extractive.quantities import gives_quantity
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
-from ragcore.extractive.sections import find_list_around, find_section_answer
+from ragcore.extractive.sections import find_list_around, find_section_answer, find_steps
 from ragcore.extractive.sentence_model import (
     SentenceFeatures,
     SentenceScorer,
@@ -36,7 +44,7 @@ from ragcore.extractive.sentence_model import (
     refers_back,
 )
 from ragcore.extractive.sentences import Statement, read_statements
-from ragcore.extractive.spans import choose_points, choose_runs, main_source, point_columns
+from ragcore.extractive.spans import choose_points, choose_runs, main_source, nearest, point_columns
 from ragcore.ports import Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_type import question_type
 from ragcore.text.tokenise import stop_words
@@ -46,6 +54,9 @@ WHOLE = 0.999  # coverage
 NEARLY_BEST = 0.25  # share of the best probability
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
+SURE_FACT = 0.3  # probability of the best sentence from which it is taken for the fact, or the row of a table for it
+UNSURE_COLUMNS = 400  # of the passage that is shown where no sentence probably states the fact
+QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best
@@ -108,7 +119,7 @@ class ExtractiveGenerator:
         named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)
         found = [found[at] for at in about_named(found, named)]
         known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
-        scores = self._scorer.scores(known)
+        scores = self._scorer.scores(known) + QUANTITY_WEIGHT * gives_quantity(question, found)
         chances = prefer_full_coverage(chances_of(scores), known)
         if not known.column("definition").any():
             section = find_section_answer(
@@ -126,7 +137,14 @@ class ExtractiveGenerator:
             items = [(text, around.number) for text in around.items]
             block = listing(items, words, numbered=kind == "process")
             return [*lead, block, *_supplements(choice, words)]
-        if not choice.best.is_row and (explained := self._explanation(question, known, scores, choice, named, words)):
+        if steps := find_steps(question, choice.best, found):
+            return [point_blocks([[step] for step in steps], words)[0]]
+        is_sure = chances.max() >= SURE_FACT
+        if choice.best.is_row and not is_sure and (rows := rows_around(choice.best, found)):
+            return [passage_block(rows, words), *_supplements(choice, words)]
+        if not choice.best.is_row and (
+            explained := self._explanation(question, known, scores, choice, named, words, is_sure=is_sure)
+        ):
             return explained
         core = _core(question, with_tables(choice.core, found), choice.best, known, chances)
         return [passage_block(core, words), *_supplements(choice, words)]
@@ -148,13 +166,17 @@ class ExtractiveGenerator:
         choice: SentenceChoice,
         named: frozenset[str],
         words: Wording,
+        *,
+        is_sure: bool,
     ) -> list[str]:
         """Points for a question that names many things, connected sentences for one that asks for more than a fact.
 
-        `named`: titles that the question names.
+        Connected ones also where no sentence is likely to state the fact: sentences from here and there would look like
+        an answer. `named`: titles that the question names. `is_sure`: whether one sentence probably answers.
         """
         found, is_broad = known.found, asks_several(question) or len(named) > 1
-        if not is_broad and (known.kind in FACTS or known.column("definition").any()):
+        is_fact = known.kind in FACTS and is_sure
+        if not is_broad and (is_fact or known.column("definition").any()):
             return []
         is_specific = len(set(self._tokenizer.words(question)) - stop_words()) >= SPECIFIC
         if is_broad or (is_specific and cue_kind(question) in ("reason", "manner")):
@@ -166,6 +188,8 @@ class ExtractiveGenerator:
         aspects = aspect_coverage(question, found, self._tokenizer)
         places = main_source(found, scores, aspects)
         runs = choose_runs(found, places, self._relevance.probabilities(known, scores, aspects, question), question)
+        if known.kind in FACTS:
+            runs = nearest(runs, chances_of(scores)[[found.index(s) for s in runs]], most_columns=UNSURE_COLUMNS)
         shown = [
             replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in with_tables(runs, found)
         ]

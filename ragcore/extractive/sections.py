@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from ragcore.extractive.answer_patterns import cue_kind
-from ragcore.extractive.sentences import Statement, is_question, plain_sentences, strip_question_mark
+from ragcore.extractive.sentences import STEP, Statement, is_question, plain_sentences, strip_question_mark
 from ragcore.ports import Tokenizer
 from ragcore.text.markdown import Table, is_row, plain_text, tables
 from ragcore.text.question_sides import question_sides
@@ -25,6 +25,7 @@ from ragcore.types import Source
 
 MAX_ITEMS = 9
 MIN_ITEMS = 2
+MIN_STEPS = 3
 MAX_SENTENCES = 3  # of a section's text
 MAX_COLUMNS = 1100  # of an answer by a section
 MAX_LIST_COLUMNS = 900  # of an answer by a list
@@ -36,6 +37,7 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*\S)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,3}[.)])\s+(.*\S)")
 _OPAQUE = ("`", "$", "~", "![", ">")  # code, formulas, pictures and quotations
 _DERIVED = re.compile(r"(?:ure?|ments?|at|ation|ion|er|or|ance?|ence?|iti|ity|ive?|ing|ed)")  # endings of stems
+_STEPS = re.compile(r"\bsteps\b|\bprocedure\b|步骤|步驟|流程|哪几步|哪幾步", re.IGNORECASE)
 _COUNT = re.compile(r"[一二两兩三四五六七八九十]+[种種类類个個项項]|two|three|four|five|six")
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[一二三四五六七八九十]+、)\s*")
 
@@ -66,6 +68,19 @@ def find_list_around(best: Statement, found: Sequence[Statement]) -> ListAnswer 
     if not MIN_ITEMS <= len(items) <= MAX_ITEMS or sum(map(columns, (intro, *items))) > MAX_LIST_COLUMNS:
         return None
     return ListAnswer(intro, best.source.number, tuple(items))
+
+
+def find_steps(question: str, best: Statement, found: Sequence[Statement]) -> list[Statement]:
+    """The steps ("Step 2. Look for ...") of the best sentence's document, in order, where steps are asked for.
+
+    [] without such, or too many.
+    """
+    if not _STEPS.search(question):
+        return []
+    document = best.source.passage.document
+    steps = [s for s in found if s.source.passage.document == document and STEP.match(s.text)]
+    fits = MIN_STEPS <= len(steps) <= MAX_ITEMS and sum(columns(s.text) for s in steps) <= MAX_COLUMNS
+    return sorted(steps, key=lambda s: (s.source.passage.ordinal, s.position)) if fits else []
 
 
 @dataclass(slots=True)
@@ -196,7 +211,8 @@ def _is_derived(one: str, other: str) -> bool:
 
 def _answer_of(section: Section, *, with_parts: bool, says_nothing_else: bool, explains: bool) -> SectionAnswer | None:
     prose = [section.title] if section.is_announced else section.prose()
-    intro = tuple(prose[-1:] if prose and prose[-1].endswith((":", "：")) else prose[:1])
+    announcing = -MAX_SENTENCES if is_question(section.title) else -1  # what answers may stand before the list
+    intro = tuple(prose[announcing:] if prose and prose[-1].endswith((":", "：")) else prose[:1])
     points = [(text, section.source) for text in section.points()]
     for items in (points, section.parts() if with_parts else []):
         if MIN_ITEMS <= len(items) <= MAX_ITEMS and (fitting := _fitting(items, intro)):

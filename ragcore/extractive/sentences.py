@@ -10,12 +10,15 @@ from functools import lru_cache
 from ragcore.ports import Tokenizer
 from ragcore.text.markdown import cells_of, is_row, is_rule, labelled, plain_text, without_pictures
 from ragcore.text.request_cache import cached
+from ragcore.text.scripts import columns
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Source
 
 MIN_LETTERS = 2  # without them it is a row of dots or figures
 KEPT_TEXTS = 2048  # of sources, whose sentences a process keeps
 LONG_CHARS = 400  # columns; longer sentences are offered clause by clause
+LEAD_COLUMNS = 24  # of a sentence at the beginning of a line that only leads to the next one
+STEP_COLUMNS = 80  # of a step's name: "Step 3. Locate the fault."
 
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _RULE = re.compile(r"[\s|:\-=*_`~]+")
@@ -37,6 +40,9 @@ _LETTER = re.compile(r"[^\W\d_]")
 _CLAUSE = re.compile(r"(?<=[；;])\s*")
 _LINK = re.compile(r"\S*https?://\S+")
 _QUESTION = re.compile(r"[?？][」』”\")）.]*\s*\Z")
+_BOLD = re.compile(r"\s*(?:\*\*[^*]+\*\*|__[^_]+__)\s*")
+_STOP = re.compile(r"[.。]\Z")
+STEP = re.compile(r"step\s+\d+\b|第[一二三四五六七八九十\d]+步|步骤\s*\d+|步驟\s*\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,7 @@ def _kept_pieces(text: str) -> tuple[_Piece, ...]:
 def _pieces(text: str) -> Iterator[_Piece]:
     announced = heading = ""
     head: tuple[str, ...] = ()
-    raws = split_sentences(without_pictures(text))
+    raws = _with_leads(split_sentences(without_pictures(text)))
     for raw, following in zip(raws, [*raws[1:], ""], strict=False):
         if is_row(raw):
             if is_rule(raw):
@@ -154,6 +160,36 @@ def _pieces(text: str) -> Iterator[_Piece]:
                 yield _Piece(plain, heading, intro.strip(), bool(_ITEM.match(raw)))
     if announced:
         yield _Piece(announced.strip(), heading)
+
+
+def _with_leads(raws: Sequence[str]) -> list[str]:
+    """The sentences; what only leads to the next one in its line is joined with it.
+
+    That is the name of a point or a step ("1. **Detection.** The layer ..."), the reply to a question ("Yes. It ...")
+    and a question in bold. By itself none of them says anything.
+    """
+    joined: list[str] = []
+    lead, opens, is_asked = "", True, False
+    for raw in raws:
+        is_title = _HEADING.match(raw) is not None or bool(_title(raw))
+        is_whole = is_title or is_row(raw)
+        if opens and not is_whole and not raw.endswith("\n") and _is_lead(raw, is_asked=is_asked):
+            lead, is_asked = lead + raw, is_question(plain_text(raw))
+            continue
+        joined.append(f"{lead}{raw}")
+        lead, opens = "", is_whole or raw.endswith("\n")
+        is_asked = is_title and is_question(plain_text(raw))
+    return [*joined, lead] if lead else joined
+
+
+def _is_lead(raw: str, *, is_asked: bool) -> bool:
+    """Whether a sentence at the beginning of a line says nothing alone. `is_asked`: a question stands before it."""
+    plain = plain_text(raw)
+    is_bold, is_step = _BOLD.fullmatch(raw) is not None, STEP.match(plain) is not None
+    if is_bold and is_question(plain):
+        return True
+    may_lead = is_bold or is_step or is_asked or _ITEM.match(raw) is not None
+    return may_lead and columns(plain) <= (STEP_COLUMNS if is_step else LEAD_COLUMNS) and bool(_STOP.search(plain))
 
 
 def _row(raw: str, heading: str, head: tuple[str, ...]) -> _Piece:

@@ -40,8 +40,6 @@ ENOUGH = 0.85  # of them
 SAME = 0.5  # Jaccard of the terms from which two points say the same
 MOST_COLUMNS = 1400  # of runs
 LEAST_COLUMNS = 200  # of an explanation, as long as its section goes on
-STEP_COLUMNS = 80  # of a step's name: "Step 3. Locate the fault."
-_STEP = re.compile(r"step\s+\d+\b|第[一二三四五六七八九十\d]+步|步骤\s*\d+|步驟\s*\d+", re.IGNORECASE)
 _GOES_ON = re.compile(
     r"(?:however|therefore|thus|hence|moreover|furthermore|also|instead|otherwise|then|afterwards"
     r"|as a result|but|and|so)\b"
@@ -78,21 +76,35 @@ def choose_runs(found: Sequence[Statement], places: Places, chances: FloatArray,
     widths = np.array([max(columns(found[at].text), 1) for at in usable], np.float64)
     opens = np.array([at == 0 or not needs_before(found[usable[at]].text) for at in range(len(usable))])
     kept = _best_runs(np.asarray(chances[usable], np.float64), widths, opens)
-    texts = [found[at].text for at in usable]
-    return [found[usable[at]] for at in _completed(kept, texts, widths)]
+    return [found[usable[at]] for at in _completed(kept, widths)]
 
 
-def _completed(kept: Sequence[int], texts: Sequence[str], widths: Numbers) -> list[int]:
-    """The places with what belongs to them: what a step says behind its name, and more where it is hardly anything."""
+def _completed(kept: Sequence[int], widths: Numbers) -> list[int]:
+    """The places, and more behind them where that is hardly anything."""
     full = set(kept)
-    for at in kept:
-        if _STEP.match(texts[at]) and widths[at] <= STEP_COLUMNS and at + 1 < len(texts):
-            full.add(at + 1)
     last = max(full)
-    while sum(widths[at] for at in full) < LEAST_COLUMNS and last + 1 < len(texts):
+    while sum(widths[at] for at in full) < LEAST_COLUMNS and last + 1 < len(widths):
         last += 1
         full.add(last)
     return sorted(full)
+
+
+def nearest(runs: Sequence[Statement], chances: FloatArray, *, most_columns: int) -> list[Statement]:
+    """Of some runs the best sentence and its neighbours, as many as have room. `chances`: of each sentence."""
+    if not runs:
+        return []
+    first = last = int(chances.argmax())
+    used = columns(runs[first].text)
+    while True:
+        sides = [at for at in (last + 1, first - 1) if 0 <= at < len(runs) and _is_beside(runs, at, first, last)]
+        if not sides or used + columns(runs[sides[0]].text) > most_columns:
+            return list(runs[first : last + 1])
+        used += columns(runs[sides[0]].text)
+        first, last = min(first, sides[0]), max(last, sides[0])
+
+
+def _is_beside(runs: Sequence[Statement], at: int, first: int, last: int) -> bool:
+    return abs(runs[at].position - runs[last if at > last else first].position) == 1
 
 
 def needs_before(text: str) -> bool:

@@ -19,6 +19,7 @@ PIECES = 60  # of an answer
 PAUSE_SECONDS = 0.05  # of the model between two of them
 READERS = 4  # of each answer: two pages and two clients of the API
 MOST_READ = 5  # events until the next disconnect
+RELOADS = 4  # of the page; who always begins anew never comes to the end
 WORDS = ("切换", "a cell, ", "**bold** ", "№ 7 ", "ümlaut ", "[1]", "\n\n", "- point\n", "| a | b |\n", "`x`, ", "🙂 ")
 HTTP_OK = 200
 
@@ -34,6 +35,7 @@ class Reader:
     blocks: dict[int, str] = field(default_factory=dict)
     done: dict[str, Any] | None = None
     disconnects: int = 0
+    reloads: int = 0
 
     def take(self, number: int, kind: str, data: dict[str, Any]) -> None:
         """An event, in the order in which it came."""
@@ -48,9 +50,10 @@ class Reader:
             self.done = data
 
     def leave(self) -> None:
-        """The connection is gone; half of the time the page is loaded anew and knows nothing any more."""
+        """The connection is gone; half of the first times the page is loaded anew and knows nothing any more."""
         self.disconnects += 1
-        if self.rng.random() < 0.5:
+        if self.reloads < RELOADS and self.rng.random() < 0.5:
+            self.reloads += 1
             self.last, self.chunks, self.blocks = 0, {}, {}
 
     @property

@@ -158,5 +158,5 @@ def test_the_point_under_the_name_of_a_thing_says_what_it_is():
         ),
     )
 
-    assert "| 主站：终端首先接入的站。[1]它下发配置。[1] | 从站：后来添加的站。[1] |" in text
+    assert "| 主站：终端首先接入的站。它下发配置。[1] | 从站：后来添加的站。[1] |" in text
     assert "汇聚站" not in text

@@ -131,6 +131,63 @@ def test_the_answer_stays_short_however_long_the_sources_are(generator):
     assert len(re.findall("[\u4e00-\u9fff]", text)) <= 260
 
 
+def test_a_figure_in_front_of_what_is_counted_is_the_answer(generator):
+    text = answer(
+        generator,
+        "How many preambles are there?",
+        source(1, "The preambles have 839 samples in cell 7. An occasion has 64 preambles. The 3 formats differ."),
+    )
+
+    assert "**64** preambles" in text
+
+
+def test_no_sentences_from_here_and_there_where_none_states_the_fact(generator):
+    told = [f"Process {n} of the handover writes {n + 3} lines into the journal of the cell." for n in range(40)]
+
+    text = answer(generator, "After how many seconds is a handover given up?", source(1, " ".join(told)))
+
+    lead, _, shown = text.partition("**The passage that fits best**\n\n")
+    numbers = [int(n) for n in re.findall(r"Process (\d+)", shown.split("**Also relevant**")[0])]
+    assert lead == ""
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    assert len(shown.split("**Also relevant**")[0]) < 600
+
+
+def test_a_row_that_is_in_doubt_comes_with_its_whole_table(generator):
+    rows = "\n".join(f"| Property {n} | device value {n} | {n} |" for n in range(6))
+
+    text = answer(
+        generator, "How many antennas does a device have?", source(1, f"| Name | A | B |\n|---|---|---|\n{rows}")
+    )
+
+    assert all(f"| Property {n} |" in text for n in range(6))
+
+
+def test_a_name_or_a_reply_comes_with_the_sentence_behind_it():
+    text = (
+        "1. **Detection.** The layer compares errors.\n2. **Request.** The device asks.\n\n"
+        "**Is two-step always better?** No. The resources must be reserved.\n\n"
+        "Step 2. Look for a cause. One port had it."
+    )
+
+    assert [s.text for s in read_statements([source(1, text)], TOKENIZER)] == [
+        "Detection. The layer compares errors.",
+        "Request. The device asks.",
+        "Is two-step always better? No. The resources must be reserved.",
+        "Step 2. Look for a cause. One port had it.",
+    ]
+
+
+def test_the_steps_of_a_plain_text_are_all_told(generator):
+    steps = "\n\n".join(f"Step {n}. Do thing {n}. It takes {n} hours. Then check {n}." for n in range(1, 6))
+
+    handled = source(1, f"The alarm is handled.\n\n{steps}")
+    text = answer(generator, "What are the steps for handling an alarm?", handled)
+
+    assert all(f"- Step {n}. Do thing {n}. It takes {n} hours. [1]" in text for n in range(1, 6))
+    assert "- Step 5." not in answer(generator, "Why does thing 2 take so long?", handled)
+
+
 def test_an_embedder_adds_meaning_to_words():
     class Synonyms:
         model, dimensions = "synonyms", 768
@@ -144,8 +201,8 @@ def test_an_embedder_adds_meaning_to_words():
         def trust(self, cjk_share):
             return 1.0
 
-    text = "Dogs eat. Birds sing. Dogs eat sand. Cows eat. The feline sleeps. Ants walk. Fish swim."
-    sources = (source(1, text),)
+    others = " ".join(f"Bird number {n} sings in the garden." for n in range(30))
+    sources = (source(1, f"Dogs eat. Birds sing. Dogs eat sand. {others} The feline sleeps. Ants walk. Fish swim."),)
     best = Limits(core_sentences=1)
     blind, seeing = (ExtractiveGenerator(TOKENIZER, embedder, limits=best) for embedder in (None, Synonyms()))
 

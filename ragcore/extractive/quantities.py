@@ -1,0 +1,67 @@
+"""Sentences that count what a question asks the number of: "64 preambles", "60 seconds", "8 个切片" (A2).
+
+Any figure looks like an answer to "how many". One right in front of the thing that is asked for is an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragcore.extractive.answer_patterns import NUMBER_WORDS
+from ragcore.extractive.sentences import Statement
+from ragcore.ports import FloatArray
+from ragcore.text.scripts import CJK
+
+BETWEEN = 3  # words between a figure and the thing: "64 dedicated random access preambles"
+LEAST_LETTERS = 3  # of a word that is compared by its beginning
+_ENGLISH = re.compile(
+    r"\bhow (?:many|much) ((?:[\w-]+ ){0,3}?[\w-]+)"
+    r"(?= (?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|had)\b"
+    r"| (?:there|in|of|on|at|to|for|per)\b|\s*[?]|\Z)",
+    re.IGNORECASE,
+)
+_MEASURE = "个個种種条條次位名台臺张張项項类類路根层層颗顆只隻份块塊"
+_CHINESE = (
+    re.compile(rf"(?:多少|几|幾)[{_MEASURE}]?([{CJK}A-Za-z]{{2,8}}?)(?=[?？，,。\s]|有|是|能|可|要|会|會|\Z)"),
+    re.compile(rf"([{CJK}A-Za-z]{{2,8}}?)(?:一共|总共|總共|最多|至少|能|可以|需要|要){{0,2}}有(?:多少|几|幾)"),
+)
+_UNITS = {  # as figures are written with them
+    "second": "s|sec|秒",
+    "millisecond": "ms|毫秒",
+    "minute": "min|分钟|分鐘",
+    "hour": "h|小时|小時",
+    "day": "d|天|日",
+    "metre": "m|米",
+    "meter": "m|米",
+    "kilometre": "km|公里",
+    "kilometer": "km|公里",
+    "percent": "%",
+    "degree": "°",
+}
+
+
+def quantity_pattern(question: str) -> re.Pattern[str] | None:
+    """Matches a figure with the thing that is asked for behind it; None where no number of things is asked for."""
+    if match := _ENGLISH.search(question):
+        thing = match[1].split()[-1].lower()
+        stem = thing.removesuffix("s") if len(thing) > LEAST_LETTERS else thing
+        units = f"|(?:{_UNITS[stem]})(?![A-Za-z])" if stem in _UNITS else ""
+        words = rf"(?:[\w-]+\s+){{0,{BETWEEN}}}?{re.escape(stem)}s?\b"
+        return re.compile(rf"(?:\d|\b(?:{NUMBER_WORDS})\b)\s*(?:{words}{units})", re.IGNORECASE)
+    for pattern in _CHINESE:
+        if match := pattern.search(question):
+            thing = re.escape(match[1])
+            return re.compile(
+                rf"(?:\d|(?<![同每任])[一二三四五六七八九十百千万两兩])\s*[{_MEASURE}]?\s*{thing}", re.IGNORECASE
+            )
+    return None
+
+
+def gives_quantity(question: str, found: Sequence[Statement]) -> FloatArray:
+    """float32[n]: 1 for each sentence that gives a number of the things that the question asks the number of."""
+    pattern = quantity_pattern(question)
+    hits = [pattern is not None and pattern.search(s.text) is not None for s in found]
+    return np.asarray(hits, np.float32)
