@@ -18,6 +18,7 @@ from accounts.scope import Scope
 from chat.models import Message
 from evaluation.models import GoldenCase
 from evaluation.selectors import documents_named
+from feedback.features import standalone_question
 from feedback.models import Signal, Vote
 from knowledge import model_registry
 from knowledge.models import Chunk, ChunkEdit, KnowledgeSet
@@ -188,7 +189,7 @@ class _Collector:
                 if one.chunk_id in self.passages and (one.cited if numbers is None else one.number in numbers)
             ]
             if chunks:
-                yield self._pair(_standalone(message), chunks, origin)
+                yield self._pair(standalone_question(message), chunks, origin)
 
     # ── what is made ────────────────────────────────────────────────────────────────────────────
 
@@ -240,12 +241,6 @@ class _Collector:
         documents = tuple(dict.fromkeys(self.passages[chunk].document for chunk in right))
         text = " ".join(question.split())
         return QuestionPair(question=text, chunks=right, documents=documents, origin=origin, language=language_of(text))
-
-
-def _standalone(message: Message) -> str:
-    """The question with what its conversation adds, as the search understood it."""
-    understood = message.metadata.get("understood") if isinstance(message.metadata, dict) else None
-    return understood if isinstance(understood, str) and understood else message.question
 
 
 # ── what retrieval says of a pair ───────────────────────────────────────────────────────────────

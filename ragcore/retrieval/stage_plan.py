@@ -70,6 +70,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             ("drop.copies", {}),
             *_stage_if(options.rerank, "rerank"),
             *_stage_if(options.quality, "weigh.quality"),
+            *_stage_if(options.use_shift > 0, "weigh.use", most=options.use_shift),
             *_stage_if(options.cliff, "cutoff.cliff"),
             *_graph(mode, options, keep),
             *_stage_if(
