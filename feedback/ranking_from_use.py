@@ -16,7 +16,7 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.privacy.erase import erase_with
+from accounts.privacy.erase import erase_first_with
 from chat.models import MessageCitation
 from feedback.queue import LEARN_SET_USE, queue_of
 from feedback.use_showings import answers_with_acts, set_showings
@@ -121,7 +121,7 @@ def _embedded(questions: Sequence[str]) -> FloatArray:
     return np.vstack(parts) if parts else np.zeros((0, embedder.dimensions), np.float32)
 
 
-@erase_with
+@erase_first_with
 def use_forget(user: User) -> None:
     """Sets that the person's acts may have moved forget what they learnt, and learn it again from the others."""
     acted = Q(message__signals__user=user) | Q(message__votes__user=user)
