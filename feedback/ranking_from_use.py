@@ -108,7 +108,8 @@ def similar_floor(model: str, vectors: FloatArray, documents: Sequence[frozenset
     if is_unlike.sum() < LEAST_COMPARED:
         return least
     some = vectors[list(rows)]
-    return float(np.clip(np.quantile((some @ some.T)[is_unlike], UNLIKE), least, HIGHEST_FLOOR))
+    unlike = float(np.quantile((some @ some.T)[is_unlike], UNLIKE))
+    return min(max(unlike, least), HIGHEST_FLOOR)
 
 
 def _embedded(questions: Sequence[str]) -> FloatArray:

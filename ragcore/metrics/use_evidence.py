@@ -12,7 +12,7 @@ same way, and of all values that are found with one of them left out, the one ne
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,35 +91,34 @@ def learn_from_use(showings: Sequence[Showing], vectors: FloatArray, *, floor: f
 # ── kinds of questions ────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Kind:
-    """Showings of one passage for questions near to each other; `sum`: of their vectors."""
+    """Showings of one passage for questions near to each other, whose mean direction is the centre."""
 
-    sum: FloatArray
-    showings: list[Showing]
-
-    @property
-    def centre(self) -> FloatArray:
-        return np.asarray(self.sum / max(float(np.linalg.norm(self.sum)), 1e-6), dtype=np.float32)
+    centre: FloatArray
+    showings: Sequence[Showing]
 
 
-def _kinds_of_question(showings: Sequence[Showing], vectors: FloatArray, *, floor: float) -> Iterator[_Kind]:
+def _kinds_of_question(showings: Sequence[Showing], vectors: FloatArray, *, floor: float) -> list[_Kind]:
     """Leader clustering in the order of the showings: a question joins the nearest centre above the floor."""
     by_question: dict[int, list[Showing]] = defaultdict(list)
     for one in showings:
         by_question[one.question].append(one)
-    kinds: list[_Kind] = []
+    sums = np.zeros((len(by_question), vectors.shape[1]), np.float32)
+    centres = np.zeros_like(sums)
+    joined: list[list[Showing]] = []
     for question, mine in by_question.items():
-        vector = vectors[question]
-        near = [float(kind.centre @ vector) for kind in kinds]
-        best = int(np.argmax(near)) if near else -1
-        if best >= 0 and near[best] >= floor:
-            kinds[best].sum = kinds[best].sum + vector
-            kinds[best].showings += mine
+        near = centres[: len(joined)] @ vectors[question]
+        place = int(np.argmax(near)) if len(near) else 0
+        if len(near) and near[place] >= floor:
+            joined[place] += mine
         else:
-            kinds.append(_Kind(vector.copy(), list(mine)))
-    kinds.sort(key=lambda kind: -len({one.person for one in kind.showings}))
-    yield from kinds[:MOST_KINDS]
+            place = len(joined)
+            joined.append(list(mine))
+        sums[place] += vectors[question]
+        centres[place] = sums[place] / max(float(np.linalg.norm(sums[place])), 1e-6)
+    kinds = [_Kind(centre, each) for centre, each in zip(centres, joined, strict=False)]
+    return sorted(kinds, key=lambda kind: -len({one.person for one in kind.showings}))[:MOST_KINDS]
 
 
 # ── evidence ────────────────────────────────────────────────────────────────────────────────────
