@@ -6,7 +6,7 @@ import json
 import random
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,7 @@ class _Set:
     people: Sequence[User]
     asked: Sequence[Asked]  # by people
     others: Sequence[Asked]
+    plain: dict[str, Sequence[Candidate]] = field(default_factory=dict)  # found without use, which is always the same
 
     @classmethod
     def loaded(cls, folder: Path, *, limit: int) -> _Set:
@@ -144,8 +145,13 @@ class _Set:
         return ndcg_at_k(list(dict.fromkeys(names)), right, 10)
 
     def _found(self, question: str, shift: float) -> Sequence[Candidate]:
+        if not shift and question in self.plain:
+            return self.plain[question]
         request = RetrievalRequest(query=question, sets=(self.set_id,), top_k=10, options={"use_shift": shift})
-        return retrieve(scope=self.scope, request=request).state.candidates
+        found = retrieve(scope=self.scope, request=request).state.candidates
+        if not shift:
+            self.plain[question] = found
+        return found
 
 
 def _in_other_words(question: str, number: int) -> str:
