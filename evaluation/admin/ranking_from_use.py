@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PAGE, SET_PAGE = "admin:evaluation_use", "admin:evaluation_use_set"
 SHOWN = 50  # passages that rise, and as many that fall
-PLACES_SHOWN = 10
+PLACES_SHOWN = 8
 
 
 def use_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
@@ -71,13 +71,9 @@ class ShownSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPassage:
-    """What use says of a passage. `share`: of the strongest evidence there can be, 0 to 1."""
+    """What use says of a passage."""
 
     row: UseEvidence
-
-    @property
-    def share(self) -> float:
-        return abs(self.row.value)
 
     @property
     def place(self) -> str:

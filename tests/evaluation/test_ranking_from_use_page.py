@@ -142,7 +142,7 @@ def test_the_lab_shows_for_each_row_what_use_changed(owner, home, learnt):
     assert "use" in after["cake"].rankings  # everybody has a score there
     assert result.moves[after["export"].chunk].kind == "up"
     assert lab_json(result)["runs"][1]["found"][0]["use"]["now"] == 1
-    asked = {"q": ASKED, "sets": home.pk}
+    asked = {"q": ASKED, "set": home.pk}
     assert signed_in(owner).get(reverse("admin:evaluation_lab"), asked).status_code == 200
 
 
@@ -150,7 +150,7 @@ def test_the_page_of_the_lab_tells_it_in_words(owner, home, learnt):
     home.options = {"retrieval": {"use_shift": 0.5}}
     home.save()
 
-    page = signed_in(owner).get(reverse("admin:evaluation_lab"), {"q": ASKED, "sets": home.pk}).content.decode()
+    page = signed_in(owner).get(reverse("admin:evaluation_lab"), {"q": ASKED, "set": home.pk}).content.decode()
 
     assert "rank 2 → 1" in page
     assert "9 of 9 times opened" in page
