@@ -55,10 +55,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
     by_mode: dict[str, Steps] = {
         "hybrid": fused,
         "graph": fused,
-        "vector": [
-            ("search.fine", {"limit": options.fine_limit}),
-            ("rank.single_arm", {"arm": "dense", "keep": keep}),
-        ],
+        "vector": [fused[0], ("rank.single_arm", {"arm": "dense", "keep": keep})],
         "bm25": [("rank.single_arm", {"arm": "lexical", "keep": keep})],
     }
     return with_joining(
