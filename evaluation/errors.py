@@ -156,3 +156,14 @@ class AdapterTrainingError(PermanentError):
         "lost": "The training was broken off several times.",
         "internal": "The training failed. The log says why.",
     }
+
+
+class NotEnoughUseError(PermanentError):
+    """Too few people have used a set to rank by it."""
+
+    code = "not_enough_use"
+    default_message = "Too few people have used this set."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "few": "There is not enough use yet: at least %(answers)s answers whose sources %(people)s people or more have "
+        "opened, copied or judged.",
+    }

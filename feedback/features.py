@@ -38,6 +38,12 @@ def answer_features(message: Message) -> dict[str, Any]:
     }
 
 
+def standalone_question(message: Message) -> str:
+    """The question with what its conversation adds, as the search understood it."""
+    understood = message.metadata.get("understood") if isinstance(message.metadata, dict) else None
+    return understood if isinstance(understood, str) and understood else message.question
+
+
 def _best_scores(trace: Mapping[str, Any]) -> dict[str, float]:
     """The score of the best passage in every ranking that it stands in."""
     best: Mapping[str, Any] = next(iter(trace.get("candidates") or ()), {})

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from feedback import services
 from feedback.answer_checks import LOOKED_BACK_AT_NIGHT, answers_check
-from feedback.queue import CHECK_ANSWERS, MAINTAIN, RATE_DOCUMENTS
+from feedback.queue import CHECK_ANSWERS, LEARN_FROM_USE, LEARN_SET_USE, MAINTAIN, RATE_DOCUMENTS
+from feedback.ranking_from_use import set_use_learn, use_learn
 from feedback.signal_months import signal_months_make, signals_expire
 
 
@@ -31,3 +32,15 @@ def maintain() -> None:
     answers_check(since=timezone.now() - LOOKED_BACK_AT_NIGHT)
     signal_months_make()
     signals_expire()
+
+
+@shared_task(name=LEARN_FROM_USE)
+def learn_from_use() -> None:
+    """Learn from the use of every set."""
+    use_learn()
+
+
+@shared_task(name=LEARN_SET_USE)
+def learn_set_use(*, set_id: int) -> None:
+    """Learn from the use of one set."""
+    set_use_learn(set_id=set_id)

@@ -14,6 +14,7 @@ from knowledge.indexes.latent import LatentEmbedder
 from knowledge.indexes.visibility import Visible
 from knowledge.selectors.query_adapters import search_parts
 from knowledge.selectors.search_models import reranker_spec, switch_spec
+from knowledge.selectors.use_evidence import ScopedUseIndex
 from knowledge.types import RetrievalMode
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.options import RetrievalOptions
@@ -76,6 +77,7 @@ def retrieval_pipeline(
         tokenizer=model_registry.tokenizer(),
         lexicon=lexicon or None,
         graph=graph,
+        use=ScopedUseIndex(scope, visible, embedder, sets, within) if options.use_shift > 0 else None,
         reranker=model_registry.reranker(reranker) if options.rerank else None,
         second_reranker=model_registry.second_reranker(reranker) if options.rerank else None,
         together=together,

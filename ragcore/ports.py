@@ -28,6 +28,7 @@ from ragcore.types import (
     RecognisedLine,
     Source,
     Usage,
+    UseHint,
 )
 from ragcore.types.graph import Node, Place
 
@@ -250,6 +251,14 @@ class FactsIndex(Protocol):
         ...
 
 
+class UseIndex(Protocol):
+    """What people did with passages for similar questions, in the sets that the bound scope asks."""
+
+    def hints(self, query: Query, chunks: Sequence[int]) -> Sequence[UseHint]:
+        """Hints for some of these passages, several for one where it helped with several kinds of questions."""
+        ...
+
+
 class Reranker(Protocol):
     """Scores question-passage pairs."""
 
@@ -368,5 +377,6 @@ class Ports:
     facts: FactsIndex | None = None
     lexicon: QueryLexicon | None = None
     graph: EntityGraph | None = None
+    use: UseIndex | None = None  # None: use takes no part in the ranking
     together: Together = one_after_the_other
     backend_note: Mapping[str, Any] = field(default_factory=dict)  # who answered the searches; stages note it

@@ -108,6 +108,7 @@ def plan_maintenance(sender: Celery, **kwargs: Any) -> None:
     for minute, task in enumerate(NIGHTLY, 35):
         plan[task] = _in_quiet_hour(task, minute=minute)
     plan["diagnose cases"] = _in_quiet_hour("evaluation.diagnose_at_night", minute=45, queue="diagnosis")
+    plan["learn from use"] = _in_quiet_hour("feedback.learn_from_use", minute=55, queue="diagnosis")
     plan["weekly report"] = _in_quiet_hour("evaluation.send_reports", minute=50, day_of_week="monday")
     plan["measure lexicons"] = _in_quiet_hour("evaluation.measure_lexicons", minute=50, queue="diagnosis")
     plan["purge and rebuild"] = _in_quiet_hour("knowledge.maintain", minute=0, day_of_week="sunday")

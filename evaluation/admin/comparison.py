@@ -47,7 +47,7 @@ DETAILS = {
     "model": gettext_lazy("Model"),
     "understood": gettext_lazy("Understood as"),
 }
-STAGES = ("lexical", "coarse", "dense", "fused", "rerank", "quality", "final")
+STAGES = ("lexical", "coarse", "dense", "fused", "rerank", "quality", "use", "final")
 
 
 def comparison_urls(model_admin: EvaluationRunAdmin) -> list[URLPattern]:

@@ -27,6 +27,7 @@ from evaluation.admin.adapters import adapter_urls
 from evaluation.admin.diagnosis import diagnosis_urls
 from evaluation.admin.experiments import experiment_urls
 from evaluation.admin.lab import lab_urls
+from evaluation.admin.ranking_from_use import use_urls
 from evaluation.admin.run_forms import GoldenSetForm
 from evaluation.admin.usage import usage_urls
 from evaluation.errors import InvalidGoldenCaseError, InvalidGoldenFileError
@@ -315,6 +316,7 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
             *usage_urls(self),
             *experiment_urls(self),
             *adapter_urls(self),
+            *use_urls(self),
             *super().get_urls(),
         ]
 

@@ -83,6 +83,7 @@ NOTE_WORDS: Mapping[str, Any] = {
     "error": gettext_lazy("error"),
     "queries": gettext_lazy("query"),
     "places": gettext_lazy("slots for each"),
+    "moved": gettext_lazy("passages moved"),
 }
 VALUE_WORDS: Mapping[str, Any] = {  # what notes hold besides numbers
     "formula": gettext_lazy("question length"),

@@ -32,6 +32,7 @@ SHORT: Mapping[str, Any] = {
     "title": pgettext_lazy("short name of a ranking", "title"),
     "rerank": pgettext_lazy("short name of a ranking", "rerank"),
     "quality": pgettext_lazy("short name of a ranking", "quality"),
+    "use": pgettext_lazy("short name of a ranking", "use"),
 }
 
 
@@ -58,6 +59,22 @@ class RowView:
     move: str = ""  # as a word of its own for readers who see no arrow
     move_kind: str = ""
     move_places: int = 0
+
+    @property
+    def use_kind(self) -> str:
+        """Whether use has raised or lowered the passage, as moves are called; "" where it has not."""
+        shift = self.row.use.get("shift", 0)
+        return "up" if shift > 0 else "down" if shift < 0 else ""
+
+    @property
+    def use_words(self) -> str:
+        """What use changed of the passage, and what people did with it for similar questions."""
+        acts = _(
+            "%(opened)s of %(shown)s times opened, %(helpful)s helpful, %(unhelpful)s not helpful; %(people)s people"
+        )
+        moved = _("rank %(place)s → %(now)s, score %(shift)s")
+        values = {**self.row.use, "shift": f"{self.row.use['shift']:+.3g}"}
+        return f"{moved % values} ({acts % values})"
 
     @property
     def facts(self) -> list[tuple[str, str]]:

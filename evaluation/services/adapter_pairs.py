@@ -18,6 +18,7 @@ from accounts.scope import Scope
 from chat.models import Message
 from evaluation.models import GoldenCase
 from evaluation.selectors import documents_named
+from feedback.features import standalone_question
 from feedback.models import Signal, Vote
 from knowledge import model_registry
 from knowledge.models import Chunk, ChunkEdit, KnowledgeSet
@@ -188,7 +189,7 @@ class _Collector:
                 if one.chunk_id in self.passages and (one.cited if numbers is None else one.number in numbers)
             ]
             if chunks:
-                yield self._pair(_standalone(message), chunks, origin)
+                yield self._pair(standalone_question(message), chunks, origin)
 
     # ── what is made ────────────────────────────────────────────────────────────────────────────
 
@@ -242,12 +243,6 @@ class _Collector:
         return QuestionPair(question=text, chunks=right, documents=documents, origin=origin, language=language_of(text))
 
 
-def _standalone(message: Message) -> str:
-    """The question with what its conversation adds, as the search understood it."""
-    understood = message.metadata.get("understood") if isinstance(message.metadata, dict) else None
-    return understood if isinstance(understood, str) and understood else message.question
-
-
 # ── what retrieval says of a pair ───────────────────────────────────────────────────────────────
 
 
@@ -274,7 +269,7 @@ def pair_confused(*, scope: Scope, set_id: int, pair: QuestionPair, passages: Ma
         sets=(set_id,),
         top_k=RELEVANT_DEPTH,
         rerank=True,
-        options={"query_adapter": 0, "deduplicate": False, "profile": False},
+        options={"query_adapter": 0, "deduplicate": False, "profile": False, "use_shift": 0.0},
     )
     found = [one.chunk for one in retrieve(scope=scope, request=request).state.candidates if one.chunk in passages]
     right = set(pair.chunks)

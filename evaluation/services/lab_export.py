@@ -130,6 +130,7 @@ def _row(row: LabRow) -> dict[str, Any]:
         "via": dict(row.via),
         "features": dict(row.features),
         "boost": dict(row.boost),
+        "use": dict(row.use),
         "fate": asdict(row.fate),
     }
 

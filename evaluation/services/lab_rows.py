@@ -111,6 +111,7 @@ def row_of(evidence: PassageEvidence, *, trail: Trail, fate: Fate | None = None)
         via=_via(evidence, trail),
         features=dict(detail.get("rerank", {})),
         boost=_boost(detail, trail.state, evidence.passage.document),
+        use=_use(candidate),
         fate=fate or trail.fates.get(chunk) or Fate(kind="not_coarse" if evidence.entries else "not_indexed"),
     )
 
@@ -156,6 +157,13 @@ def _boost(detail: Mapping[str, object], state: State, document: int) -> dict[st
     factor = state.boosts.get(document)
     reasons = {} if told is None else {"why": told}
     return reasons if factor is None else {"factor": factor, **reasons}
+
+
+def _use(candidate: Candidate | None) -> dict[str, object]:
+    """What use changed of a passage, with the place that it had after it."""
+    if candidate is None or "use" not in candidate.detail:
+        return {}
+    return {**candidate.detail["use"], "now": candidate.ranks.get("weigh.use")}
 
 
 SNIPPET_CHARACTERS = 220

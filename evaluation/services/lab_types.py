@@ -86,6 +86,7 @@ class LabRow:
     via: Mapping[str, str]  # arm -> representation that hit, where it was not the body
     features: Mapping[str, float]  # of the reranker
     boost: Mapping[str, Any]  # what moved the fused score, empty if nothing did
+    use: Mapping[str, Any]  # how use moved it, and what people did; empty where it did not
     fate: Fate
 
     @property

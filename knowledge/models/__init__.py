@@ -45,6 +45,7 @@ from knowledge.models.reviews import DocumentReview
 from knowledge.models.search_models import EmbedderSwitch, SearchModel
 from knowledge.models.sets import KnowledgeSet, OptionsChange, RefusalLine, SiteOptions, name_in_language
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
+from knowledge.models.use import UseEvidence, UseSummary
 
 __all__ = [
     "AccessRequest",
@@ -110,6 +111,8 @@ __all__ = [
     "TripleImport",
     "TripleName",
     "TripleVector",
+    "UseEvidence",
+    "UseSummary",
     "VectorRotation",
     "WholeVector",
     "name_in_language",

@@ -25,6 +25,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.index_maintenance import orphaned_terms_count, terms_purge, terms_until
 from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
 from knowledge.indexes.statements import files_lock_exclusive
+from knowledge.indexes.use_evidence import use_evidence_delete
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, IndexEntry, IngestItem
 from knowledge.services.reader_lists import reader_lists_purge
 from ragcore.errors import RagError
@@ -54,6 +55,7 @@ def _withdraw(tenant_id: int, ids: Sequence[int], reason: RagError | None) -> in
     now = timezone.now()
     said = error_columns(reason) if reason else {}
     Document.objects.filter(pk__in=found).update(deleted=now, state=Document.State.DELETED, updated=now, **said)
+    use_evidence_delete(documents=found)
     epoch_advance(tenant_id=tenant_id, documents=list(found))
     data = {"documents": sorted(found), "reason": reason.code if reason else ""}
     event_add(actor=None, tenant_id=tenant_id, action="documents.withdraw", target=str(len(found)), data=data)

@@ -20,6 +20,7 @@ from knowledge.access_errors import ClearanceTooLowError
 from knowledge.errors import InvalidTitleError, JobOverError, UploadTooLargeError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
+from knowledge.indexes.use_evidence import use_evidence_delete
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors import document_get, is_kept
@@ -166,6 +167,7 @@ def document_delete(*, scope: Scope, actor: User, document_id: int) -> None:
         versions_count(tenant_id=document.tenant_id, versions=[document.live_version_id], sign=-1)
     document.deleted, document.state = timezone.now(), Document.State.DELETED
     document.save(update_fields=["deleted", "state", "updated"])
+    use_evidence_delete(documents=[document.pk])
     epoch_advance(tenant_id=document.tenant_id, documents=[document.pk])
     audit_record(actor=actor, action="document.delete", target=document.title, document=document.pk)
 

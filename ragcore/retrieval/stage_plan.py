@@ -55,10 +55,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
     by_mode: dict[str, Steps] = {
         "hybrid": fused,
         "graph": fused,
-        "vector": [
-            ("search.fine", {"limit": options.fine_limit}),
-            ("rank.single_arm", {"arm": "dense", "keep": keep}),
-        ],
+        "vector": [fused[0], ("rank.single_arm", {"arm": "dense", "keep": keep})],
         "bm25": [("rank.single_arm", {"arm": "lexical", "keep": keep})],
     }
     return with_joining(
@@ -70,6 +67,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             ("drop.copies", {}),
             *_stage_if(options.rerank, "rerank"),
             *_stage_if(options.quality, "weigh.quality"),
+            *_stage_if(options.use_shift > 0, "weigh.use", most=options.use_shift),
             *_stage_if(options.cliff, "cutoff.cliff"),
             *_graph(mode, options, keep),
             *_stage_if(

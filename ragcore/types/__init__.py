@@ -29,6 +29,7 @@ from ragcore.types.retrieval import (
     ScoreScale,
     StageRecord,
     State,
+    UseHint,
 )
 
 __all__ = [
@@ -64,4 +65,5 @@ __all__ = [
     "State",
     "Support",
     "Usage",
+    "UseHint",
 ]

@@ -78,6 +78,19 @@ class Query:
         return len(self.words)
 
 
+class UseHint(NamedTuple):
+    """What people did with a passage for questions like the one that is asked."""
+
+    chunk: int
+    value: float  # -1 to 1: how much more it helped than others
+    nearness: float  # of the question to those, 0 at the floor to 1 for the same
+    people: int
+    shown: int
+    opened: int
+    helpful: int
+    unhelpful: int
+
+
 class Hit(NamedTuple):
     """One row of an index: an entry, the chunk that it represents, and how well it matched (higher is better).
 

@@ -136,9 +136,11 @@ export function start() {
   }
   document.addEventListener("click", clicked);
   document.addEventListener("copy", () => {
-    const node = getSelection()?.anchorNode;
-    const report = node?.parentElement?.closest(".turn .report");
-    if (report) signal(messageOf(report), "copy", "selection");
+    const node = getSelection()?.anchorNode?.parentElement;
+    const report = node?.closest(".turn .report");
+    const source = node?.closest("#evidence [data-of-message]");
+    if (source) signal(source.dataset.ofMessage, "copy", Number(source.dataset.number));
+    else if (report) signal(messageOf(report), "copy", "selection");
   });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

@@ -54,6 +54,7 @@ def test_timings_and_rankings_are_declared_by_stages():
         "fuse.rsf": "fused",
         "rerank": "rerank",
         "weigh.quality": "quality",
+        "weigh.use": "use",
         **dict.fromkeys(("fuse.graph", "rank.graph"), "graph"),
     }
 

@@ -470,6 +470,15 @@ class Permits:
             return True  # who started it is gone
         return self._by_set(who, change.row["knowledge_set_id"], fresh)
 
+    def _knowledge_usesummary(self, who: Person, change: Change, fresh: Any) -> bool:
+        """Learnt at night; with its set it goes."""
+        return change.after is None and self._by_set(who, change.row["knowledge_set_id"], fresh)
+
+    def _knowledge_useevidence(self, who: Person, change: Change, fresh: Any) -> bool:
+        """Learnt at night; it goes with its set and with its document."""
+        keeps = self.rules.keeps(who, change.row["document_id"])
+        return change.after is None and (keeps or self._by_set(who, change.row["knowledge_set_id"], fresh))
+
     def _chat_experiment(self, who: Person, change: Change, fresh: Any) -> bool:
         if change.columns <= {"created_by_id"} and self._person(who, change.row["created_by_id"]):
             return True  # who started it is gone

@@ -1,0 +1,1 @@
+"""Ranking from use measured with simulated people through the product's own path."""
