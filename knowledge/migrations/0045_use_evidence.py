@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0010_record_use'),
-        ('knowledge', '0042_words_of_triples_together'),
+        ('knowledge', '0044_refusal_lines'),
     ]
 
     operations = [
