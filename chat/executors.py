@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -24,6 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_CPU_THREADS = 4
+START_SECONDS = 20.0  # for all connections of `run_in_every_thread`
 
 _database = ThreadPoolExecutor(settings.DATABASE_THREADS, thread_name_prefix="chat-db")
 _cpu = ThreadPoolExecutor(MAX_CPU_THREADS, thread_name_prefix="chat-cpu")
@@ -37,6 +39,22 @@ async def run_db(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
 async def run_cpu(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that computes, in a thread; it must not use the ORM."""
     return await _run(_cpu, partial(function, *args, **kwargs))
+
+
+def run_in_every_thread(function: Callable[[], object]) -> None:
+    """Run a function that uses the ORM once in each thread of `run_db`, all at the same time, and wait for them.
+
+    Each has a connection of its own meanwhile. Call it before the first question. Raises what the function raises.
+    """
+    start = threading.Barrier(settings.DATABASE_THREADS)
+
+    def run() -> None:
+        connections["default"].ensure_connection()
+        start.wait(START_SECONDS)
+        function()
+
+    for done in [_database.submit(_closing, run) for _ in range(settings.DATABASE_THREADS)]:
+        done.result()
 
 
 async def _run(pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from chat import redis_client
 from chat.admission import close_places
-from chat.answering.rehearsal import rehearse
+from chat.answering.rehearsal import rehearse, rehearse_searches
 from chat.open_sockets import close_open_sockets
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.message_store import turns_sweep
@@ -70,6 +70,10 @@ def _prepare() -> None:
         rehearse()
     except Exception:
         logger.exception("the models could not be loaded in advance; the first question loads them")
+    try:
+        rehearse_searches()
+    except Exception:
+        logger.exception("the searches could not be rehearsed; the first question of each connection takes longer")
     try:
         warm_pages()
     except Exception:

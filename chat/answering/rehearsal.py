@@ -1,22 +1,31 @@
-"""Made-up questions over made-up passages, answered in memory when a web process starts (D33).
+"""Made-up questions over made-up passages, answered when a web process starts (D33, decision 033).
 
-Word lists, tables, expressions and models are read where they are first used. Together that takes two to four seconds
-of processor time, for which the first readers of a process would wait, several of them at once. Nothing is searched,
-stored or sent: the passages stand here.
+Word lists, tables, expressions and models are read where they are first used, and each connection of PostgreSQL reads
+its catalogue with its first search. Together that takes several seconds of processor time, for which the first readers
+of a process would wait, many of them at once. Nothing is stored or sent: the passages stand here, and the searches are
+those of somebody who may see nothing.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from accounts.errors import NotAuthenticatedError
+from accounts.scope import Scope
+from accounts.selectors import api_key_get
 from chat.answering.answerability import LEAST_RATE
 from chat.answering.grounding import check_answer
+from chat.executors import run_in_every_thread
 from chat.rendering import render_markdown
 from knowledge import model_registry
+from knowledge.services import retrieve
+from knowledge.types import RetrievalRequest
 from knowledge.wiring import query_of
 from ragcore.answerability import RelevanceJudge, score_answerability, threshold_for
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.graph.mentions import question_names
 from ragcore.options import AnswerOptions
 from ragcore.ports import GenerationRequest, RerankInput
 from ragcore.retrieval.stages.selection import find_repetitions
@@ -27,6 +36,7 @@ from ragcore.types.answering import Question
 from ragcore.understanding.analysis import analyse_by_rules
 from ragcore.understanding.standalone import standalone_by_rules
 
+NOBODY = Scope(tenant_id=0, user_id=0, clearance=0)  # there is no such tenant
 SIMILARITY = 0.9
 ARMS = {"lexical": 4.0, "dense": 0.6, "coarse": 0.6, "fuse.rsf": 0.7}
 
@@ -65,11 +75,25 @@ def rehearse() -> None:
             _answer(sample)
 
 
+def rehearse_searches() -> None:
+    """Search for every sample on every connection that questions use. Raises what a search raises."""
+    run_in_every_thread(_search_as_nobody)
+
+
+def _search_as_nobody() -> None:
+    with suppress(NotAuthenticatedError):
+        api_key_get("")
+    for sample in SAMPLES:
+        with request_cache():
+            retrieve(scope=NOBODY, request=RetrievalRequest(query=sample.question, rerank=True))
+
+
 def _answer(sample: _Sample) -> None:
     language, options = language_of(sample.question), AnswerOptions()
     tokenizer, embedder = model_registry.tokenizer(), CachingEmbedder(model_registry.embedder())
     standalone = standalone_by_rules(Question(text=sample.question, language=language), tokenizer)
     analyse_by_rules(standalone.text, history=(), tokenizer=tokenizer)
+    question_names(standalone.text)
     query = query_of(standalone.text)
     weights = dict.fromkeys(query.terms, 1.0)
     vector = embedder.embed_queries([query.embedded_text])[0]

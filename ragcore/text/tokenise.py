@@ -235,27 +235,33 @@ def _quiet_jieba() -> Any:
 def _load_jieba(lexicon: Sequence[str], cache_dir: Path | None) -> Any:
     """A private jieba tokenizer with the dictionary read and the Chinese entries of the lexicon added."""
     tokenizer = _quiet_jieba().Tokenizer()
-    if cache_dir is None:
-        words, tokenizer.total = _dictionary()
-        tokenizer.FREQ = dict(words) if lexicon else words  # the terms of one lexicon are no words of another
-        tokenizer.initialized = True
-    else:
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        tokenizer.tmp_dir = str(cache_dir)
-        tokenizer.cache_file = "jieba.cache"
-        tokenizer.initialize()
+    words, tokenizer.total = _dictionary(cache_dir)
+    tokenizer.FREQ = dict(words) if lexicon else words  # the terms of one lexicon are no words of another
+    tokenizer.initialized = True
     for term in lexicon:
         if len(term) > 1 and re.fullmatch(f"[{CJK}]+", term):
             tokenizer.add_word(term)
     return tokenizer
 
 
-@cache
-def _dictionary() -> tuple[dict[str, int], int]:
+_read: list[tuple[dict[str, int], int]] = []  # the dictionary, once it has been read
+_reading = threading.Lock()
+
+
+def _dictionary(cache_dir: Path | None) -> tuple[dict[str, int], int]:
     """Frequencies of jieba's words and of their beginnings, and their sum, read once in a process.
 
-    What jieba's initialize() does, without its cache file in the shared temporary directory.
+    From the file that jieba keeps in `cache_dir`, which is made where it is missing and quicker to read;
+    without a folder as initialize() does, but without a file in the shared temporary directory.
     """
-    tokenizer = _quiet_jieba().Tokenizer()
-    words, total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
-    return words, total
+    with _reading:
+        if not _read:
+            tokenizer = _quiet_jieba().Tokenizer()
+            if cache_dir is None:
+                _read.append(tokenizer.gen_pfdict(tokenizer.get_dict_file()))
+            else:
+                cache_dir.mkdir(parents=True, exist_ok=True)
+                tokenizer.tmp_dir, tokenizer.cache_file = str(cache_dir), "jieba.cache"
+                tokenizer.initialize()
+                _read.append((tokenizer.FREQ, tokenizer.total))
+    return _read[0]

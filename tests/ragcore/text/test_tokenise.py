@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcore.text import tokenise
 from ragcore.text.normalise import nfkc
 from ragcore.text.request_cache import request_cache
 from ragcore.text.tokenise import JiebaTokenizer, stem, stop_words
@@ -96,7 +97,8 @@ def test_threads_get_the_same_words():
     assert parallel == [tokenizer.terms(text) for text in texts]
 
 
-def test_the_dictionary_cache_goes_where_the_caller_says(tmp_path):
+def test_the_dictionary_cache_goes_where_the_caller_says(tmp_path, monkeypatch):
+    monkeypatch.setattr(tokenise, "_read", [])  # as in a process that has not read it yet
     JiebaTokenizer(cache_dir=tmp_path / "cache").words("网络切片")
 
     assert (tmp_path / "cache" / "jieba.cache").stat().st_size > 0
@@ -140,3 +142,12 @@ def test_who_changes_a_list_of_words_changes_nobody_elses():
         TOKENIZER.terms("open the cabinet").clear()
         assert TOKENIZER.words("open the cabinet") == ["open", "the", "cabinet"]
         assert TOKENIZER.terms("open the cabinet") == ["open", "cabinet"]
+
+
+def test_all_tokenizers_of_a_process_share_one_dictionary_and_terms_of_one_lexicon_are_no_words_of_another(tmp_path):
+    plain, kept, own = JiebaTokenizer(), JiebaTokenizer(cache_dir=tmp_path), JiebaTokenizer(lexicon=["波束赋形"])
+
+    assert "波束赋形" in own.words("波束赋形")
+    assert "波束赋形" not in plain.words("波束赋形")
+    assert plain._jieba.FREQ is kept._jieba.FREQ
+    assert own._jieba.FREQ is not plain._jieba.FREQ
