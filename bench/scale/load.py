@@ -13,17 +13,27 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from bench.scale.corpus import MAX_PASSAGES, SEED, Draft, Pool, document_lengths, draft_made, vectors_made
+from knowledge.indexes.binary_vectors import halfvecs_read
 from knowledge.indexes.copy import EntryRow, chunk_ids, entries_copy
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical import document_side
 from knowledge.indexes.lexical_statistics import reference_length_set, statistics_lock, term_ids, versions_count
+from knowledge.indexes.statements import fetch
 from knowledge.models import Chunk, Document, DocumentVersion, KnowledgeSet
 from knowledge.services.deletion import documents_withdraw
 from knowledge.services.registration import DEFAULT_SOURCE, source_ensure
 from ragcore.ports import FloatArray
 
 BATCH = 200  # documents a transaction
+READ = 20_000  # passages at a time of a loaded database
 SHARES = (0.5, 0.1, 0.01, 0.001, 0.0001)  # of the documents that are in a set of their own
+
+PASSAGES_AFTER = """
+SELECT v.chunk_id, d.id, halfvec_send(v.vector)
+FROM knowledge_wholevector v JOIN knowledge_document d ON d.live_version_id = v.version_id
+WHERE v.tenant_id = %(tenant)s AND v.embedding_model = %(model)s AND v.chunk_id > %(after)s AND d.deleted IS NULL
+ORDER BY v.chunk_id LIMIT %(limit)s
+"""
 
 
 @dataclass
@@ -46,14 +56,24 @@ class Corpus:
         return scope_for(self.user)
 
     @classmethod
-    def empty(cls, pool: Pool, *, model: str) -> Corpus:
-        """Needs a bootstrapped database."""
+    def opened(cls, pool: Pool, *, model: str) -> Corpus:
+        """What a bootstrapped database holds: nothing, or what a former run has loaded from the same pool."""
         user = User.objects.get(username="admin")
-        made = [
-            KnowledgeSet.objects.create(tenant=user.tenant, code=code, name=code)
+        sets = [
+            KnowledgeSet.objects.get_or_create(tenant=user.tenant, code=code, defaults={"name": code})[0]
             for code in ("everything", *(f"share-{share:g}".replace(".", "-") for share in SHARES))
         ]
-        return cls(pool, user, model, made[0], dict(zip(SHARES, made[1:], strict=True)))
+        corpus = cls(pool, user, model, sets[0], dict(zip(SHARES, sets[1:], strict=True)))
+        corpus._read()
+        return corpus
+
+    def _read(self) -> None:
+        """Passages are numbered in the order of their ids."""
+        for chunks, owners, vectors in loaded_passages(tenant_id=self.user.tenant_id, model=self.model):
+            self.chunks += chunks
+            self.owners += owners
+            self.vectors.append(vectors.astype(np.float16))
+        self.made, self.documents = len(self.chunks), len(set(self.owners))
 
     def grow(self, passages: int) -> float:
         """Load until there are this many passages; returns the seconds."""
@@ -178,6 +198,14 @@ def _chunks(drafts: Sequence[Draft], owners: Sequence[DocumentVersion]) -> list[
         rows.append(Chunk(pk=number, version=version, ordinal=ordinal, text=draft.text, tokens=len(draft.text) // 4))
     Chunk.objects.bulk_create(rows)
     return ids
+
+
+def loaded_passages(*, tenant_id: int, model: str) -> Iterator[tuple[list[int], list[int], FloatArray]]:
+    """Chunks, documents and whole vectors of the live passages of a tenant, in the order of their ids."""
+    after = 0
+    while rows := fetch(PASSAGES_AFTER, {"tenant": tenant_id, "model": model, "after": after, "limit": READ}):
+        after = rows[-1][0]
+        yield [row[0] for row in rows], [row[1] for row in rows], halfvecs_read([row[2] for row in rows])
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -32,6 +32,7 @@ from knowledge.models.index import (
     TenantBackend,
     TenantVectors,
     Term,
+    VectorCells,
     VectorRotation,
     WholeVector,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "TripleImport",
     "TripleName",
     "TripleVector",
+    "VectorCells",
     "VectorRotation",
     "WholeVector",
     "name_in_language",
