@@ -45,6 +45,7 @@ class Corpus:
     model: str
     everything: KnowledgeSet
     narrow: dict[float, KnowledgeSet]
+    words: bool = True  # False: vectors alone are loaded, in a tenth of the time
     documents: int = 0
     made: int = 0  # passages so far, also those that are gone again
     owners: list[int] = field(default_factory=list)  # document of passage n
@@ -56,14 +57,14 @@ class Corpus:
         return scope_for(self.user)
 
     @classmethod
-    def opened(cls, pool: Pool, *, model: str) -> Corpus:
+    def opened(cls, pool: Pool, *, model: str, words: bool = True) -> Corpus:
         """What a bootstrapped database holds: nothing, or what a former run has loaded from the same pool."""
         user = User.objects.get(username="admin")
         sets = [
             KnowledgeSet.objects.get_or_create(tenant=user.tenant, code=code, defaults={"name": code})[0]
             for code in ("everything", *(f"share-{share:g}".replace(".", "-") for share in SHARES))
         ]
-        corpus = cls(pool, user, model, sets[0], dict(zip(SHARES, sets[1:], strict=True)))
+        corpus = cls(pool, user, model, sets[0], dict(zip(SHARES, sets[1:], strict=True)), words)
         corpus._read()
         return corpus
 
@@ -97,7 +98,7 @@ class Corpus:
 
     def _load(self, lengths: Sequence[int]) -> None:
         first = self.made
-        drafts = [draft_made(self.pool, first + n) for n in range(sum(lengths))]
+        drafts = [draft_made(self.pool, first + n, words=self.words) for n in range(sum(lengths))]
         vectors = vectors_made(self.pool, drafts, first=first)
         with transaction.atomic():
             totals = statistics_lock(tenant_id=self.user.tenant_id, languages={d.language for d in drafts})
@@ -108,7 +109,7 @@ class Corpus:
                 mine = [n for n, draft in enumerate(drafts) if draft.language == language]
                 if not mine:
                     continue
-                reference = total.reference_length or float(np.mean([drafts[n].terms.total() for n in mine]))
+                reference = total.reference_length or float(np.mean([drafts[n].terms.total() for n in mine])) or 1.0
                 if not total.reference_length:
                     reference_length_set(tenant_id=self.user.tenant_id, language=language, reference=reference)
                 terms = {term for n in mine for term in drafts[n].terms}

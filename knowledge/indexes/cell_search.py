@@ -1,4 +1,4 @@
-"""The nearest vectors within few cells, and in as many more as may hold something better (D27, decision NNN).
+"""The nearest vectors within few cells, and in as many more as may hold something better (D27, decision 033).
 
 The first look goes into the cells with the highest bounds. Its worst hit says which further cells may hold a better
 one; these are looked into as well. So filters that leave little near to the question make a search look further, not
@@ -16,9 +16,9 @@ import numpy as np
 
 from knowledge.indexes.latent import sql_of
 from knowledge.indexes.statements import fetch_many, ids_text
-from knowledge.indexes.vector_cells import NO_CELL, CellState, cells_in_use, normalised
+from knowledge.indexes.vector_cells import NO_CELL, CellState, cells_in_use
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
-from ragcore.embedding.cells import BoundedCells, Ints
+from ragcore.embedding.cells import BoundedCells, Ints, normalised
 from ragcore.ports import FloatArray
 
 Rows = list[tuple[Any, ...]]

@@ -1,4 +1,4 @@
-"""Divide a tenant's vectors into cells, beside readers and writers (D27, decision NNN).
+"""Divide a tenant's vectors into cells, beside readers and writers (D27, decision 033).
 
 `division_add`, then `vectors_divide` until nothing is left, then `former_drop`. In between, searches look into the
 cells of both divisions.
@@ -20,17 +20,17 @@ from knowledge.indexes.vector_cells import (
     SPAN,
     CellFigures,
     cell_numbers,
-    centres_packed,
     counts_packed,
     divisions_of,
-    normalised,
+    halves_packed,
 )
-from ragcore.embedding.cells import Cells, Ints
+from ragcore.embedding.cells import Cells, Ints, normalised
 from ragcore.ports import FloatArray
 
 ADD = """
-INSERT INTO knowledge_vectorcells (tenant_id, name, centres, counts, passages, measured, measured_passages, created)
-VALUES (%(tenant)s, %(name)s, %(centres)s, %(counts)s, %(passages)s, '{}', 0, now()) RETURNING id
+INSERT INTO knowledge_vectorcells
+    (tenant_id, name, centres, projection, counts, passages, measured, measured_passages, created)
+VALUES (%(tenant)s, %(name)s, %(centres)s, %(projection)s, %(counts)s, %(passages)s, '{}', 0, now()) RETURNING id
 """
 SAMPLE = """
 SELECT halfvec_send(vector) FROM knowledge_wholevector WHERE embedding_model = %(name)s AND entry_id IN (
@@ -108,12 +108,16 @@ def set_sample(vectors: VectorSet, *, limit: int) -> FloatArray:
     return normalised(halfvecs_read([row[0] for row in rows])) if rows else np.zeros((0, 768), np.float32)
 
 
-def division_add(vectors: VectorSet, cells: Cells, *, passages: int) -> int:
+def division_add(vectors: VectorSet, cells: Cells, *, projection: FloatArray, passages: int) -> int:
     """Store a division, into which new vectors go from the commit on; returns its number. Call in a transaction.
 
     Move no vector that has cells before searches that began earlier have ended.
     """
-    packed = {"centres": centres_packed(cells.centres), "counts": counts_packed(cells)}
+    packed = {
+        "centres": halves_packed(cells.centres),
+        "projection": halves_packed(projection),
+        "counts": counts_packed(cells),
+    }
     division = int(fetch(ADD, {**vectors.params, **packed, "passages": passages})[0][0])
     epoch_advance(tenant_id=vectors.tenant_id, sets=())
     return division

@@ -1,4 +1,4 @@
-"""Which cells the vectors of a tenant are divided into, for searches and for writers (D27, decision NNN).
+"""Which cells the vectors of a tenant are divided into, for searches and for writers (D27, decision 033).
 
 A row of `knowledge_vectorcells` is one division of the vectors that have one name: those of an embedding model in
 `knowledge_wholevector`, or those of a fit of domain vectors in `knowledge_latentvector`. Its cells have numbers of
@@ -20,12 +20,12 @@ import numpy as np
 
 from knowledge.indexes.corpus_epoch import EpochCache
 from knowledge.indexes.statements import fetch
-from ragcore.embedding.cells import WIDER, BoundedCells, Cells, Ints, nearest_centres
+from ragcore.embedding.cells import WIDER, BoundedCells, Cells, Divider, Ints, normalised
 from ragcore.embedding.vectors import DIMENSIONS
 from ragcore.ports import FloatArray
 
-SPAN = 4096  # numbers of a division's cells: from its id times SPAN
-DIVISIONS = 16  # whose centres a process keeps, 3 to 12 MB each
+SPAN = 8192  # numbers of a division's cells: from its id times SPAN
+DIVISIONS = 8  # whose centres a process keeps, 12 to 24 MB each
 NO_CELL = 0
 MEASURED_HITS = 100  # of a search that is measured
 LEAST_CONTAINED = 0.98  # of these; where cells hold less, searches do not use them
@@ -34,7 +34,7 @@ DIVISIONS_OF = """
 SELECT id, passages, measured, measured_passages FROM knowledge_vectorcells
 WHERE tenant_id = %(tenant)s AND name = %(name)s ORDER BY id
 """
-CENTRES = "SELECT centres FROM knowledge_vectorcells WHERE id = %(id)s"
+DIVIDER = "SELECT centres, projection FROM knowledge_vectorcells WHERE id = %(id)s"
 CELLS = "SELECT centres, counts FROM knowledge_vectorcells WHERE id = %(id)s"
 NEWEST = """
 SELECT id FROM knowledge_vectorcells WHERE tenant_id = %(tenant)s AND name = %(name)s
@@ -135,19 +135,20 @@ def cells_for_new(vectors: FloatArray, *, tenant_id: int, name: str) -> Ints:
 
 def cell_numbers(vectors: FloatArray, division: int) -> Ints:
     """int64[n]: the cells of float32[n, 768] in a division."""
-    return division * SPAN + nearest_centres(normalised(vectors), centres_of(division))
-
-
-def normalised(vectors: FloatArray) -> FloatArray:
-    """Rows of length 1; halves are not quite, and joined vectors of questions have another one."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
+    return division * SPAN + divider_of(division).cells(vectors)
 
 
 @lru_cache(DIVISIONS)
+def divider_of(division: int) -> Divider:
+    """Of a division that exists; it never changes."""
+    centres, projection = fetch(DIVIDER, {"id": division})[0]
+    directions = np.frombuffer(bytes(projection), "<f2").reshape(DIMENSIONS, -1).astype(np.float32)
+    return Divider.of(centres_read(bytes(centres)), directions)
+
+
 def centres_of(division: int) -> FloatArray:
-    """float32[n, 768] of a division that exists; they never change."""
-    return centres_read(bytes(fetch(CENTRES, {"id": division})[0][0]))
+    """float32[n, 768] of a division that exists."""
+    return centres_read(bytes(fetch(DIVIDER, {"id": division})[0][0]))
 
 
 # ── for searches ──────────────────────────────────────────────────────────────────────────────────
@@ -186,9 +187,9 @@ def _counted(division: int, _measured_passages: int) -> NumberedCells:
 # ── packed ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def centres_packed(centres: FloatArray) -> bytes:
-    """float16, row by row: 1.5 kB a cell."""
-    return centres.astype("<f2").tobytes()
+def halves_packed(rows: FloatArray) -> bytes:
+    """float16, row by row: 1.5 kB a centre."""
+    return rows.astype("<f2").tobytes()
 
 
 def centres_read(packed: bytes) -> FloatArray:

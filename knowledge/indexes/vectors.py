@@ -151,7 +151,9 @@ class VectorSearch:
         params = [self._params(self._whole(vector), limit=entries) for vector in vectors]
         return [
             PlannedHits(scaled(self._chunks(found, vector, one, rows, limit), vector, self.latent), found)
-            for vector, one, (rows, found) in zip(vectors, params, self._compared(plan, vectors, params), strict=True)
+            for vector, one, (rows, found) in zip(
+                vectors, params, self._compared(plan, list(vectors), params), strict=True
+            )
         ]
 
     def _exact_plan(self, limit: int, *, cells: bool = True) -> AccessPlan:

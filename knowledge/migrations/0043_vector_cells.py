@@ -30,6 +30,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("name", models.CharField(max_length=160)),
                 ("centres", models.BinaryField()),
+                ("projection", models.BinaryField()),
                 ("counts", models.BinaryField()),
                 ("passages", models.PositiveIntegerField()),
                 (

@@ -131,7 +131,7 @@ class VectorRotation(models.Model):
 
 
 class VectorCells(models.Model):
-    """The cells that the vectors of a tenant are divided into, by k-means on a part of them (decision NNN).
+    """The cells that the vectors of a tenant are divided into, by k-means on a part of them (decision 033).
 
     `name` is the `embedding_model` of the vectors: of an embedder, or of a fit of domain vectors. Centres and counts
     are packed by `ragcore.embedding.cells`. `measured` says how far searches must look: see CellFigures.
@@ -140,6 +140,7 @@ class VectorCells(models.Model):
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
     name = models.CharField(max_length=160)
     centres = models.BinaryField()
+    projection = models.BinaryField()  # to the directions in which the cell of a vector is chosen
     counts = models.BinaryField()  # of the sample at first, of all vectors once they are divided
     passages = models.PositiveIntegerField()  # entries that there were at the fit
     measured = ArrayField(models.FloatField(), default=list, blank=True)  # (): not all vectors are divided yet

@@ -37,17 +37,17 @@ from knowledge.indexes.vector_cells import (
     NumberedCells,
     centres_of,
     divisions_of,
-    normalised,
 )
 from knowledge.services.latent_models import sentence_of
 from ragcore.embedding.cells import (
     PER_CELL,
     WIDER,
     CellTally,
+    Divider,
     Nearest,
     cell_count,
-    centres_fit,
-    nearest_centres,
+    cells_fit,
+    normalised,
     reach_measured,
 )
 from ragcore.embedding.vectors import whole
@@ -63,7 +63,6 @@ SETTLE_SECONDS = 5.0  # searches that know of the former division only have ende
 DIVIDE_BATCH = 20_000  # vectors a transaction; a vacuum after each frees the space for the next
 READ_BATCH = 20_000
 QUESTIONS = 120  # sentences of passages, with which cells are measured
-NOISE = 0.75  # added to passages that stand for questions where no text can be embedded
 
 
 def cells_refresh(*, settle_seconds: float | None = None) -> int:
@@ -124,11 +123,12 @@ def _fitted(vectors: VectorSet) -> Division:
     total = set_count(vectors)
     count = cell_count(total)
     sample = set_sample(vectors, limit=PER_CELL * count)
-    tally = CellTally.of(centres_fit(sample, count=count))
-    tally.add(sample, nearest_centres(sample, tally.centres))
+    centres, projection = cells_fit(sample, count=count)
+    tally = CellTally.of(centres)
+    tally.add(sample, Divider.of(centres, projection).cells(sample))
     cells = tally.cells(scale=total / max(len(sample), 1))
     with transaction.atomic():
-        number = division_add(vectors, cells, passages=total)
+        number = division_add(vectors, cells, projection=projection, passages=total)
     logger.info(
         "%d cells of %d vectors %s of tenant %d were made in %.1f s",
         count,
@@ -188,14 +188,12 @@ def _measured(vectors: VectorSet, division: Division, *, passages: int) -> None:
 
 
 def _questions(vectors: VectorSet) -> FloatArray:
-    """float32[n, 768], normalised: sentences of passages, or passages with noise where no text can be embedded."""
+    """float32[n, 768], normalised: sentences of passages; none where they cannot be embedded now."""
     try:
         return _sentences_embedded(vectors)
     except RagError as error:
-        logger.warning("cells are measured with changed passages, because sentences cannot be embedded: %s", error)
-        sample = set_sample(vectors, limit=QUESTIONS)
-        noise = np.random.default_rng(1).standard_normal(sample.shape, dtype=np.float32)
-        return normalised(sample + NOISE * normalised(noise))
+        logger.warning("cells are not measured, because sentences cannot be embedded: %s", error)
+        return np.zeros((0, 768), np.float32)
 
 
 def _sentences_embedded(vectors: VectorSet) -> FloatArray:
