@@ -1,6 +1,6 @@
 """`python -m bench.scale.vectors --sizes "100000 300000"`: the vector arm alone, in a tenth of the time of bench-scale.
 
-Passages have their vectors and no words. At each size index maintenance runs as in the product; then the nearest
+Passages have their vectors and no words. At each size index maintenance makes cells as in the product; then the nearest
 passages are searched with all rights and with rights to a part, by the plan and by a scan, and compared with an exact
 search. `--keep` leaves the database for another run, which measures what it finds.
 """
@@ -39,11 +39,13 @@ class Arm:
     share: float
     way: str
     recall: float
-    milliseconds: Sequence[float]
+    milliseconds: Sequence[float]  # by the clock
+    processor: Sequence[float]  # milliseconds of processor time in PostgreSQL
 
     def as_row(self) -> str:
-        p50, p95 = np.percentile(self.milliseconds, [50, 95])
-        return f"| {self.passages:,} | {self.share:.0%} | {self.way} | {self.recall:.3f} | {p50:.0f} / {p95:.0f} |"
+        times = (np.percentile(each, [50, 95]) for each in (self.milliseconds, self.processor))
+        cells = [f"{self.passages:,}", f"{self.share:.0%}", self.way, f"{self.recall:.3f}"]
+        return f"| {' | '.join([*cells, *(f'{p50:.0f} / {p95:.0f}' for p50, p95 in times)])} |"
 
 
 def main() -> None:
@@ -84,7 +86,7 @@ def run(*, folders: Sequence[Path], sizes: Sequence[int], questions: int, cache:
     corpus = Corpus.opened(pool, model=embedder.model, words=False)
     queries = embedded(questions_chosen(corpus, questions), embedder)
     vectors = np.stack([query.vector for query in queries if query.vector is not None])
-    rows = ["| passages | rights to | way | recall@100 | ms p50 / p95 |", "|---" * 5 + "|"]
+    rows = ["| passages | rights to | way | recall@100 | ms p50 / p95 | processor ms in PostgreSQL |", "|---" * 6 + "|"]
     for size in sizes:
         note(f"{size} passages loaded in {corpus.grow(size):.0f} s")
         TenantVectors.objects.update(latent_off=True)  # domain vectors are made of words
@@ -96,14 +98,14 @@ def run(*, folders: Sequence[Path], sizes: Sequence[int], questions: int, cache:
 
 
 def _maintained() -> None:
-    """Index maintenance of the product, until nothing is left to do."""
+    """What index maintenance does for cells."""
     from knowledge.indexes.index_maintenance import tables_analyse
     from knowledge.models import VectorCells
-    from knowledge.services.maintenance import vectors_merge
+    from knowledge.services.vector_cells import cells_refresh
 
     start = time.perf_counter()
     tables_analyse()
-    vectors_merge()
+    cells_refresh()
     note(f"maintenance: {time.perf_counter() - start:.0f} s")
     for row in VectorCells.objects.order_by("pk"):
         note(f"cells of {row.passages} vectors: {row.measured}")
@@ -137,12 +139,13 @@ def _arm(
     """Each question twice, of which the second time counts."""
     from bench.scale.measure import nearest_exactly, nearest_found, share_found
 
-    shares, milliseconds, ways = [], [], []
+    shares, milliseconds, processor, ways = [], [], [], []
     for nearest, vector in zip(nearest_exactly(corpus, vectors, documents=documents), vectors, strict=True):
         nearest_found(index, vector, HITS)
-        start = time.perf_counter()
+        start, used = time.perf_counter(), backend_ms()
         hits = nearest_found(index, vector, HITS)
         milliseconds.append(1000 * (time.perf_counter() - start))
+        processor.append(backend_ms() - used)
         ways.append(str(index.said["vector_plan"]["way"]))
         shares.append(share_found(nearest, {hit.chunk for hit in hits[: len(nearest)]}))
     return Arm(
@@ -151,7 +154,17 @@ def _arm(
         way=max(set(ways), key=ways.count),
         recall=float(np.mean(shares)),
         milliseconds=milliseconds,
+        processor=processor,
     )
+
+
+def backend_ms() -> float:
+    """Processor time of this connection's PostgreSQL process; 0 where it runs on another machine."""
+    from django.db import connection
+
+    connection.ensure_connection()
+    times = Path(f"/proc/{connection.connection.info.backend_pid}/schedstat")
+    return int(times.read_text(encoding="ascii").split()[0]) / 1e6 if times.exists() else 0.0
 
 
 if __name__ == "__main__":

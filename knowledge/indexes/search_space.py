@@ -119,8 +119,11 @@ def _size(sql: str, params: dict[str, object]) -> CorpusSize:
 # ── search space ──────────────────────────────────────────────────────────────────────────────────
 
 
-def search_space_of(*, scope: Scope, visible: Visible) -> SearchSpace:
-    """How much there is to search; counted once per rights and corpus epoch."""
+def search_space_of(*, scope: Scope, visible: Visible, with_index: bool = False) -> SearchSpace:
+    """How much there is to search; counted once per rights and corpus epoch.
+
+    `with_index`: also what stands in the HNSW index and outside of it, which only vector searches without cells ask.
+    """
     epoch = epoch_of(scope=scope, visible=visible)
     seen = visible_size(scope=scope, visible=visible, epoch=epoch)
     total = tenant_size(tenant_id=scope.tenant_id, epoch=epoch)
@@ -129,8 +132,8 @@ def search_space_of(*, scope: Scope, visible: Visible) -> SearchSpace:
         passages=seen.passages,
         documents=seen.documents,
         total=total.entries,
-        tail=tail_length(tenant_id=scope.tenant_id),
-        is_indexed=_is_indexed(),
+        tail=tail_length(tenant_id=scope.tenant_id) if with_index else 0,
+        is_indexed=with_index and _is_indexed(),
     )
 
 
@@ -220,7 +223,7 @@ def vector_plan(
     """
     unit = measured or constant_costs()
     plan = exact_plan(space, limit=EXACT_HITS, is_clean=is_clean, measured=unit, cells=cells)
-    if not space.is_indexed or "cells" in plan.costs:
+    if not space.is_indexed or cells is not None:
         return plan
     fetched = fetched_for(space, limit=INDEX_HITS, is_clean=is_clean)
     searched = unit.near_start + unit.near * fetched + unit.scanned * space.tail

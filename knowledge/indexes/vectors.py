@@ -273,7 +273,8 @@ def vector_search(*, scope: Scope, visible: Visible, model: str, latent: int = 0
     epoch = epoch_of(scope=scope, visible=visible)
     state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch)
     name = latent_side(latent).name if latent else model
-    space = search_space_of(scope=scope, visible=visible)
+    cells = cell_state(tenant_id=scope.tenant_id, name=name, epoch=epoch)
+    space = search_space_of(scope=scope, visible=visible, with_index=cells.figures is None)
     return VectorSearch(
         visible=visible,
         tenant=scope.tenant_id,
@@ -283,7 +284,7 @@ def vector_search(*, scope: Scope, visible: Visible, model: str, latent: int = 0
         state=state,
         is_clean=time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS,
         latent=latent,
-        cells=cell_state(tenant_id=scope.tenant_id, name=name, epoch=epoch),
+        cells=cells,
     )
 
 

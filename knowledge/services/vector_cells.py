@@ -102,7 +102,8 @@ def tenants_in_cells() -> set[int]:
 
 def _refreshed(vectors: VectorSet, entries: int, settle_seconds: float | None) -> int:
     """One set of vectors; returns how many moved."""
-    newest = divisions_of(tenant_id=vectors.tenant_id, name=vectors.name).newest
+    state = divisions_of(tenant_id=vectors.tenant_id, name=vectors.name)
+    newest, is_moving = state.newest, len(state.divisions) > 1
     if newest is None and entries < FIT_FROM:
         return 0
     if newest is None or (newest.figures is not None and entries >= FIT_AGAIN * newest.passages):
@@ -110,7 +111,7 @@ def _refreshed(vectors: VectorSet, entries: int, settle_seconds: float | None) -
         newest = _fitted(vectors)
         if not is_first:
             time.sleep(SETTLE_SECONDS if settle_seconds is None else settle_seconds)
-    if newest.figures is not None and entries < MEASURE_AGAIN * newest.measured_passages:
+    if newest.figures is not None and not is_moving and entries < MEASURE_AGAIN * newest.measured_passages:
         return 0
     moved = _divided(vectors, newest)
     _measured(vectors, newest, passages=entries)
