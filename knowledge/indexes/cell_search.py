@@ -2,8 +2,8 @@
 
 The first look goes into the cells with the highest bounds. Its worst hit says which further cells may hold a better
 one; these are looked into as well. So filters that leave little near to the question make a search look further, not
-find something else. Where that would cost more than comparing everything, or too few hits are visible, it says so, and
-its caller compares everything.
+find something else. Where that would cost more than comparing everything, it says so, and its caller compares
+everything.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ragcore.ports import FloatArray
 
 Rows = list[tuple[Any, ...]]
 SCORE, CHUNK = 2, 0  # columns of a hit
+LEAST_COSINE = -1.0
 
 NEAR_IN_CELLS = """
 SELECT v.chunk_id, v.version_id, v.representation, v.vector <=> %(vector)s::halfvec AS distance
@@ -76,10 +77,8 @@ class CellSearch:
         return found
 
     def _beyond(self, one: BoundedCells, seen: Ints, rows: Rows, *, limit: int) -> Ints | None:
-        """The cells to look into after the first look; None: too many, or there are too few hits to tell."""
-        if len(rows) < limit:
-            return None
-        places = one.beyond(rows[limit - 1][SCORE], seen=seen)
+        """The cells to look into after the first look, all of them where it had too few hits; None: too many."""
+        places = one.beyond(rows[limit - 1][SCORE] if len(rows) >= limit else LEAST_COSINE, seen=seen)
         return None if one.compared(seen) + one.compared(places) > self.most else places
 
     def _fetched(self, cells: Sequence[str], params: Sequence[Mapping[str, Any]]) -> list[Rows]:
