@@ -92,3 +92,14 @@ def test_vectors_alone_are_loaded_measured_and_found_loaded(tmp_path, monkeypatc
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
         assert [row[0] for row in rows] == [str(2 * SIZE)] * 5
         assert all(float(row[3]) == 1.0 for row in rows)
+
+
+def test_cells_of_generated_passages_hold_the_nearest(pool):
+    from bench.scale.cells import batches, figures_of
+
+    figures = figures_of(list(batches(pool, 900)), pool.vectors)
+
+    assert figures.passages == 900
+    assert np.mean(figures.recall) >= 0.98
+    assert np.mean(figures.compared) < 1
+    assert figures.as_row().startswith("| 900 | ")
