@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from accounts.models import Tenant
+from knowledge.indexes import search_space
 from knowledge.indexes.cell_switch import (
     VectorSet,
     division_add,
@@ -74,7 +75,8 @@ def divide(vectors):
 
 class TestPostgresInCells(TestPostgres):
     @pytest.fixture
-    def index(self, postgres_index):
+    def index(self, postgres_index, monkeypatch):
+        monkeypatch.setattr(search_space, "DOCUMENT", 1e3)  # so few documents would always be gone through
         return InCells(postgres_index)
 
     @pytest.mark.usefixtures("corpus")

@@ -30,6 +30,7 @@ def _forgotten(monkeypatch):
     memories = (search_space.counts, search_space.tails, search_space.indexed, rotations.states, vector_cells.states)
     for memory in memories:
         memory.clear()
+    monkeypatch.setattr(search_space, "DOCUMENT", 1e3)  # so few documents would always be gone through
     monkeypatch.setattr(service, "FIT_FROM", PASSAGES // 2)
     monkeypatch.setattr(service, "SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(service, "DIVIDE_BATCH", 15)
@@ -269,7 +270,8 @@ def space(total, share=1.0):
 @pytest.mark.parametrize(
     ("share", "way"), [(1.0, "cells"), (0.5, "cells"), (0.1, "documents"), (0.01, "documents"), (0.0001, "documents")]
 )
-def test_few_visible_passages_are_compared_and_many_looked_up_in_cells(share, way):
+def test_few_visible_passages_are_compared_and_many_looked_up_in_cells(share, way, monkeypatch):
+    monkeypatch.undo()
     dear = CellFigures.of([*FIGURES.stored()[:2], 60_000.0, 200_000.0, *FIGURES.stored()[4:]])
 
     assert vector_plan(space(300_000, share), cells=dear).path == way
