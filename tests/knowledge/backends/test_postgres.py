@@ -76,7 +76,8 @@ def divide(vectors):
 class TestPostgresInCells(TestPostgres):
     @pytest.fixture
     def index(self, postgres_index, monkeypatch):
-        monkeypatch.setattr(search_space, "DOCUMENT", 1e3)  # so few documents would always be gone through
+        monkeypatch.setattr(search_space, "DOCUMENT", 1e3)  # so few passages would always be compared one by one
+        monkeypatch.setattr(search_space, "CHECKED", 0.0)
         return InCells(postgres_index)
 
     @pytest.mark.usefixtures("corpus")

@@ -30,7 +30,8 @@ def _forgotten(monkeypatch):
     memories = (search_space.counts, search_space.tails, search_space.indexed, rotations.states, vector_cells.states)
     for memory in memories:
         memory.clear()
-    monkeypatch.setattr(search_space, "DOCUMENT", 1e3)  # so few documents would always be gone through
+    monkeypatch.setattr(search_space, "DOCUMENT", 1e3)  # so few passages would always be compared one by one
+    monkeypatch.setattr(search_space, "CHECKED", 0.0)
     monkeypatch.setattr(service, "FIT_FROM", PASSAGES // 2)
     monkeypatch.setattr(service, "SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(service, "DIVIDE_BATCH", 15)
@@ -144,9 +145,11 @@ def test_within_a_part_of_the_passages_the_nearest_of_that_part_are_found(owner)
         for document in Document.objects.filter(live_version__chunks__in=far):
             document.sets.add(part)
 
-        hits = index_of(owner, sets=(part.pk,)).exact_many(question[None], limit=4)[0]
+        index = index_of(owner, sets=(part.pk,))
+        hits = index.exact_many(question[None], limit=4)[0]
 
         assert [hit.chunk for hit in hits] == far[:4]
+        assert index.said["vector_plan"]["way"] == "cells"
 
 
 @pytest.mark.django_db(transaction=True)
