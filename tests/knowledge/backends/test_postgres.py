@@ -76,8 +76,7 @@ def divide(vectors):
 class TestPostgresInCells(TestPostgres):
     @pytest.fixture
     def index(self, postgres_index, monkeypatch):
-        monkeypatch.setattr(search_space, "DOCUMENT", 1e3)  # so few passages would always be compared one by one
-        monkeypatch.setattr(search_space, "CHECKED", 0.0)
+        monkeypatch.setattr(search_space, "EXACT_WORTH", 0.0)  # so few passages would always be compared one by one
         return InCells(postgres_index)
 
     @pytest.mark.usefixtures("corpus")
