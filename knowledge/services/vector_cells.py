@@ -57,7 +57,7 @@ from ragcore.ports import FloatArray
 logger = logging.getLogger(__name__)
 
 FIT_FROM = 30_000  # live entries of a tenant: to compare fewer takes no longer than the rest of a search
-FIT_AGAIN = 4  # times as many entries as at the fit: more cells are made
+FIT_AGAIN = 2  # times as many entries as at the fit: more cells are made
 MEASURE_AGAIN = 1.5  # times as many entries as when figures were measured
 SETTLE_SECONDS = 5.0  # searches that know of the former division only have ended by then
 DIVIDE_BATCH = 20_000  # vectors a transaction; a vacuum after each frees the space for the next

@@ -209,7 +209,7 @@ class CellReach:
 
 
 REACHES = tuple(round(0.5 + 0.25 * step, 2) for step in range(47))  # tried in this order
-WANTED = 0.995  # share of the nearest vectors, on average over the questions
+WANTED = 0.99  # share of the nearest vectors, on average over the questions
 WIDER = 10
 USUAL = 80  # percent of the questions for which `rows` is enough
 

@@ -117,7 +117,7 @@ def test_a_search_that_looks_as_far_finds_the_nearest(divided):
         hits += len(best & set(allowed[np.isin(numbers[allowed], looked)]))
         wanted += DEPTH
 
-    assert hits / wanted >= 0.99
+    assert hits / wanted >= 0.98
 
 
 def test_a_first_look_takes_the_highest_bounds_until_there_are_enough_vectors():
