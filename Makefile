@@ -59,8 +59,8 @@ bench-retrieval: install ## Retrieval beside other systems, into docs/benchmarks
 	$(BIN)/python -m bench.peers --python $(PEERS_VENV)/bin/python --limit $(or $(LIMIT),300) \
 		--page $(or $(PAGE),docs/benchmarks.md) $(if $(PEERS),--peers "$(PEERS)") $(DATA)
 
-bench-scale: install-dev ## Searching in large corpora: N="100000 300000", DATA="DIR …" for real sentences
-	$(BIN)/python -m bench.scale --sizes "$(or $(N),100000)" $(if $(CACHE),--cache $(CACHE)) $(DATA)
+bench-scale: install-dev ## Searching in large corpora: N="100000 300000", DATA="DIR …" for real sentences, KEEP=DIR for the database
+	$(BIN)/python -m bench.scale --sizes "$(or $(N),100000)" $(if $(CACHE),--cache $(CACHE)) $(if $(KEEP),--keep $(KEEP)) $(DATA)
 
 bench-churn: install-dev ## Ten rounds of deleting and loading a fifth: N=20000, recall and the longest wait of a reader
 	$(BIN)/python -m bench.scale.churn --size $(or $(N),20000) $(if $(CACHE),--cache $(CACHE)) $(DATA)

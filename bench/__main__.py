@@ -38,12 +38,15 @@ def require_sets(folders: Iterable[Path]) -> None:
             sys.exit(f"{folder} holds no qrels.tsv")
 
 
-def prepare(stack: ExitStack) -> None:
-    """Fresh services and a migrated database, removed when the stack closes."""
+def prepare(stack: ExitStack, *, kept: Path | None = None) -> None:
+    """Fresh services, removed when the stack closes; those of the folder `kept` stay, with what is in the database."""
     from ragsite.embedded.services import EmbeddedServices
 
-    folder = Path(tempfile.mkdtemp(prefix="ragsite-bench-"))
-    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    folder = kept.resolve() if kept else Path(tempfile.mkdtemp(prefix="ragsite-bench-"))
+    if kept:
+        folder.mkdir(parents=True, exist_ok=True)
+    else:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
     services = stack.enter_context(EmbeddedServices(folder, durable=False))
     os.environ |= {
         "DATA_DIR": str(folder),

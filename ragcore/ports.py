@@ -172,11 +172,14 @@ class VectorIndex(Protocol):
     """Nearest neighbours over the entries that the bound scope may see."""
 
     def is_exact(self) -> bool:
-        """Whether `exact_many` costs less than `coarse_many` and `fine`: where there is little to compare."""
+        """Whether `exact_many` costs less than `coarse_many` and `fine`: where few whole vectors are compared."""
         ...
 
     def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        """Up to `limit` chunks for each row of float32[q, 768], best first by cosine of the whole vectors of all."""
+        """Up to `limit` chunks for each row of float32[q, 768], best first by cosine of the whole vectors.
+
+        Of all of them, or of those parts of the index that can hold the nearest ones.
+        """
         ...
 
     def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:

@@ -50,14 +50,12 @@ def main() -> None:
     parser.add_argument("--sizes", required=True, help="passages, e.g. '100000 300000'")
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--cache", type=Path, help="a folder for vectors and the exported model, kept between runs")
+    parser.add_argument("--keep", type=Path, help="a folder for the database: the next run finds it loaded")
     arguments = parser.parse_args()
     os.environ.setdefault("INDEX_MEMORY_MB", "4096")
     with ExitStack() as stack:
-        prepare(stack)
-        cache = arguments.cache or Path(os.environ["DATA_DIR"]) / "vectors"
-        if arguments.cache:
-            (arguments.cache / "models").mkdir(parents=True, exist_ok=True)
-            (Path(os.environ["DATA_DIR"]) / "models").symlink_to((arguments.cache / "models").resolve())
+        prepare(stack, kept=arguments.keep)
+        cache = cache_folder(arguments.cache)
         sizes = sorted(int(size) for size in arguments.sizes.split())
         print(run(folders=arguments.folders, sizes=sizes, questions=arguments.questions, cache=cache))
 
@@ -74,8 +72,19 @@ def run(*, folders: Sequence[Path], sizes: Sequence[int], questions: int, cache:
         folders, embedder=embedder, tokenizer=model_registry.tokenizer(), cache=cache, bases=bases or BASES
     )
     note(f"{len(pool.bases)} real texts of {len(pool.texts)} sentences are embedded")
-    corpus = Corpus.empty(pool, model=embedder.model)
+    corpus = Corpus.opened(pool, model=embedder.model)
     return tables([measured(corpus, size, questions) for size in sizes])
+
+
+def cache_folder(cache: Path | None) -> Path:
+    """Where vectors are kept; the exported model, too, where the folder is kept between runs."""
+    data = Path(os.environ["DATA_DIR"])
+    if cache is None:
+        return data / "vectors"
+    (cache / "models").mkdir(parents=True, exist_ok=True)
+    if not (data / "models").exists():
+        (data / "models").symlink_to((cache / "models").resolve())
+    return cache
 
 
 def corpus_bootstrap() -> None:

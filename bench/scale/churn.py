@@ -8,7 +8,6 @@ indexes are built anew a reader notes the longest time that a search took.
 from __future__ import annotations
 
 import argparse
-import os
 import threading
 import time
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.__main__ import prepare
-from bench.scale.__main__ import corpus_bootstrap, note
+from bench.scale.__main__ import cache_folder, corpus_bootstrap, note
 
 if TYPE_CHECKING:
     from bench.scale.load import Corpus
@@ -96,10 +95,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with ExitStack() as stack:
         prepare(stack)
-        cache = arguments.cache or Path(os.environ["DATA_DIR"]) / "vectors"
-        if arguments.cache:
-            (arguments.cache / "models").mkdir(parents=True, exist_ok=True)
-            (Path(os.environ["DATA_DIR"]) / "models").symlink_to((arguments.cache / "models").resolve())
+        cache = cache_folder(arguments.cache)
         print(run(folders=arguments.folders, size=arguments.size, rounds=arguments.rounds, cache=cache))
 
 
@@ -122,7 +118,7 @@ def run(*, folders: Sequence[Path], size: int, rounds: int, cache: Path, bases: 
     pool = pool_made(
         folders, embedder=embedder, tokenizer=model_registry.tokenizer(), cache=cache, bases=bases or BASES
     )
-    corpus = Corpus.empty(pool, model=embedder.model)
+    corpus = Corpus.opened(pool, model=embedder.model)
     note(f"{size} passages loaded in {corpus.grow(size):.0f} s")
     maintenance.vectors_merge()
     questions = questions_chosen(corpus, QUESTIONS)

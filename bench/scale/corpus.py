@@ -119,11 +119,18 @@ def document_lengths(passages: int, *, documents: int) -> Iterator[int]:
         yield length
 
 
-def draft_made(pool: Pool, number: int) -> Draft:
-    """Passage `number`, always the same."""
+def draft_made(pool: Pool, number: int, *, words: bool = True) -> Draft:
+    """Passage `number`, always the same; without `words`, one sentence of its base text, not indexed."""
     random = np.random.default_rng((SEED, number))
     index = int(random.integers(len(pool.bases)))
     base = pool.bases[index]
+    if not words:
+        return Draft(
+            text=pool.texts[base.sentences[number % len(base.sentences)]],
+            terms=Counter(),
+            language=base.language,
+            base=index,
+        )
     count = max(1, len(base.sentences))
     own = random.random(count) < OWN_SHARE
     others = [_other(pool, base.language, random) for _ in range(count)]

@@ -110,21 +110,32 @@ def _with_vector(query: Query, vector: FloatArray) -> Query:
 def recall(corpus: Corpus, queries: Sequence[Query]) -> float:
     """Share of the exactly nearest hundred (768-d) among the best hundred that both stages find."""
     index = ScopedVectorIndex(corpus.scope, visible_of(corpus), corpus.model)
-    ids = np.array(corpus.chunks)
-    found = []
-    for query in queries:
-        vector = query.vector
-        assert vector is not None
-        scores = np.concatenate([part.astype(np.float32) @ vector for part in corpus.vectors])
-        wanted = min(RECALL_AT, len(ids))
-        nearest = ids[np.argpartition(-scores, wanted - 1)[:wanted]]
-        best = {hit.chunk for hit in _nearest(index, vector, wanted)}
-        found.append(len(best & set(nearest.tolist())) / wanted)
-    return float(np.mean(found))
+    vectors = np.stack([query.vector for query in queries if query.vector is not None])
+    shares = [
+        share_found(nearest, {hit.chunk for hit in nearest_found(index, vector, len(nearest))})
+        for nearest, vector in zip(nearest_exactly(corpus, vectors), vectors, strict=True)
+    ]
+    return float(np.mean(shares))
 
 
-def _nearest(index: ScopedVectorIndex, vector: FloatArray, wanted: int) -> list[Hit]:
-    """As a search does it: all whole vectors compared, or the second stage among the hits of the index."""
+def nearest_exactly(corpus: Corpus, vectors: FloatArray, *, documents: set[int] | None = None) -> list[set[int]]:
+    """The hundred nearest chunks to each row of float32[q, 768], of some documents or of all."""
+    ids, kept = np.array(corpus.chunks), np.ones(len(corpus.chunks), dtype=bool)
+    if documents is not None:
+        kept = np.isin(np.array(corpus.owners), np.array(sorted(documents)))
+    scores = np.hstack([vectors @ part.astype(np.float32).T for part in corpus.vectors])[:, kept]
+    ids = ids[kept]
+    wanted = min(RECALL_AT, len(ids))
+    return [set(ids[np.argpartition(-row, wanted - 1)[:wanted]].tolist()) for row in scores]
+
+
+def share_found(nearest: set[int], found: set[int]) -> float:
+    """Of the nearest."""
+    return len(found & nearest) / max(len(nearest), 1)
+
+
+def nearest_found(index: ScopedVectorIndex, vector: FloatArray, wanted: int) -> list[Hit]:
+    """As a search does it: whole vectors compared, or the second stage among the hits of the HNSW index."""
     if index.is_exact():
         return index.exact_many(vector[None, :], limit=wanted)[0]
     near = [hit.chunk for hit in index.coarse(vector, limit=DEPTH)]

@@ -16,6 +16,7 @@ from knowledge.indexes.latent import entry_vectors, latent_side, latents_for_new
 from knowledge.indexes.lexical import TERM_SPACE
 from knowledge.indexes.rotations import coarse_vectors, rotation_for_new
 from knowledge.indexes.statements import fetch
+from knowledge.indexes.vector_cells import cells_for_new
 from ragcore.embedding.latent import LatentTerms
 from ragcore.ports import FloatArray
 
@@ -25,7 +26,7 @@ ENTRY_COLUMNS = (
     "id, chunk_id, version_id, tenant_id, representation, language, length, "
     "coarse, lexemes, bm25, embedding_model, merged, rotation"
 )
-VECTOR_COLUMNS = "entry_id, chunk_id, version_id, tenant_id, representation, embedding_model, vector"
+VECTOR_COLUMNS = "entry_id, chunk_id, version_id, tenant_id, representation, embedding_model, vector, cell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +68,15 @@ def entries_copy(rows: Sequence[EntryRow]) -> None:
 
 def whole_vectors_copy(rows: Sequence[tuple[int, EntryRow]]) -> None:
     """Insert the whole vectors of entries with these ids, and the joined ones of every fit that is kept."""
-    _copy(f"knowledge_wholevector ({VECTOR_COLUMNS})", (_whole_vector(number, row) for number, row in rows))
     for tenant, model in {(row.tenant_id, row.embedding_model) for _number, row in rows}:
         mine = [one for one in rows if (one[1].tenant_id, one[1].embedding_model) == (tenant, model)]
+        vectors = np.stack([row.vector for _, row in mine])
+        cells = cells_for_new(vectors, tenant_id=tenant, name=model)
+        fields = (
+            (*_place(entry, row), model.encode(), _halfvec(row.vector), pack(">i", cell))
+            for (entry, row), cell in zip(mine, cells.tolist(), strict=True)
+        )
+        _copy(f"knowledge_wholevector ({VECTOR_COLUMNS})", fields)
         for latent in latents_for_new(tenant_id=tenant, model=model):
             latent_vectors_copy(mine, latent=latent)
 
@@ -81,10 +88,11 @@ def latent_vectors_copy(rows: Sequence[tuple[int, EntryRow]], *, latent: int, te
     vectors = entry_vectors(
         np.stack([row.vector for _, row in rows]), [row.weights for _, row in rows], latent=latent, terms=terms
     )
-    name, number = latent_side(latent).name.encode(), pack(">q", latent)
+    name, number = latent_side(latent).name, pack(">q", latent)
+    cells = cells_for_new(vectors, tenant_id=rows[0][1].tenant_id, name=name)
     fields = (
-        (*_place(entry, row), name, _halfvec(vector), number)
-        for (entry, row), vector in zip(rows, vectors, strict=True)
+        (*_place(entry, row), name.encode(), _halfvec(vector), pack(">i", cell), number)
+        for (entry, row), vector, cell in zip(rows, vectors, cells.tolist(), strict=True)
     )
     _copy(f"knowledge_latentvector ({VECTOR_COLUMNS}, latent_id)", fields)
 
@@ -140,10 +148,6 @@ def _entry(number: int, row: EntryRow, coarse: FloatArray, rotation: int) -> Seq
         b"\0",
         pack(">i", rotation),
     )
-
-
-def _whole_vector(number: int, row: EntryRow) -> Sequence[bytes]:
-    return (*_place(number, row), row.embedding_model.encode(), _halfvec(row.vector))
 
 
 def _place(number: int, row: EntryRow) -> Sequence[bytes]:

@@ -31,6 +31,7 @@ from ragcore.embedding.vectors import whole
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.types import Hit
 
+LATENT_MARK = "+latent-"  # between the embedder's name and the number of the fit
 SIDES = 32  # fits that a process remembers, a few numbers each
 
 SIDE = """
@@ -71,7 +72,7 @@ class LatentSide:
 
 def latent_name(model: str, latent: int) -> str:
     """The name of joined vectors, which is that of a model version of its own."""
-    return f"{model}+latent-{latent}"
+    return f"{model}{LATENT_MARK}{latent}"
 
 
 @lru_cache(SIDES)

@@ -18,6 +18,7 @@ from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
 from knowledge.indexes.index_maintenance import hnsw_is_valid
 from knowledge.indexes.statements import fetch
+from knowledge.indexes.vector_cells import CellFigures
 from knowledge.indexes.visibility import Visible
 from ragcore.types import Hit
 
@@ -118,8 +119,11 @@ def _size(sql: str, params: dict[str, object]) -> CorpusSize:
 # ── search space ──────────────────────────────────────────────────────────────────────────────────
 
 
-def search_space_of(*, scope: Scope, visible: Visible) -> SearchSpace:
-    """How much there is to search; counted once per rights and corpus epoch."""
+def search_space_of(*, scope: Scope, visible: Visible, with_index: bool = False) -> SearchSpace:
+    """How much there is to search; counted once per rights and corpus epoch.
+
+    `with_index`: also what stands in the HNSW index and outside of it, which only vector searches without cells ask.
+    """
     epoch = epoch_of(scope=scope, visible=visible)
     seen = visible_size(scope=scope, visible=visible, epoch=epoch)
     total = tenant_size(tenant_id=scope.tenant_id, epoch=epoch)
@@ -128,8 +132,8 @@ def search_space_of(*, scope: Scope, visible: Visible) -> SearchSpace:
         passages=seen.passages,
         documents=seen.documents,
         total=total.entries,
-        tail=tail_length(tenant_id=scope.tenant_id),
-        is_indexed=_is_indexed(),
+        tail=tail_length(tenant_id=scope.tenant_id) if with_index else 0,
+        is_indexed=with_index and _is_indexed(),
     )
 
 
@@ -180,9 +184,10 @@ def constant_costs() -> VectorCosts:
 class AccessPlan:
     """The access path, how many hits to fetch before rights are checked, and the estimated cost of every path."""
 
-    path: str  # scan, documents, index, terms
+    path: str  # scan, documents, cells, index, terms
     fetched: int
     costs: dict[str, float]  # estimated milliseconds by path
+    compared: float = 0  # vectors of the first look into cells
 
     @classmethod
     def cheapest(cls, costs: dict[str, float], *, fetched: int) -> AccessPlan:
@@ -200,18 +205,25 @@ class PlannedHits:
     plan: AccessPlan
 
 
-def vector_plan(space: SearchSpace, *, is_clean: bool = False, measured: VectorCosts | None = None) -> AccessPlan:
+def vector_plan(
+    space: SearchSpace,
+    *,
+    is_clean: bool = False,
+    measured: VectorCosts | None = None,
+    cells: CellFigures | None = None,
+) -> AccessPlan:
     """Plan how to find the nearest visible entries.
 
     `is_clean`: hardly any entry belongs to a version that is not live. `measured`: what searches cost on this machine.
 
     scan: compare the whole vectors of the tenant, then check rights in the order of distance. documents: compare the
-    whole vectors of the visible documents only. index: HNSW for the merged part and a scan of the tail, then check
-    rights, and compare the whole vectors of these hits in the second stage.
+    whole vectors of the visible documents only. cells: the same for the vectors of few cells. index: HNSW for the
+    merged part and a scan of the tail, then check rights, and compare the whole vectors of these hits in the second
+    stage; not where there are cells, which hold more for less.
     """
     unit = measured or constant_costs()
-    plan = exact_plan(space, limit=EXACT_HITS, is_clean=is_clean, measured=unit)
-    if not space.is_indexed:
+    plan = exact_plan(space, limit=EXACT_HITS, is_clean=is_clean, measured=unit, cells=cells)
+    if not space.is_indexed or cells is not None:
         return plan
     fetched = fetched_for(space, limit=INDEX_HITS, is_clean=is_clean)
     searched = unit.near_start + unit.near * fetched + unit.scanned * space.tail
@@ -221,16 +233,30 @@ def vector_plan(space: SearchSpace, *, is_clean: bool = False, measured: VectorC
 
 
 def exact_plan(
-    space: SearchSpace, *, limit: int, is_clean: bool = False, measured: VectorCosts | None = None
+    space: SearchSpace,
+    *,
+    limit: int,
+    is_clean: bool = False,
+    measured: VectorCosts | None = None,
+    cells: CellFigures | None = None,
 ) -> AccessPlan:
-    """Plan how to compare whole vectors only: "scan" or "documents" of `vector_plan`."""
+    """Plan how to compare whole vectors only: "scan", "documents" or "cells" of `vector_plan`.
+
+    Cells are looked into where comparing everything costs half as much again: that misses nothing.
+    """
     unit = measured or constant_costs()
     fetched = fetched_for(space, limit=limit, is_clean=is_clean)
     costs = {
         "scan": unit.scanned * space.total + _checks(space, fetched, unit),
         "documents": (FROM_DOCUMENT * space.visible + DOCUMENT * space.documents) * unit.pace,
     }
-    return AccessPlan.cheapest(costs, fetched=fetched)
+    plan = AccessPlan.cheapest(costs, fetched=fetched)
+    if cells is None:
+        return plan
+    compared = cells.compared(limit / space.share, total=space.total)
+    cost = cells.start + cells.row * compared + _checks(space, fetched, unit)
+    path = "cells" if EXACT_WORTH * cost < costs[plan.path] else plan.path
+    return replace(plan, path=path, costs={**costs, "cells": cost}, compared=compared)
 
 
 def _checks(space: SearchSpace, fetched: int, unit: VectorCosts) -> float:

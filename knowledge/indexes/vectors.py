@@ -1,9 +1,10 @@
-"""Nearest neighbours in Postgres: whole vectors of everything where that is cheap, HNSW and two stages beyond (D27).
+"""Nearest neighbours in Postgres: whole vectors of everything where that is cheap, of few cells or HNSW beyond (D27).
 
-There are three access paths (`knowledge.indexes.search_space`). "scan" and "documents" compare whole vectors, which
-stand in a narrow table of their own (decision 020), so nothing is missed. "index" finds candidates by 384 rotated
-numbers, which a second stage compares. Two of the paths fetch more hits than wanted and check the asker's rights in
-the order of distance, in the same statement. Where too few hits are visible, they fetch more; the last resort goes
+There are four access paths (`knowledge.indexes.search_space`). "scan" and "documents" compare whole vectors, which
+stand in a narrow table of their own (decision 020), so nothing is missed. "cells" compares those that stand near to
+the question (`knowledge.indexes.cell_search`). "index" finds candidates by 384 rotated numbers, which a second stage
+compares. Three of the paths fetch more hits than wanted and check the asker's rights in the order of distance, in the
+same statement. Where too few hits are visible, they fetch more; the last resort goes
 through every visible document. So k hits come back wherever k exist, at any share of the corpus.
 """
 
@@ -20,6 +21,7 @@ from django.db import transaction
 
 from accounts.scope import Scope
 from knowledge.indexes.binary_vectors import halfvecs_read
+from knowledge.indexes.cell_search import CellSearch
 from knowledge.indexes.corpus_epoch import epoch_of
 from knowledge.indexes.latent import latent_side, scaled, sql_of
 from knowledge.indexes.rotations import (
@@ -34,12 +36,15 @@ from knowledge.indexes.search_space import (
     AccessPlan,
     PlannedHits,
     SearchSpace,
+    VectorCosts,
+    constant_costs,
     exact_plan,
     fetched_for,
     search_space_of,
     vector_plan,
 )
 from knowledge.indexes.statements import fetch, fetch_many, ids_text
+from knowledge.indexes.vector_cells import CellState, cell_state
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
 from ragcore.embedding.vectors import plain, whole
 from ragcore.ports import FloatArray
@@ -124,20 +129,56 @@ class VectorSearch:
     state: RotationState
     is_clean: bool  # hardly any entry belongs to a version that is not live
     latent: int = 0  # the fit whose joined vectors stand in the place of whole ones
+    cells: CellState = CellState()  # which the vectors that are compared are divided into
+
+    @property
+    def costs(self) -> VectorCosts | None:
+        """What searches cost on this machine; None: not measured here."""
+        figures = self.cells.figures
+        if figures is None:
+            return self.state.costs
+        return replace(self.state.costs or constant_costs(), scanned=figures.scanned)
 
     def plan(self) -> AccessPlan:
         """The cheapest way, both stages together."""
-        return vector_plan(self.space, is_clean=self.is_clean, measured=self.state.costs)
+        return vector_plan(self.space, is_clean=self.is_clean, measured=self.costs, cells=self.cells.figures)
 
     def exact(self, vectors: FloatArray, *, limit: int) -> list[PlannedHits]:
         """The nearest `limit` chunks to each row of float32[q, 768] by whole vectors, or by the joined ones."""
         entries = limit * max(1, -(-self.space.visible // max(self.space.passages, 1)))
-        plan = exact_plan(self.space, limit=entries, is_clean=self.is_clean, measured=self.state.costs)
+        plan = self._exact_plan(entries)
         plan = replace(plan, costs={**self.plan().costs, **plan.costs})  # the trace tells all of them
         params = [self._params(self._whole(vector), limit=entries) for vector in vectors]
         return [
-            PlannedHits(scaled(self._chunks(plan, vector, one, rows, limit), vector, self.latent), plan)
-            for vector, one, rows in zip(vectors, params, self._rows(plan, params), strict=True)
+            PlannedHits(scaled(self._chunks(found, vector, one, rows, limit), vector, self.latent), found)
+            for vector, one, (rows, found) in zip(
+                vectors, params, self._compared(plan, list(vectors), params), strict=True
+            )
+        ]
+
+    def _exact_plan(self, limit: int, *, cells: bool = True) -> AccessPlan:
+        figures = self.cells.figures if cells else None
+        return exact_plan(self.space, limit=limit, is_clean=self.is_clean, measured=self.costs, cells=figures)
+
+    def _compared(
+        self, plan: AccessPlan, vectors: Sequence[FloatArray], params: Sequence[Mapping[str, Any]]
+    ) -> list[tuple[Rows, AccessPlan]]:
+        """The nearest entries by whole vectors; of all of them where cells are not enough."""
+        if plan.path != "cells":
+            return [(rows, plan) for rows in self._rows(plan, params)]
+        everything = replace(self._exact_plan(int(params[0]["limit"]), cells=False), costs=plan.costs)
+        search = CellSearch(
+            state=self.cells,
+            visible=self.visible,
+            latent=self.latent,
+            rows=plan.compared,
+            most=self.cells.worth(everything.costs[everything.path]),
+            fetched=MORE * plan.fetched,
+        )
+        found = search.search([whole(vector) for vector in vectors], params)
+        return [
+            (self._rows(everything, [one])[0], everything) if rows is None else (rows, plan)
+            for rows, one in zip(found, params, strict=True)
         ]
 
     def coarse(self, vectors: FloatArray, *, limit: int) -> list[PlannedHits]:
@@ -204,7 +245,7 @@ class VectorSearch:
                 return list(best.values())[:limit]
             wanted *= MORE
             plan = replace(plan, fetched=plan.fetched * MORE)
-            rows = self._rows(plan, [{**params, "limit": wanted}])[0]
+            rows, plan = self._compared(plan, [vector], [{**params, "limit": wanted}])[0]
 
     def _more(self, plan: AccessPlan, vector: FloatArray, params: Mapping[str, Any]) -> tuple[Rows, AccessPlan]:
         """Rights left too few hits: fetch more distant ones, and if that is too few, those of visible documents."""
@@ -229,8 +270,11 @@ def vector_search(*, scope: Scope, visible: Visible, model: str, latent: int = 0
 
     `latent`: the fit of which the questions have joined vectors; 0: they have none.
     """
-    state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch_of(scope=scope, visible=visible))
-    space = search_space_of(scope=scope, visible=visible)
+    epoch = epoch_of(scope=scope, visible=visible)
+    state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch)
+    name = latent_side(latent).name if latent else model
+    cells = cell_state(tenant_id=scope.tenant_id, name=name, epoch=epoch)
+    space = search_space_of(scope=scope, visible=visible, with_index=cells.figures is None)
     return VectorSearch(
         visible=visible,
         tenant=scope.tenant_id,
@@ -240,6 +284,7 @@ def vector_search(*, scope: Scope, visible: Visible, model: str, latent: int = 0
         state=state,
         is_clean=time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS,
         latent=latent,
+        cells=cells,
     )
 
 

@@ -32,6 +32,7 @@ from knowledge.models.index import (
     TenantBackend,
     TenantVectors,
     Term,
+    VectorCells,
     VectorRotation,
     WholeVector,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "TripleVector",
     "UseEvidence",
     "UseSummary",
+    "VectorCells",
     "VectorRotation",
     "WholeVector",
     "name_in_language",

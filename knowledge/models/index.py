@@ -74,11 +74,13 @@ class WholeVector(models.Model):
     representation = models.CharField(max_length=16)
     embedding_model = models.CharField(max_length=128)
     vector = HalfVectorField(dimensions=FINE_DIMENSIONS)
+    cell = models.IntegerField(default=0, db_default=0)  # of VectorCells; 0: none yet, every search looks at it
 
     class Meta:
         indexes: ClassVar = [
             models.Index(fields=["chunk_id"], name="knowledge_whole_chunk"),
             models.Index(fields=["version_id"], name="knowledge_whole_version"),
+            models.Index(fields=["tenant_id", "cell"], name="knowledge_whole_cell"),
         ]
 
     def __str__(self) -> str:
@@ -126,6 +128,30 @@ class VectorRotation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tenant_id} {self.model} {self.pk}"
+
+
+class VectorCells(models.Model):
+    """The cells that the vectors of a tenant are divided into, by k-means on a part of them (decision 039).
+
+    `name` is the `embedding_model` of the vectors: of an embedder, or of a fit of domain vectors. Centres and counts
+    are packed by `ragcore.embedding.cells`. `measured` says how far searches must look: see CellFigures.
+    """
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=160)
+    centres = models.BinaryField()
+    projection = models.BinaryField()  # to the directions in which the cell of a vector is chosen
+    counts = models.BinaryField()  # of the sample at first, of all vectors once they are divided
+    passages = models.PositiveIntegerField()  # entries that there were at the fit
+    measured = ArrayField(models.FloatField(), default=list, blank=True)  # (): not all vectors are divided yet
+    measured_passages = models.PositiveIntegerField(default=0)  # entries that there were then
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["tenant", "name"], name="knowledge_cells_of")]
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} {self.name} {self.pk}"
 
 
 class EmbedderFit(models.Model):

@@ -84,11 +84,13 @@ class LatentVector(models.Model):
     representation = models.CharField(max_length=16)
     embedding_model = models.CharField(max_length=160)
     vector = HalfVectorField(dimensions=JOINED_DIMENSIONS)
+    cell = models.IntegerField(default=0, db_default=0)  # as of a WholeVector
 
     class Meta:
         indexes: ClassVar = [
             models.Index(fields=["chunk_id"], name="knowledge_latent_chunk"),
             models.Index(fields=["version_id"], name="knowledge_latent_version"),
+            models.Index(fields=["tenant_id", "cell"], name="knowledge_latent_cell"),
         ]
 
     def __str__(self) -> str:

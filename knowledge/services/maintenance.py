@@ -44,6 +44,7 @@ from knowledge.indexes.rotation_switch import rotation_states
 from knowledge.indexes.statements import maintenance_try_lock
 from knowledge.services.deletion import purge
 from knowledge.services.latent_models import latents_refresh
+from knowledge.services.vector_cells import cells_refresh, tenants_in_cells
 from knowledge.services.vector_rotations import rotations_refresh
 
 # ── weekly: purge, rebuild, check ─────────────────────────────────────────────────────────────────
@@ -172,15 +173,18 @@ def _reweigh() -> int:
 
 
 def vectors_merge() -> int:
-    """Move entries of large tenants into the HNSW index: row by row, or by a rebuild if there are very many.
+    """Keep what vector searches read up to date: rotations, domain vectors and cells.
 
-    Before that, their coarse vectors get the rotation that they should have, and domain vectors are kept up to date.
+    Entries of large tenants whose searches do not use cells are moved into the HNSW index: row by row, or by a rebuild
+    if there are very many. Returns how many.
     """
     if connection.in_atomic_block:
         return sum(_merge_some(tenant_id) for tenant_id in large_tenants(MERGE_FROM))
     rotations_refresh()
     latents_refresh()
-    large = large_tenants(MERGE_FROM)
+    cells_refresh()
+    in_cells = tenants_in_cells()
+    large = [tenant_id for tenant_id in large_tenants(MERGE_FROM) if tenant_id not in in_cells]
     moved = _merge(large)
     _calibrate(large, is_new=moved > BULK_FROM)
     return moved

@@ -72,3 +72,34 @@ def test_documents_come_and_go_beside_a_reader(tmp_path, monkeypatch):
     assert len(rows) == 2
     assert all(float(row[3]) >= 0.95 and row[6] == "0" for row in rows)
     assert 100 <= Document.objects.filter(deleted=None).count() * 10 <= 400
+
+
+@pytest.mark.django_db(transaction=True)
+def test_vectors_alone_are_loaded_measured_and_found_loaded(tmp_path, monkeypatch):
+    from bench.scale import vectors
+    from knowledge.models import VectorCells
+    from knowledge.services import vector_cells
+
+    monkeypatch.setattr(vector_cells, "FIT_FROM", SIZE)
+    how = {"folders": [], "questions": 4, "cache": tmp_path, "bases": 12}
+
+    first = vectors.run(sizes=[2 * SIZE], **how)
+    again = vectors.run(sizes=[2 * SIZE], **how)
+
+    assert IndexEntry.objects.count() == 2 * SIZE
+    assert VectorCells.objects.get().measured
+    for table in (first, again):
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+        assert [row[0] for row in rows] == [str(2 * SIZE)] * 5
+        assert all(float(row[3]) == 1.0 for row in rows)
+
+
+def test_cells_of_generated_passages_hold_the_nearest(pool):
+    from bench.scale.cells import batches, figures_of
+
+    figures = figures_of(list(batches(pool, 900)), pool.vectors)
+
+    assert figures.passages == 900
+    assert np.mean(figures.recall) >= 0.98
+    assert np.mean(figures.compared) < 1
+    assert figures.as_row().startswith("| 900 | ")

@@ -113,7 +113,7 @@ def check_taken_up_again(owner, settings, folder, *, job_id):
 
 # ── vectors, names, and what the language model did not write ────────────────────────────────────
 
-VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018")
+VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018", "0046")
 ALL_FAILED = {"summary.extractive": 2, "question.rules": 2, "section.outline": 1, "model.unavailable": 3}
 REPORTS = {
     "failed": ALL_FAILED,

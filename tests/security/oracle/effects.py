@@ -17,6 +17,7 @@ from tests.security.oracle.rules import Rules
 DERIVED = {
     *("knowledge_corpusepoch", "knowledge_setepoch", "knowledge_lexicalstatistics", "knowledge_term"),
     *("knowledge_indexentry", "knowledge_wholevector", "knowledge_tenantvectors", "knowledge_vectorrotation"),
+    "knowledge_vectorcells",
     *("knowledge_latentterm", "knowledge_latentvector", "knowledge_entrytext"),
     *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
     "knowledge_embedderfit",
