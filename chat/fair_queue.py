@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import heapq
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
@@ -29,6 +30,8 @@ SAME_SECONDS = 0.5  # people whose times differ by less are treated alike
 LATER_SECONDS = 1.0  # what a question with words on the screen lets pass before it
 FORGOTTEN_SECONDS = 0.01
 PAUSE_SECONDS = 0.005  # for each step that waits, between two readings of a stream that has words
+STREAM_PAUSE_SECONDS = 0.002  # for each other stream, as readers are sent fewer updates while many are written
+FREE_STREAMS = 4  # that are read as they come
 LONGEST_PAUSE_SECONDS = 0.25
 
 
@@ -66,6 +69,7 @@ class FairQueue:
         self._waiting: dict[int, list[_Waiting]] = {}  # heaps, by person
         self._served: dict[int, tuple[float, float]] = {}  # person -> (seconds, when that was so)
         self._numbers = count()
+        self._streams = 0  # of models, that are read
 
     async def run(self, question: Question, step: Callable[[], Awaitable[T]]) -> T:
         """The result of a step, run when it is its turn."""
@@ -76,12 +80,23 @@ class FairQueue:
         finally:
             self._leave(question, self._now() - started)
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """While a stream of a model is read."""
+        self._streams += 1
+        try:
+            yield
+        finally:
+            self._streams -= 1
+
     def pause_seconds(self) -> float:
         """How long a stream with words should wait before it reads on, so that others come to their first ones.
 
-        0 while no step waits. What a model writes meanwhile is read at once.
+        0 while no step waits and few streams are read. What a model writes meanwhile is read at once: a reading costs
+        as much for one token as for twenty.
         """
-        return min(PAUSE_SECONDS * sum(map(len, self._waiting.values())), LONGEST_PAUSE_SECONDS)
+        waiting, others = sum(map(len, self._waiting.values())), max(self._streams - FREE_STREAMS, 0)
+        return min(PAUSE_SECONDS * waiting + STREAM_PAUSE_SECONDS * others, LONGEST_PAUSE_SECONDS)
 
     def served(self, person: int) -> float:
         """Seconds of threads that a person got lately."""

@@ -204,8 +204,9 @@ class AnswerWriter:
             await self._fall_back(error)
 
     async def _write_with_model(self, generator: LLMGenerator) -> None:
-        async for event in self._limit_events(self._read(generator, self.request)):
-            await self._take_event(event)
+        with fair_queue().reading():
+            async for event in self._limit_events(self._read(generator, self.request)):
+                await self._take_event(event)
         if self._interrupted and self._text.strip() and not self.strict:
             await self._continue_text(generator)
         if self._interrupted:

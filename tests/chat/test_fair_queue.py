@@ -1,14 +1,17 @@
 """Threads are shared out between people, not between questions."""
 
 import asyncio
+from contextlib import ExitStack
 
 import pytest
 
 from chat.executors import run_db
 from chat.fair_queue import (
     CREDIT_SECONDS,
+    FREE_STREAMS,
     LONGEST_PAUSE_SECONDS,
     PAUSE_SECONDS,
+    STREAM_PAUSE_SECONDS,
     FairQueue,
     Question,
     current,
@@ -189,3 +192,18 @@ async def test_streams_with_words_wait_longer_the_more_steps_wait_and_not_at_all
     assert queue.pause_seconds() == LONGEST_PAUSE_SECONDS
     for task in steps.tasks:
         task.cancel()
+
+
+def test_few_streams_are_read_as_they_come_and_many_less_often(clock):
+    queue, pauses = FairQueue(now=clock), []
+
+    with ExitStack() as streams:
+        for _ in range(FREE_STREAMS + 2):
+            streams.enter_context(queue.reading())
+            pauses.append(queue.pause_seconds())
+        for _ in range(1000):
+            streams.enter_context(queue.reading())
+        most = queue.pause_seconds()
+
+    assert pauses == pytest.approx([0] * FREE_STREAMS + [STREAM_PAUSE_SECONDS, 2 * STREAM_PAUSE_SECONDS])
+    assert (most, queue.pause_seconds()) == (LONGEST_PAUSE_SECONDS, 0)
