@@ -11,6 +11,7 @@ import websockets
 
 from chat.executors import run_cpu, run_db
 from knowledge import model_registry
+from ragsite import lifespan
 from ragsite.asgi import application
 
 
@@ -30,9 +31,11 @@ async def serving():
 
 @pytest.fixture(autouse=True)
 def warmed(monkeypatch):
-    """Set when the models were asked to load, which would be slow."""
+    """Set when the models were asked to load, which would be slow; so would rehearsals, which go on after a test."""
     loaded = threading.Event()
     monkeypatch.setattr(model_registry, "warm", loaded.set)
+    monkeypatch.setattr(lifespan, "rehearse", lambda: None)
+    monkeypatch.setattr(lifespan, "rehearse_searches", lambda: None)
     return loaded
 
 
