@@ -79,3 +79,21 @@ async def test_a_page_of_another_site_may_not(world):
 async def test_models_are_loaded_at_start_without_holding_it_up(world, warmed):
     async with serving():
         assert await run_cpu(warmed.wait, 20)
+
+
+async def test_questions_are_rehearsed_when_the_models_are_there_and_a_failure_stops_no_start(world, monkeypatch):
+    done, over = [], threading.Event()
+
+    def rehearse():
+        done.append("rehearse")
+        raise OSError("no word list")
+
+    monkeypatch.setattr(model_registry, "warm", lambda: done.append("warm"))
+    monkeypatch.setattr(lifespan, "rehearse", rehearse)
+    monkeypatch.setattr(lifespan, "rehearse_searches", lambda: done.append("searches"))
+    monkeypatch.setattr(lifespan, "freeze_loaded", over.set)
+
+    async with serving():
+        assert await run_cpu(over.wait, 20)
+
+    assert done == ["warm", "rehearse", "searches"]
