@@ -43,7 +43,10 @@ def link_question(text: str, graph: EntityGraph) -> dict[Node, float]:
 
 def are_apart(text: str, graph: EntityGraph, chunks: Sequence[int]) -> bool:
     """Whether the question names several entities and none of these passages has all of them, by any of their names."""
-    named = _named(text, graph)
+    named, unknown = _exactly_named(text, graph)
+    if len(named) + len(unknown) < 2:  # one name, whatever else is called nearly so
+        return False
+    named = _with_alike(named, unknown, graph)
     if len(named) < 2:
         return False
     others = graph.other_names(list(named))
@@ -55,14 +58,24 @@ def are_apart(text: str, graph: EntityGraph, chunks: Sequence[int]) -> bool:
 
 
 def _named(text: str, graph: EntityGraph) -> dict[Node, float]:
+    return _with_alike(*_exactly_named(text, graph), graph)
+
+
+def _exactly_named(text: str, graph: EntityGraph) -> tuple[dict[Node, float], list[str]]:
+    """The entities that are called as the question writes them, and the keys of names that nothing is called."""
     spans = list(_spans(text))[:MOST_KEYS]
     known = graph.named([span.key for span in spans])
     taken = _longest([span for span in spans if span.key in known])
     names = [span for span in taken if _is_name(text, span)] or taken
     found = {known[span.key]: 1.0 for span in names[:MOST_LINKED]}
     covered = [text[span.start : span.end].lower() for span in taken]
-    rest = [key for name in question_names(text) if not _within(key := name_key(name), covered)]
-    for alike in graph.alike(rest, least=LEAST_ALIKE, limit=2).values():
+    return found, [key for name in question_names(text) if not _within(key := name_key(name), covered)]
+
+
+def _with_alike(named: Mapping[Node, float], unknown: Sequence[str], graph: EntityGraph) -> dict[Node, float]:
+    """Also the entities whose names are nearly those that nothing is called."""
+    found = dict(named)
+    for alike in graph.alike(list(unknown), least=LEAST_ALIKE, limit=2).values():
         for node, likeness in alike:
             found.setdefault(node, ALIKE_WEIGHT * likeness)
     return found

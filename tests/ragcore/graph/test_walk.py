@@ -134,3 +134,12 @@ def test_a_question_is_linked_by_the_longest_names(question, wanted):
 )
 def test_names_stand_apart_where_no_passage_has_all_of_them(question, found, apart):
     assert are_apart(question, Listed(TEXTS), found) is apart
+
+
+@pytest.mark.parametrize(("question", "asked"), [("When did Bojan Hladik die?", 0), ("Did Bojan Hladik see Ljuba?", 1)])
+def test_a_name_that_nothing_is_called_is_looked_for_only_where_a_question_may_name_several(question, asked):
+    graph, looks = Listed(TEXTS), []
+    graph.alike = lambda keys, *, least, limit: looks.append(list(keys)) or {}
+
+    assert are_apart(question, graph, [TOWN]) is False
+    assert len(looks) == asked
