@@ -357,8 +357,9 @@ def warm() -> None:
     """Load everything that the first question would wait for."""
     tokenizer().terms("预热 warm-up")
     embedder().embed_queries(["预热 warm-up"])
-    if number := -packaged_number(live_model()):
-        packaged_projection(live_model(), number)
+    model = live_model()
+    if number := -packaged_number(model):
+        packaged_projection(model, number)
     _warm_reranker()
     generator()
 

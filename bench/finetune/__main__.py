@@ -8,27 +8,12 @@ share of what recall@10 lacks that is found afterwards. The last line is one JSO
 
 from __future__ import annotations
 
-import argparse
-import json
-from contextlib import ExitStack
-from pathlib import Path
-
-from bench.__main__ import prepare, require_sets
+from bench.sets_program import run
 
 
 def main() -> None:
     """Start the services, then measure the sets."""
-    parser = argparse.ArgumentParser(prog="python -m bench.finetune", description=__doc__)
-    parser.add_argument("data", nargs="+", type=Path, metavar="DIR")
-    parser.add_argument("--limit", type=int, default=100_000, help="questions of unseen documents per set")
-    arguments = parser.parse_args()
-    require_sets(arguments.data)
-    with ExitStack() as stack:
-        prepare(stack)
-        from bench.finetune.measure import measure_sets
-
-        found = measure_sets(arguments.data, limit=arguments.limit)
-    print(json.dumps(found, ensure_ascii=False))
+    run("bench.finetune", description=__doc__, limit=100_000, of="questions of unseen documents per set")
 
 
 if __name__ == "__main__":
