@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import IO, Any
 
+from ragcore.text.csv_fields import allow_long_fields
+
 TRUE, FALSE = ("1", "true", "yes", "y", "是"), ("0", "false", "no", "n", "否")
 SEPARATOR = ";"  # between groups and interests in a cell
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
@@ -99,6 +101,7 @@ def records_from_scim(content: str) -> Iterator[PersonRecord | RecordError]:
 
 def records_from_csv(file: IO[str]) -> Iterator[PersonRecord | RecordError]:
     """Lines with the fields of a record as their header; empty cells say nothing."""
+    allow_long_fields()
     reader = csv.DictReader(file)
     header = [name.strip() for name in reader.fieldnames or ()]
     if "username" not in header:

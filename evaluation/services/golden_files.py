@@ -19,6 +19,7 @@ from typing import Any
 from accounts.audit.csv_export import BOM, escaped_cell, unescaped_cell
 from evaluation.errors import GoldenLineError, InvalidGoldenFileError
 from evaluation.models import GoldenCase
+from ragcore.text.csv_fields import allow_long_fields
 
 LISTS = ("answers", "relevant", "passages", "key_points", "tags")
 GRADED = {"grades": "relevant", "passage_grades": "passages"}  # column of grades → the column that it grades
@@ -164,6 +165,7 @@ def golden_file_parse(*, name: str, content: bytes) -> list[GoldenRow]:
 
 
 def _csv_lines(text: str) -> Iterator[Numbered]:
+    allow_long_fields()
     reader = csv.DictReader(io.StringIO(text, newline=""))
     try:
         header = [str(name).strip().lower() for name in reader.fieldnames or ()]

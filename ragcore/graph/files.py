@@ -14,6 +14,7 @@ from typing import Literal
 from urllib.parse import unquote
 
 from ragcore.graph.triples import Triple
+from ragcore.text.csv_fields import allow_long_fields
 from ragcore.text.normalise import visible
 
 TripleFormat = Literal["csv", "ntriples", "jsonl"]
@@ -154,6 +155,7 @@ def _unescaped(text: str) -> str:
 
 def _read_csv(lines: Iterable[bytes], read_cell: Callable[[str], str]) -> Iterator[TripleLine | LineFault]:
     """Columns by the names of the first line; without such names subject, relation, object and their types."""
+    allow_long_fields()
     faults: list[LineFault] = []
     numbers: list[int] = []
     iterator = _csv_texts(lines, faults, numbers)

@@ -12,10 +12,10 @@ from ragcore.errors import ResourceLimitError
 from ragcore.parsing.charset import decode
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.sheets import Grid, grid_blocks
+from ragcore.text.csv_fields import allow_long_fields
 from ragcore.types import ParsedDocument
 
 MAX_CELLS = 1_000_000
-MAX_FIELD_CHARS = 1_000_000
 SAMPLE_ROWS = 200
 _SEPARATORS = {".csv": ",;\t|", ".tsv": "\t,;|"}  # at equal evidence the first one wins
 
@@ -52,7 +52,7 @@ def _declared(text: str) -> tuple[str, str]:
 
 
 def _rows(text: str, separator: str, *, strict: bool = False) -> Iterator[list[str]]:
-    csv.field_size_limit(MAX_FIELD_CHARS)
+    allow_long_fields()
     return csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=strict)
 
 

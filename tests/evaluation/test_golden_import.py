@@ -131,7 +131,8 @@ def test_values_that_cannot_be_used_are_faults_of_their_line(line, fault):
 
 def test_cells_of_any_length_and_columns_given_twice_are_faults_too():
     assert faults("c.csv", "question,question\na?,b\n")[0][0] == 1
-    assert "is not valid CSV" in faults("c.csv", f"question,answers\na?,{'x' * 200_000}\n")[0][1]
+    assert "is not valid CSV" in faults("c.csv", f"question,answers\na?,{'x' * 1_000_001}\n")[0][1]
+    assert "more than 4000 characters" in faults("c.csv", f"question,answers\na?,{'x' * 200_000}\n")[0][1]
     assert "is not valid JSON" in faults("c.jsonl", "[" * 100_000)[0][1]
 
 

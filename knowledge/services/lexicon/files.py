@@ -27,6 +27,7 @@ from knowledge.services.lexicon.terms import (
     stored_values,
     term_key,
 )
+from ragcore.text.csv_fields import allow_long_fields
 
 COLUMNS = ("term", "language", "kind", "long_form", "synonyms", "translations", "status")
 ALIASES = {  # heads that people write
@@ -163,6 +164,7 @@ def _values(row: Mapping[str, str]) -> dict[str, Any]:
 
 def rows_of(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
     """Lines of a CSV or TSV file by column, with their numbers; empty lines are passed. Raises LexiconTermError."""
+    allow_long_fields()
     text = decoded(content)
     head = text.lstrip().split("\n", 1)[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in head else _delimiter(head))
