@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragcore.graph.mentions import question_names
 from ragcore.graph.triples import name_key
 from ragcore.ports import EntityGraph
+from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
+from ragcore.types import Passage
 from ragcore.types.graph import Node
 
 MOST_WORDS = 9  # of a name in a question
@@ -41,20 +43,29 @@ def link_question(text: str, graph: EntityGraph) -> dict[Node, float]:
     return _with_other_names(_named(text, graph), graph)
 
 
-def are_apart(text: str, graph: EntityGraph, chunks: Sequence[int]) -> bool:
-    """Whether the question names several entities and none of these passages has all of them, by any of their names."""
+def are_apart(text: str, graph: EntityGraph, passages: Sequence[Passage]) -> bool:
+    """Whether the question names several entities and none of these passages has all of them, by any of their names.
+
+    The graph is asked about the passages only where none has the names as the question calls them.
+    """
     named, unknown = _exactly_named(text, graph)
     if len(named) + len(unknown) < 2:  # one name, whatever else is called nearly so
         return False
     named = _with_alike(named, unknown, graph)
-    if len(named) < 2:
+    if len(named) < 2 or any(_has_all(passage, named) for passage in passages):
         return False
     others = graph.other_names(list(named))
     wanted = [{node.id, *(other.id for other in others.get(node.id, ()))} for node in named]
     inside: dict[int, set[int]] = {}
-    for place in graph.inside(list(chunks))[0]:
+    for place in graph.inside([passage.chunk for passage in passages])[0]:
         inside.setdefault(place.chunk, set()).add(place.entity)
     return not any(all(one & held for one in wanted) for held in inside.values())
+
+
+def _has_all(passage: Passage, named: Iterable[Node]) -> bool:
+    """Whether the names stand in the words of a passage, its title or its headings."""
+    said = normalise_query(" ".join((passage.title, *passage.heading_path, passage.text))).lower()
+    return all(node.key in said for node in named)
 
 
 def _named(text: str, graph: EntityGraph) -> dict[Node, float]:

@@ -29,7 +29,7 @@ from ragcore.text.lexical_features import (
     longest_literal_run,
     ordered_proximity,
 )
-from ragcore.text.matching import MARK, contains_terms, needles, searchable
+from ragcore.text.matching import MARK, needles, presence, searchable
 from ragcore.types import Query
 
 FEATURES = (
@@ -93,9 +93,9 @@ class _Question:
     def text_features(self, heads: Sequence[str], bodies: Sequence[str]) -> dict[str, npt.NDArray[np.float64]]:
         """The features that the texts of the passages give, float64[n] each."""
         terms, pairs = self.terms, self.pairs
-        found = [find_terms(self.needles, body) for body in bodies]
+        found = find_terms(self.needles, bodies)
         counts = _rows([[len(positions.get(term, ())) for term in self.needles] for positions in found])
-        in_head = _rows([contains_terms(self.needles.values(), head) for head in heads])
+        in_head = presence(list(self.needles.values()), heads).astype(np.float64)
         lengths = np.array([len(body) for body in bodies], dtype=float)
         weights = np.array(list(terms.weights.values()))
         total, squared = terms.total or 1.0, terms.squared or 1.0
@@ -154,8 +154,8 @@ class LinearReranker:
         matrix = rerank_features(query, candidates)
         scores = design(matrix, query.cjk_share) @ np.asarray(self.weights)
         return [
-            RerankScore(score=float(s), detail=dict(zip(FEATURES, map(float, row), strict=True)))
-            for s, row in zip(scores, matrix, strict=True)
+            RerankScore(score=score, detail=dict(zip(FEATURES, row, strict=True)))
+            for score, row in zip(scores.tolist(), matrix.tolist(), strict=True)
         ]
 
 

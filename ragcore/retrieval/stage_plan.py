@@ -65,6 +65,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             *by_mode[mode],
             ("load.passages", {}),
             ("drop.copies", {}),
+            *_stage_if(options.rerank and mode != "bm25", "compare.prefixes"),
             *_stage_if(options.rerank, "rerank"),
             *_stage_if(options.quality, "weigh.quality"),
             *_stage_if(options.use_shift > 0, "weigh.use", most=options.use_shift),

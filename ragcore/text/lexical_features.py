@@ -19,7 +19,7 @@ Where two models define a feature differently, both definitions are here, and th
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +27,8 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from ragcore.text.matching import joined_texts
 
 BM25_K1 = 1.2
 Pairs = Iterable[tuple[str, str]]
@@ -118,9 +120,15 @@ def find_positions(needles: Sequence[str], text: str) -> list[int]:
     return found if len(needles) == 1 else sorted(found)
 
 
-def find_terms(needles: Mapping[str, Sequence[str]], text: str) -> dict[str, list[int]]:
-    """`find_positions` by term, for the terms that the text has."""
-    return {term: found for term, sought in needles.items() if (found := find_positions(sought, text))}
+def find_terms(needles: Mapping[str, Sequence[str]], texts: Sequence[str]) -> list[dict[str, list[int]]]:
+    """`find_positions` by term in each text, for the terms that it has. The texts are searched as one."""
+    found: list[dict[str, list[int]]] = [{} for _ in texts]
+    joined, starts = joined_texts(texts)
+    for term, sought in needles.items():
+        for position in find_positions(sought, joined):
+            row = bisect_right(starts, position) - 1
+            found[row].setdefault(term, []).append(position - starts[row])
+    return found
 
 
 def best_window_coverages(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
-from itertools import compress
+from itertools import accumulate, compress
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from ragcore.text.tokenise import stop_words
 FloatArray = npt.NDArray[np.float32]
 
 MARK = "\x01"  # stands before every Latin word and number of a searchable text
+BETWEEN = "\x00"  # stands between texts that are searched as one
 _WORD_START = re.compile(r"(?<![a-z0-9])(?=[a-z0-9])|(?<=[a-z])(?=[0-9])")
 _SINGLE_CJK = re.compile(f"[{CJK}]")
 
@@ -65,11 +67,31 @@ def shares_in(weights: Mapping[str, float], texts: Iterable[str]) -> dict[str, f
     different = dict.fromkeys(texts, 0.0)
     if total <= 0:
         return different
-    wanted = [needles(term) for term in weights]
-    for text in different:
-        present = contains_terms(wanted, searchable(text))
-        different[text] = sum(compress(weights.values(), present)) / total
-    return different
+    present = presence([needles(term) for term in weights], [searchable(text) for text in different])
+    return {
+        text: sum(compress(weights.values(), there)) / total
+        for text, there in zip(different, present.tolist(), strict=True)
+    }
+
+
+def presence(terms: Sequence[Sequence[str]], ready: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """bool[texts, terms]: `contains_terms` for many searchable texts, which are searched as one."""
+    there = np.zeros((len(ready), len(terms)), dtype=np.bool_)
+    joined, starts = joined_texts(ready)
+    for column, sought in enumerate(terms):
+        for needle in sought:
+            at = joined.find(needle)
+            while at >= 0:
+                row = bisect_right(starts, at) - 1
+                there[row, column] = True
+                at = joined.find(needle, starts[row + 1])
+    return there
+
+
+def joined_texts(ready: Sequence[str]) -> tuple[str, list[int]]:
+    """The texts with a character between them that no term has, and where each begins; the last number is the end."""
+    starts = list(accumulate((len(text) + 1 for text in ready), initial=0))
+    return BETWEEN.join((*ready, "")), starts
 
 
 def contains_terms(terms: Iterable[Sequence[str]], ready: str) -> list[bool]:

@@ -53,6 +53,7 @@ def test_every_candidate_carries_the_scores_of_all_stages(owner):
         "fuse.rsf",
         "load.passages",
         "drop.copies",
+        "compare.prefixes",
         "rerank",
         "search.graph",
         "fuse.graph",

@@ -52,7 +52,8 @@ class SearchGraph:
 
 
 def _is_scattered(state: State, graph: EntityGraph) -> bool:
-    return are_apart(state.query.text, graph, [candidate.chunk for candidate in state.candidates[:LOOKED_AT]])
+    first = [c.passage for c in state.candidates[:LOOKED_AT] if c.passage is not None]
+    return are_apart(state.query.text, graph, first)
 
 
 def walker(query: Query, ports: Ports) -> Walker:

@@ -191,25 +191,18 @@ HALVED_FROM = 1000  # candidates, from which two halves are compared at the same
 class SearchFine:
     """Add the arm "dense": the best `limit` candidates by cosine of the whole vector. Drops nothing.
 
-    Where the first stage has compared all whole vectors, that arm is there; then the arm "coarse" is added for all
-    candidates, also those that only words have found: the reranker knows both cosines.
+    Where the first stage has compared all whole vectors, that arm is there, and nothing is left to do.
     """
 
     limit: int = 160
 
     def __call__(self, state: State, ports: Ports) -> State:
         if "dense" in state.arms:
-            return self._compared(state, ports)
+            return state
         if state.query.vector is None or not state.pool:
             return state.with_arm("dense", [])
         hits = self._hits(state.query.vector, state.ids(), ports)
         return state.with_arm("dense", hits).noted(dense=len(hits), **ports.backend_note)
-
-    def _compared(self, state: State, ports: Ports) -> State:
-        if state.query.vector is None or not state.pool:
-            return state.with_arm("coarse", [])
-        hits = ports.vectors.prefixes(state.query.vector, chunks=state.ids())
-        return state.with_arm("coarse", hits).noted(compared=len(hits), **ports.backend_note)
 
     def _hits(self, vector: FloatArray, chunks: list[int], ports: Ports) -> list[Hit]:
         look = partial(ports.vectors.fine, vector, limit=self.limit)
@@ -217,6 +210,24 @@ class SearchFine:
             return look(chunks=chunks)
         halves = ports.together(partial(look, chunks=chunks[::2]), partial(look, chunks=chunks[1::2]))
         return sorted((hit for half in halves for hit in half), key=lambda hit: (-hit.score, hit.chunk))[: self.limit]
+
+
+@stage("compare.prefixes", label=_("comparison by half vectors"), optional=True, timing="fine")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparePrefixes:
+    """Add the arm "coarse" for the candidates of a search that compared all whole vectors. Drops nothing.
+
+    The reranker knows both cosines of a passage, also where only words have found it. Looking them up for the few
+    candidates that are left after the fusion takes a third of the time that it takes for all hits.
+    """
+
+    def __call__(self, state: State, ports: Ports) -> State:
+        if "coarse" in state.arms or state.query.vector is None or not state.candidates:
+            return state
+        hits = ports.vectors.prefixes(state.query.vector, chunks=state.ids())
+        cosines = {hit.chunk: (hit.score, rank) for rank, hit in enumerate(hits, 1)}
+        told = tuple(c.scored("coarse", *cosines[c.chunk]) if c.chunk in cosines else c for c in state.candidates)
+        return replace(state.with_arm("coarse", hits), candidates=told).noted(compared=len(hits), **ports.backend_note)
 
 
 @stage("load.passages", label=_("load texts"), timing="fine", drop_reason=_("no longer exists"))

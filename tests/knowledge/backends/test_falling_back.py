@@ -59,8 +59,8 @@ def test_a_search_in_milvus_ranks_as_one_in_postgres(copied, owner, settings):
     assert notes(here) == {}
     for name in ("lexical", "dense"):
         assert there.state.arms[name] == pytest.approx(here.state.arms[name], abs=2e-3)
-    # coarse cosines are those of other 384 numbers: Milvus has the first ones, Postgres the rotated ones (decision 018)
-    assert there.state.arms["coarse"].keys() == here.state.arms["coarse"].keys()
+    # Postgres compares all whole vectors of a small corpus at once, and half ones only for a reranker
+    assert ("coarse" in there.state.arms, "coarse" in here.state.arms) == (True, False)
 
 
 def test_a_dead_address_costs_a_moment_once_and_postgres_answers(copied, owner, settings):

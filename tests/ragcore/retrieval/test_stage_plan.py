@@ -32,6 +32,8 @@ def test_a_plan_holds_the_stages_of_its_mode_in_their_order():
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "bm25", "graph"])
 def test_every_mode_reranks_where_that_is_wanted_and_only_there(mode):
     assert ("rerank" in names(mode, rerank=True), "rerank" in names(mode, rerank=False)) == (True, False)
+    assert ("compare.prefixes" in names(mode, rerank=True)) == (mode != "bm25")
+    assert "compare.prefixes" not in names(mode, rerank=False)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "bm25", "graph"])

@@ -67,6 +67,17 @@ def test_a_feature_is_what_it_is_by_hand(name):
     assert value == pytest.approx(expected, abs=1e-9)
 
 
+@given(st.lists(st.text("ab c", max_size=12), max_size=5), st.lists(st.text("abc", min_size=1, max_size=3), max_size=4))
+def test_terms_found_in_many_texts_stand_where_they_stand_in_each(texts, terms):
+    sought = {term: (term, term[::-1]) for term in terms}
+
+    expected = [
+        {term: at for term, needles in sought.items() if (at := lexical.find_positions(needles, text))}
+        for text in texts
+    ]
+    assert lexical.find_terms(sought, texts) == expected
+
+
 def test_pairs_positions_and_windows():
     assert lexical.find_positions(("beam",), TEXT) == [11, 21]
     assert lexical.find_positions(("is", "a "), TEXT) == [9, 26]

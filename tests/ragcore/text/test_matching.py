@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.matching import needles, searchable, share_in, shares_in
+from ragcore.text.matching import contains_terms, needles, presence, searchable, share_in, shares_in
 
 TERMS = st.dictionaries(st.text("abci天气0", min_size=1, max_size=5), st.floats(0, 9), max_size=6)
 TEXTS = st.lists(st.text("abci天气0 -", max_size=30), max_size=6)
@@ -10,6 +10,13 @@ TEXTS = st.lists(st.text("abci天气0 -", max_size=30), max_size=6)
 @given(TERMS, TEXTS)
 def test_shares_of_many_texts_are_those_of_each_alone(weights, texts):
     assert shares_in(weights, texts) == {text: share_in(weights, text) for text in texts}
+
+
+@given(TERMS, TEXTS)
+def test_many_texts_searched_as_one_have_what_each_has_alone(weights, texts):
+    wanted, ready = [needles(term) for term in weights], [searchable(text) for text in texts]
+
+    assert presence(wanted, ready).tolist() == [contains_terms(wanted, text) for text in ready]
 
 
 @given(TERMS, TEXTS)

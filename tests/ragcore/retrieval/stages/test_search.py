@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from ragcore.retrieval.stages.search import SearchCoarse, SearchFine
+from ragcore.retrieval.stages.search import ComparePrefixes, SearchCoarse, SearchFine
 from ragcore.types import Hit, Query, State
 from tests.ragcore.states import ports
 
@@ -62,7 +62,7 @@ def searched(index, *, exact_limit=2, **options):
     return SearchFine(limit=2)(state, bound)
 
 
-def test_where_all_whole_vectors_are_compared_the_second_stage_adds_the_prefix_for_the_reranker():
+def test_where_all_whole_vectors_are_compared_the_second_stage_has_nothing_to_do():
     index = Vectors(exact=True)
 
     state = searched(index)
@@ -70,9 +70,30 @@ def test_where_all_whole_vectors_are_compared_the_second_stage_adds_the_prefix_f
     assert {name: dict(arm) for name, arm in state.arms.items()} == {
         "lexical": {5: 4.0, 1: 3.0},
         "dense": {1: 0.9, 2: 0.8},
-        "coarse": {1: 0.45, 2: 0.4, 5: 0.05},
     }
-    assert (index.fine_chunks, index.prefix_chunks) == ([], [[1, 2, 5]])
+    assert (index.fine_chunks, index.prefix_chunks) == ([], [])
+
+
+def test_the_prefixes_are_compared_for_the_candidates_that_are_left_and_for_the_reranker():
+    index = Vectors(exact=True)
+    state = searched(index).ranked("fuse.rsf", {5: 0.9, 1: 0.8, 2: 0.1}, keep=2)
+
+    compared = ComparePrefixes()(state, ports(vectors=index))
+
+    assert dict(compared.arms["coarse"]) == {1: 0.45, 5: 0.05}
+    assert [(c.chunk, c.scores["coarse"], c.ranks["coarse"]) for c in compared.candidates] == [
+        (5, 0.05, 2),
+        (1, 0.45, 1),
+    ]
+    assert index.prefix_chunks == [[1, 5]]
+
+
+def test_they_are_not_compared_again_where_the_first_stage_did():
+    index = Vectors(exact=False)
+    state = searched(index).ranked("fuse.rsf", {5: 0.9, 1: 0.8}, keep=2)
+
+    assert ComparePrefixes()(state, ports(vectors=index)) is state
+    assert index.prefix_chunks == []
 
 
 @pytest.mark.parametrize(("exact", "exact_limit"), [(False, 2), (True, 0)])
@@ -95,9 +116,8 @@ def test_both_ways_rank_whole_vectors_the_same():
 
 def test_where_nothing_was_found_nothing_is_looked_up():
     index = Vectors(exact=True)
-    state = State(query=Query(text="a", terms=(), words=(), vector=np.ones(768, dtype=np.float32))).with_arm(
-        "dense", []
-    )
+    state = State(query=Query(text="a", terms=(), words=(), vector=np.ones(768, dtype=np.float32)))
+    state = state.with_arm("dense", []).ranked("fuse.rsf", {}, keep=2)
 
-    assert SearchFine()(state, ports(vectors=index)).arms["coarse"] == {}
+    assert ComparePrefixes()(SearchFine()(state, ports(vectors=index)), ports(vectors=index)) is state
     assert index.prefix_chunks == []
