@@ -9,6 +9,8 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from knowledge.indexes import minhash_bands
+from knowledge.indexes.statements import ids_text
 from knowledge.models import Document, DocumentVersion, DuplicatePair, SketchBand, Source
 from knowledge.services import near_duplicates
 from knowledge.services.near_duplicates import CANDIDATES, NEAR_FROM, PAIRS_A_DOCUMENT, duplicates_record
@@ -208,3 +210,24 @@ def test_a_batch_takes_as_many_statements_as_one_version():
 
     assert statements(versions) <= 12
     assert statements(versions) <= statements(versions[:1]) + 4
+
+
+MANY_BANDS = """
+INSERT INTO knowledge_sketchband (tenant_id, version_id, band, value)
+SELECT %(tenant)s, id, band, id * 100 + band FROM knowledge_documentversion, generate_series(40, 600) band
+"""
+
+
+def test_who_shares_a_band_is_found_by_the_index_of_bands():
+    world = World(1)
+    versions = [d.live_version_id for d in world.documents]
+    duplicates_record(tenant_id=world.tenant.pk, version_ids=versions)
+    with connection.cursor() as cursor:
+        cursor.execute(MANY_BANDS, {"tenant": world.tenant.pk})
+        cursor.execute("ANALYZE knowledge_sketchband")
+        cursor.execute(f"EXPLAIN {minhash_bands.SHARING}", {"versions": ids_text(versions), "limit": CANDIDATES})
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+
+    assert "knowledge_band_value" in plan
+    assert "knowledge_band_once" in plan
+    assert "Seq Scan on knowledge_sketchband" not in plan
