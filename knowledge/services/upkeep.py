@@ -6,13 +6,17 @@ refusal lines and entities would take the processors from ingestion and from que
 
 from __future__ import annotations
 
+import logging
 import time
 from datetime import timedelta
 
 from django.core.cache import cache
+from redis import RedisError
 
 from knowledge.queue import DRAW_REFUSAL_LINES, READ_ENTITIES, RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
 from knowledge.services.leases import ingestion_goes_on
+
+logger = logging.getLogger(__name__)
 
 AFTER_INGESTION = (RECORD_DUPLICATES, READ_ENTITIES, REFRESH_INDEXES, DRAW_REFUSAL_LINES)
 SETTLE_SECONDS = 15  # small jobs one after another are one load
@@ -25,9 +29,17 @@ def ingestion_ended() -> None:
 
     Further calls meanwhile have no effect. A lost message is made up for by the scheduler.
     """
-    if not ingestion_goes_on() and cache.add("knowledge.ingestion_ended", 1, timeout=SETTLE_SECONDS):
+    if not ingestion_goes_on() and _is_first():
         for name in AFTER_INGESTION:
             enqueue_on_commit(name, countdown_seconds=SETTLE_SECONDS + 1)
+
+
+def _is_first() -> bool:
+    try:
+        return bool(cache.add("knowledge.ingestion_ended", 1, timeout=SETTLE_SECONDS))
+    except RedisError as error:  # the batch is through all the same
+        logger.warning("what waits for the end of ingestion is left to the scheduler: %s", error)
+        return False
 
 
 def put_off(work: str, *, at_most: timedelta) -> bool:

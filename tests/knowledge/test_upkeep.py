@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.core.cache import cache
 from django.utils import timezone
+from redis import RedisError
 
 from knowledge.models import EntityReading, IngestItem, IngestJob, LatentModel, RefusalLine
 from knowledge.services import document_delete, ingestion_advance, latent_models, upkeep
@@ -96,6 +97,17 @@ def test_a_load_whose_last_document_fails_has_ended_too(owner, own, sent):
 
     assert IngestItem.objects.get(job=job).stage == "failed"
     assert after(sent) == list(AFTER_INGESTION)
+
+
+def test_a_batch_is_through_although_the_cache_is_away(owner, own, monkeypatch):
+    def away(*_, **__):
+        raise RedisError
+
+    monkeypatch.setattr(upkeep.cache, "add", away)
+
+    ingest(owner, own, a="Beams are steered.")
+
+    assert IngestItem.objects.get().stage == "live"
 
 
 def test_domain_vectors_refusal_lines_and_entities_wait_for_ingestion(owner, own, monkeypatch):
