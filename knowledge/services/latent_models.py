@@ -43,6 +43,7 @@ from knowledge.models import LatentModel, TenantVectors
 from knowledge.queue import REFRESH_INDEXES, enqueue_on_commit
 from knowledge.rights import DOMAIN_VECTORS_MANAGE
 from knowledge.selectors.latent_models import latent_models_managed
+from knowledge.services.upkeep import FITTED_WITHIN, put_off
 from knowledge.vector_errors import LatentModelError
 from ragcore.embedding.latent import (
     Ints,
@@ -76,6 +77,8 @@ _ENDS = re.compile(r"[.!?。！？\n]+")
 def latents_refresh() -> int:
     """Fit domain vectors where they are due, fill and switch; returns how many vectors were written.
 
+    A new fit waits for running ingestion, for FITTED_WITHIN at most.
+
     Searches go on with the vectors before. An interrupted run is continued by the next one. Call outside of
     transactions. Ends at once if another process does maintenance.
     """
@@ -86,7 +89,7 @@ def latents_refresh() -> int:
         for row in _states_of_live_model():
             rows = LatentModel.objects.filter(tenant=row.tenant_id, model=row.model)
             building = rows.filter(state=State.BUILDING).order_by("-number").first()
-            if building is None and _is_due(row):
+            if building is None and _is_due(row) and not put_off("domain_vectors", at_most=FITTED_WITHIN):
                 building = _fitted(row)
             if building is not None:
                 written += _filled(building)

@@ -54,6 +54,13 @@ def ingestion_is_active() -> bool:
     return IngestItem.objects.filter(finished=None, lease_until__gt=timezone.now()).exists()
 
 
+def ingestion_goes_on() -> bool:
+    """Whether a worker holds an item, or could take one now: between two batches, too."""
+    now = timezone.now()
+    due = Q(not_before=None) | Q(not_before__lte=now)
+    return ingestion_is_active() or IngestItem.objects.filter(claimable(now), due).exists()
+
+
 @dataclass(slots=True)
 class Lease(Generic[Work]):
     """The rows that a worker holds. Not to be shared between threads."""

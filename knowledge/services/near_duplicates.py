@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.indexes.minhash_bands import versions_sharing_a_band
+from knowledge.indexes.minhash_bands import bands_replace, oldest_copies, versions_sharing_a_band
 from knowledge.indexes.statements import comparison_try_lock
 from knowledge.models import DocumentVersion, DuplicatePair, SketchBand
 from knowledge.queue import RECORD_DUPLICATES, enqueue_on_commit
 from knowledge.selectors.comparisons import pair_get
 from knowledge.selectors.keeping import kept_among
 from knowledge.services.leases import ingestion_is_active
-from ragcore.text.near_duplicates import bands, similarity, sketch
+from ragcore.text.near_duplicates import SIZE, bands, similarities_of_sketches, sketch
 
 NEAR_FROM = 0.8  # estimated Jaccard of the shingles
 CANDIDATES = 500  # versions whose sketches are compared: those with most common bands
@@ -36,18 +38,20 @@ def duplicates_record(*, tenant_id: int, version_ids: Sequence[int]) -> int:
     Each document is paired with its PAIRS_A_DOCUMENT most similar others. Idempotent. Open pairs of documents that are
     no longer similar are deleted.
     """
-    fresh = list(_live(tenant_id).filter(pk__in=version_ids).only("document_id", "text_sha256", "sketch"))
-    SketchBand.objects.filter(tenant_id=tenant_id, version__document__in=[v.document_id for v in fresh]).delete()
-    SketchBand.objects.bulk_create(
-        [
-            SketchBand(tenant_id=tenant_id, version=version, band=number, value=value)
-            for version in fresh
-            if version.sketch
-            for number, value in enumerate(bands(_sketch(version)))
-        ],
-        ignore_conflicts=True,
+    fresh = list(
+        _live(tenant_id).filter(pk__in=version_ids).only("document_id", "text_sha256", "sketch").order_by("pk")
     )
-    return sum(_record(tenant_id, version) for version in fresh)
+    documents = [version.document_id for version in fresh]
+    bands_replace(
+        tenant_id=tenant_id,
+        documents=documents,
+        bands={version.pk: bands(_sketch(version)) for version in fresh if version.sketch},
+    )
+    pairs = _Pairs.of(documents)
+    similar = _similar(tenant_id, fresh)
+    new = sum(pairs.replace(document, similar[document]) for document in documents)
+    pairs.store(tenant_id)
+    return new
 
 
 @transaction.atomic
@@ -71,47 +75,114 @@ def _live(tenant_id: int) -> QuerySet[DocumentVersion]:
     return DocumentVersion.objects.filter(live_for__tenant_id=tenant_id, live_for__deleted=None)
 
 
-def _record(tenant_id: int, version: DocumentVersion) -> int:
-    """Store the pairs of one version with all that share a band or the text; returns how many are new."""
-    mine = _pairs_of(version.document_id)
-    found = dict(_similar(tenant_id, version))
-    gone = [pair.pk for other, pair in mine.items() if other not in found and pair.state == DuplicatePair.State.OPEN]
-    DuplicatePair.objects.filter(pk__in=gone).delete()
-    rows = []
-    for other, (kind, value) in found.items():
-        first, second = sorted((version.document_id, other))
-        rows.append(DuplicatePair(tenant_id=tenant_id, first_id=first, second_id=second, kind=kind, similarity=value))
-    DuplicatePair.objects.bulk_create(
-        rows, update_conflicts=True, unique_fields=["first", "second"], update_fields=["kind", "similarity"]
-    )
-    return len(set(found) - set(mine))
+Found = dict[int, tuple[str, float]]  # by the other document: kind and similarity
 
 
-def _pairs_of(document_id: int) -> dict[int, DuplicatePair]:
-    """Stored pairs of a document, by the id of the other document."""
-    first = {pair.second_id: pair for pair in DuplicatePair.objects.filter(first=document_id)}
-    return first | {pair.first_id: pair for pair in DuplicatePair.objects.filter(second=document_id)}
+@dataclass(slots=True)
+class _Pairs:
+    """Pairs of some documents by their ids, the lower one first: what is stored, and what shall be."""
+
+    stored: dict[tuple[int, int], DuplicatePair]
+    others: dict[int, set[int]]  # of each document, those that it has a pair with
+    gone: set[int] = field(default_factory=set)  # ids of stored pairs
+    found: dict[tuple[int, int], tuple[str, float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, documents: Sequence[int]) -> _Pairs:
+        """All stored pairs of the documents."""
+        rows = DuplicatePair.objects.filter(Q(first__in=documents) | Q(second__in=documents))
+        pairs = cls(stored={(row.first_id, row.second_id): row for row in rows}, others=defaultdict(set))
+        for first, second in pairs.stored:
+            pairs._join(first, second)
+        return pairs
+
+    def replace(self, document: int, found: Found) -> int:
+        """Make these the pairs of one document; its other ones go unless somebody keeps them. How many are new."""
+        mine = set(self.others[document])
+        for other in mine - set(found):
+            pair = _ordered(document, other)
+            row = self.stored.get(pair)
+            if row is not None and row.state != DuplicatePair.State.OPEN:
+                continue
+            if row is not None:
+                self.gone.add(row.pk)
+            self.found.pop(pair, None)
+            self.others[document].discard(other)
+            self.others[other].discard(document)
+        for other, value in found.items():
+            self.found[_ordered(document, other)] = value
+            self._join(document, other)
+        return len(set(found) - mine)
+
+    def store(self, tenant_id: int) -> None:
+        """Write what has changed."""
+        if self.gone:
+            DuplicatePair.objects.filter(pk__in=self.gone, state=DuplicatePair.State.OPEN).delete()
+        rows = [
+            DuplicatePair(tenant_id=tenant_id, first_id=first, second_id=second, kind=kind, similarity=value)
+            for (first, second), (kind, value) in self.found.items()
+        ]
+        DuplicatePair.objects.bulk_create(
+            rows, update_conflicts=True, unique_fields=["first", "second"], update_fields=["kind", "similarity"]
+        )
+
+    def _join(self, first: int, second: int) -> None:
+        self.others[first].add(second)
+        self.others[second].add(first)
 
 
-def _similar(tenant_id: int, version: DocumentVersion) -> Iterable[tuple[int, tuple[str, float]]]:
-    """(document id, (kind, similarity)) of similar documents.
+def _ordered(one: int, other: int) -> tuple[int, int]:
+    return (one, other) if one < other else (other, one)
+
+
+def _similar(tenant_id: int, fresh: Sequence[DocumentVersion]) -> dict[int, Found]:
+    """By document of the versions, the documents that are similar to it.
 
     Of many with the same text only the oldest one, and the oldest that shares a set, so that n copies make few pairs
     and a copy that others keep hides none.
     """
-    others = _live(tenant_id).exclude(document_id=version.document_id)
-    if version.text_sha256:
-        same = others.filter(text_sha256=version.text_sha256).order_by("document_id")
-        beside = same.filter(document__sets__documents=version.document_id)
-        for oldest in {row.document_id for row in (same.first(), beside.first()) if row is not None}:
-            yield oldest, (DuplicatePair.Kind.EXACT, 1.0)
-    if version.sketch:
-        sketch = _sketch(version)
-        sharing = versions_sharing_a_band(version.pk, limit=CANDIDATES)
-        candidates = others.filter(pk__in=sharing).exclude(text_sha256=version.text_sha256)
-        rated = [(similarity(sketch, _sketch(o)), o.document_id) for o in candidates.only("document_id", "sketch")]
-        near = sorted((pair for pair in rated if pair[0] >= NEAR_FROM), reverse=True)
-        yield from ((other, (DuplicatePair.Kind.NEAR, float(value))) for value, other in near[:PAIRS_A_DOCUMENT])
+    versions = [version.pk for version in fresh]
+    copies = oldest_copies(versions, tenant_id=tenant_id)
+    sharing = versions_sharing_a_band([version.pk for version in fresh if version.sketch], limit=CANDIDATES)
+    candidates = _Candidates.of(tenant_id, {other for others in sharing.values() for other in others})
+    similar: dict[int, Found] = {}
+    for version in fresh:
+        exact: Found = dict.fromkeys(copies.get(version.document_id, ()), (DuplicatePair.Kind.EXACT, 1.0))
+        similar[version.document_id] = exact | candidates.near(version, sharing.get(version.pk, ()))
+    return similar
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Live versions that some others are compared with, row by row: their documents, texts and sketches."""
+
+    rows: dict[int, int]  # by version
+    documents: npt.NDArray[np.int64]
+    texts: npt.NDArray[np.object_]  # SHA-256
+    sketches: npt.NDArray[np.uint32]  # [n, 128]
+
+    @classmethod
+    def of(cls, tenant_id: int, versions: Collection[int]) -> _Candidates:
+        """Those of the versions that are live and have a sketch."""
+        live = _live(tenant_id).filter(pk__in=versions).order_by("pk") if versions else DocumentVersion.objects.none()
+        found = [row for row in live.values_list("pk", "document_id", "text_sha256", "sketch") if row[3]]
+        return cls(
+            rows={row[0]: place for place, row in enumerate(found)},
+            documents=np.array([row[1] for row in found], np.int64),
+            texts=np.array([row[2] for row in found], object),
+            sketches=np.frombuffer(b"".join(bytes(row[3] or b"") for row in found), np.uint32).reshape(-1, SIZE),
+        )
+
+    def near(self, version: DocumentVersion, sharing: Iterable[int]) -> Found:
+        """Of the versions that share a band, the most similar ones whose text is not the same."""
+        if not version.sketch:
+            return {}
+        rows = np.array([row for other in sharing if (row := self.rows.get(other)) is not None], np.intp)
+        rows = rows[(self.documents[rows] != version.document_id) & (self.texts[rows] != version.text_sha256)]
+        values = similarities_of_sketches(_sketch(version), self.sketches[rows])
+        close = values >= NEAR_FROM
+        near = sorted(zip(values[close].tolist(), self.documents[rows][close].tolist(), strict=True), reverse=True)
+        return {document: (DuplicatePair.Kind.NEAR, value) for value, document in near[:PAIRS_A_DOCUMENT]}
 
 
 def _sketch(version: DocumentVersion) -> npt.NDArray[np.uint32]:
@@ -121,7 +192,7 @@ def _sketch(version: DocumentVersion) -> npt.NDArray[np.uint32]:
 # ── comparing in the background ───────────────────────────────────────────────────────────────────
 
 
-BATCH = 50  # versions a task
+BATCH = 500  # versions a task
 NOTHING = sketch("").tobytes()  # of a text without letters and digits: it has no bands and is similar to none
 MAX_DELAY = timedelta(minutes=10)  # how long a comparison may wait for running ingestion
 

@@ -24,6 +24,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.model_setup import setup_refresh
 from knowledge.models import Chunk, Document, KnowledgeSet, RefusalLine
 from knowledge.services.retrieval import retrieve
+from knowledge.services.upkeep import FITTED_WITHIN, put_off
 from knowledge.types import RetrievalRequest
 from ragcore.answerability import score_answerability, threshold_for
 from ragcore.answerability.made_questions import question_of_passage
@@ -57,14 +58,15 @@ class _Asked:
 def refusal_lines_draw(*, seconds: float = RUN_SECONDS) -> int:
     """Draw the lines of sets that have none, or whose documents have changed since; returns how many were drawn.
 
-    Begins no further set after `seconds`. Nothing to do with a language model, which refuses by itself.
+    Begins no further set after `seconds`. Waits for running ingestion, for FITTED_WITHIN at most. Nothing to
+    do with a language model, which refuses by itself.
     """
     setup_refresh()
     if model_registry.chat_model() is not None:
         return 0
     until, drawn = time.monotonic() + seconds, 0
     for one, documents in _due():
-        if time.monotonic() > until:
+        if time.monotonic() > until or put_off("refusal_lines", at_most=FITTED_WITHIN):
             break
         try:
             refusal_line_draw(knowledge_set=one, documents=documents)

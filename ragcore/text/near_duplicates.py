@@ -156,6 +156,11 @@ def similarity(a: Sketch, b: Sketch) -> float:
     return float(np.mean(a == b))
 
 
+def similarities_of_sketches(one: Sketch, others: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+    """float64[n] of uint32[128] and uint32[n, 128]: the estimated similarity of one text to each of the others."""
+    return np.asarray((others == one).mean(axis=1), np.float64)
+
+
 def bands(sketch: Sketch) -> tuple[int, ...]:
     """32 signed 64-bit numbers; texts that are much alike share at least one. None for a text without letters."""
     if (sketch == EMPTY).all():

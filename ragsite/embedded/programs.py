@@ -89,10 +89,16 @@ def _recognition(env: Environment) -> Program:
 
 
 def _background(env: Environment) -> Program:
-    """What must not wait for ingestion: the upkeep of conversations and of indexes."""
-    return _worker(
-        env, "background", BACKGROUND_QUEUES, ("--pool", "threads", "--concurrency", str(BACKGROUND_THREADS))
-    )
+    """What must not queue behind ingestion: the upkeep of conversations and of indexes.
+
+    With courtesy: nobody waits for one of its tasks by the second. Answers, their titles and stored answers are made in
+    the web processes; sweeps, summaries of earlier turns, mail, sources and lexicons may come a little later.
+    One thread for linear algebra: those of OpenBLAS wait for each other by spinning, and beside other programs on two
+    cores a fit of domain vectors took ten times the processor time.
+    """
+    size = ("--pool", "threads", "--concurrency", str(BACKGROUND_THREADS))
+    threads = {} if "OPENBLAS_NUM_THREADS" in os.environ else {"OPENBLAS_NUM_THREADS": "1"}
+    return _worker(env, "background", BACKGROUND_QUEUES, size, niceness=COURTESY, environment=threads)
 
 
 def _worker(env: Environment, name: str, queues: Sequence[str], size: Sequence[str], **options: Any) -> Program:

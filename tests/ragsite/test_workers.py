@@ -9,7 +9,7 @@ from chat import queue as chat_queue
 from evaluation import queue as evaluation_queue
 from knowledge import queue as knowledge_queue
 from ragsite.celery import app
-from ragsite.embedded.programs import INGESTION_QUEUES, programs
+from ragsite.embedded.programs import BACKGROUND_QUEUES, INGESTION_QUEUES, programs
 from ragsite.env import PROJECT_ROOT, Environment
 
 KNOWN = {queue.name for queue in settings.CELERY_TASK_QUEUES}
@@ -39,6 +39,16 @@ def test_ingestion_in_containers_leaves_the_processor_to_people():
 
     assert worker["command"][:3] == ["nice", "-n", "10"]
     assert worker["environment"]["EMBEDDER_THREADS"] == "${EMBEDDER_THREADS:-1}"
+
+
+def test_background_work_leaves_the_processor_to_people_too(monkeypatch):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    [container] = [one for one in container_workers().values() if queues_of(one["command"]) == set(BACKGROUND_QUEUES)]
+    [program] = [one for one in programs(Environment()) if one.name == "background"]
+
+    assert container["command"][:3] == ["nice", "-n", str(program.niceness)] == ["nice", "-n", "10"]
+    assert container["environment"]["OPENBLAS_NUM_THREADS"] == "${OPENBLAS_NUM_THREADS:-1}"
+    assert program.environment == {"OPENBLAS_NUM_THREADS": "1"}
 
 
 def test_every_variable_of_the_environment_file_reaches_every_process_in_containers():

@@ -24,6 +24,7 @@ from knowledge.models import Chunk, Document, EntityReading
 from knowledge.queue import READ_ENTITIES, enqueue_on_commit
 from knowledge.selectors.facts import documents_without_entities, sets_read_for_entities
 from knowledge.selectors.lexicon import lexicon_of_index
+from knowledge.services.upkeep import READ_WITHIN, put_off
 from ragcore.graph.mentions import RULES_VERSION, MentionFinder, attribute_names
 from ragcore.graph.term_spans import TermSpans
 from ragcore.ports import Tokenizer
@@ -42,7 +43,12 @@ MOST_ALIASES = 40  # of a passage
 
 
 def entities_tend(*, seconds: float = TEND_SECONDS) -> None:
-    """Read the documents that wait, for so long; nothing if another worker does it."""
+    """Read the documents that wait, for so long; nothing if another worker does it.
+
+    Waits while other documents are ingested, for READ_WITHIN at most.
+    """
+    if put_off("entities", at_most=READ_WITHIN):
+        return
     with entities_try_lock() as held:
         if not held:
             return

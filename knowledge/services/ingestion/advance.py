@@ -36,6 +36,7 @@ from knowledge.services.ingestion.parse_and_ocr import ReadDocument, item_ocr, i
 from knowledge.services.ingestion.publish import versions_publish
 from knowledge.services.ingestion.shares import job_in_turn
 from knowledge.services.leases import LeaseLostError
+from knowledge.services.upkeep import ingestion_ended
 from ragcore.errors import RagError, TransientError
 
 T = TypeVar("T")
@@ -68,6 +69,8 @@ def _advance(job_id: int, queue: str) -> int:
     if (lease.rows or served != job_id) and has_free_items(job_id=job_id, queue=queue):
         with transaction.atomic():
             advance_enqueue(job_id=job_id, queue=queue)
+    elif lease.rows:
+        ingestion_ended()
     return live
 
 
