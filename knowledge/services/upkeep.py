@@ -19,7 +19,7 @@ from knowledge.services.leases import ingestion_goes_on
 logger = logging.getLogger(__name__)
 
 AFTER_INGESTION = (RECORD_DUPLICATES, READ_ENTITIES, REFRESH_INDEXES, DRAW_REFUSAL_LINES)
-SETTLE_SECONDS = 15  # small jobs one after another are one load
+SETTLE_SECONDS = 3  # jobs of one load follow one another more quickly
 FITTED_WITHIN = timedelta(minutes=30)  # what is made of the whole corpus: domain vectors, refusal lines
 READ_WITHIN = timedelta(minutes=10)  # what each document is read for
 
