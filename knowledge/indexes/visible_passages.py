@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.scope import Scope
+from knowledge.indexes.corpus_epoch import EpochCache
 from knowledge.indexes.statements import fetch, ids_text
 from knowledge.indexes.visibility import Visible
 from ragcore.types import DocumentFacts, Passage
@@ -128,6 +129,12 @@ WHERE c.id = ANY(%(chunks)s::bigint[]) AND d.id IN ({visible})
 """
 
 
+KEPT_RIGHTS = 8  # that differ, in one process
+KEPT_HEADS = 10_000  # for each of them, about 2 MB
+
+_heads: EpochCache[dict[int, str]] = EpochCache(limit=KEPT_RIGHTS)
+
+
 def facts_load(
     *, scope: Scope, visible: Visible, readable: Sequence[int], documents: Sequence[int]
 ) -> dict[int, DocumentFacts]:
@@ -141,12 +148,22 @@ def facts_load(
 
 
 def heads_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict[int, str]:
-    """Title and headings by chunk id, one text each; chunks that the asker may not see are left out."""
-    del scope  # bound in `visible`
-    if not chunks:
-        return {}
-    rows = fetch(visible.applied(HEADS), {**visible.params, "chunks": ids_text(chunks)})
-    return {chunk: " ".join([title, *headings]) for chunk, title, headings in rows}
+    """Title and headings by chunk id, one text each; chunks that the asker may not see are left out.
+
+    What was read for an asker with the same rights is kept for one corpus epoch.
+    """
+    kept: dict[int, str] = {}
+    if visible.epoch is not None:
+        kept = _heads.get((scope.tenant_id, visible.sql, str(visible.params)), epoch=visible.epoch, make=dict)
+    found = {chunk: head for chunk in chunks if (head := kept.get(chunk)) is not None}
+    if missing := [chunk for chunk in chunks if chunk not in found]:
+        rows = fetch(visible.applied(HEADS), {**visible.params, "chunks": ids_text(missing)})
+        fresh = {chunk: " ".join([title, *headings]) for chunk, title, headings in rows}
+        if len(kept) + len(fresh) > KEPT_HEADS:
+            kept.clear()
+        kept.update(fresh)
+        found |= fresh
+    return found
 
 
 def _facts(tags: Iterable[str], metadata: Mapping[str, Any], sets: Iterable[Sequence[Any]]) -> DocumentFacts:
