@@ -82,19 +82,23 @@ def needs_database(item: pytest.Item) -> bool:
     return bool(item.get_closest_marker("django_db") or NEEDS_DATABASE & set(getattr(item, "fixturenames", ())))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Migrate before the first test: the limit of its time is for the test, and other processes wait meanwhile."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    """Migrate before the limit of a test's time begins; other processes wait once their first test needs the rows."""
     lock = os.environ.get(MIGRATED_LOCK)
-    if lock and not session.config.option.collectonly and any(map(needs_database, session.items)):
-        with session.config.stash[blocking_manager_key].unblock():
+    if lock and not database.is_prepared and needs_database(item):
+        with item.config.stash[blocking_manager_key].unblock():
             migrate_once(Path(lock))
+        database.is_prepared = True
+    return (yield)
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
+def django_db_modify_db_settings(django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker) -> None:
     """pytest-django's; services of our own hold a migrated database, of which each process gets a copy."""
-    if os.environ.get(MIGRATED_LOCK):
+    if lock := os.environ.get(MIGRATED_LOCK):
+        with django_db_blocker.unblock():
+            migrate_once(Path(lock))  # mostly done already, but for a fixture that a test asks for by its name
         copy_migrated()
 
 

@@ -56,6 +56,7 @@ class TestDatabase:
 
     __test__ = False
 
+    is_prepared: bool = False  # there is a migrated database to copy
     tables: tuple[str, ...] = ()
     vector_tables: frozenset[str] = frozenset()  # with an HNSW index, which would still walk over deleted rows
     is_superuser: bool = False  # who may leave triggers out

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import Tenant, User
@@ -81,9 +82,18 @@ def ingest(owner: User, *sets: KnowledgeSet, clearance: int = 0, **texts: str) -
 
 
 def run_job(job_id: int) -> None:
-    """Work on a job as workers of all queues would, until nothing is left to claim."""
-    while IngestItem.objects.filter(items_free(timezone.now()), job_id=job_id).exists():
-        ingestion_advance(job_id=job_id)
+    """Work on a job as workers of all queues would, until nothing is left to claim.
+
+    A queue that holds nothing is not asked: that takes a fifth of the time of a small document.
+    """
+    while queues := set(_free_items(job_id).order_by().values_list("queue", flat=True)):
+        for queue in IngestItem.Queue.values:
+            if queue in queues:
+                ingestion_advance(job_id=job_id, queue=queue)
+
+
+def _free_items(job_id: int) -> QuerySet[IngestItem]:
+    return IngestItem.objects.filter(items_free(timezone.now()), job_id=job_id)
 
 
 def reweighed(totals: LexicalStatistics, *, limit: int = 1000) -> int:

@@ -16,7 +16,8 @@ SHORT, FULL = "short", "full"
 MANY = 10  # times as many examples in the full form
 SYSTEMATIC_REQUESTS = 8  # for each operation of the API in the short form
 TOGETHER = "tests/browser/"
-# the longest one first: a process that begins one at the end leaves the others without work
+# the longest one first: a process that begins one at the end leaves the others without work; the second and the third
+# need no database, so that two processes work while the first one migrates
 LONG_FILES = (Path(__file__).parent / "long_files.txt").read_text(encoding="utf-8").split()
 settings.register_profile(SHORT, max_examples=25, derandomize=True, deadline=None, database=None)
 settings.register_profile(FULL, max_examples=500, deadline=None, print_blob=True)

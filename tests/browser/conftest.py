@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,13 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import connection
+from django.test import Client
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from accounts.models import User
 from accounts.selectors import scope_for
+from accounts.sessions import CLIENT as SIGNED_IN_FROM
 from knowledge.models import Attribute, Document
 from knowledge.services import document_upload
 from ragcore.client_registry import tls_context
@@ -55,6 +60,7 @@ class LiveSite:
 
     url: str
     llm: ScriptedLLM
+    sessions: dict[str, str]  # user → key of a session
     admin: str = "lin"
     reader: str = "chen"
     author: str = "maya"  # of the pictures of the README: nobody else's questions stand in their side bars
@@ -100,18 +106,42 @@ def product(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any
         yield Product(url, llm, helper)
 
 
+@pytest.fixture(scope="package")
+def beside(django_db_setup: None, django_db_blocker: Any) -> Callable[[Callable[[], Any]], Any]:
+    """`beside(work)`: what `work` returns, in a thread with a connection of its own.
+
+    The event loop of the browser, which stays to the end of the folder, keeps this thread from the database.
+    """
+
+    def connected(work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        finally:
+            connection.close()
+
+    def done(work: Callable[[], Any]) -> Any:
+        with django_db_blocker.unblock(), ThreadPoolExecutor(1) as thread:
+            return thread.submit(connected, work).result()
+
+    return done
+
+
 @pytest.fixture(scope="module")
-def live_site(product: Product, django_db_blocker: Any) -> Iterator[LiveSite]:
+def live_site(product: Product, beside: Any) -> Iterator[LiveSite]:
     """The product with people and documents of this file alone. Their rows are committed, and removed at the end."""
     product.llm.default = Reply(texts=English.pieces)
-    with django_db_blocker.unblock(), ExitStack() as stack:
-        stack.callback(connection.close)
-        stack.callback(database.restore)
-        _fill()
+
+    def filled() -> dict[str, str]:
+        sessions = _fill()
         assert wait_until(_all_live, seconds=INGEST_SECONDS, unless=lambda: not product.worker.is_running()), (
             product.worker.log_tail(60)
         )
-        yield LiveSite(product.url, product.llm)
+        return sessions
+
+    try:
+        yield LiveSite(product.url, product.llm, beside(filled))
+    finally:
+        beside(database.restore)
 
 
 def _environment(llm: ScriptedLLM, folder: Path) -> dict[str, str]:
@@ -158,18 +188,30 @@ def _all_live() -> bool:
     return states == {Document.State.LIVE}
 
 
-def _fill() -> None:
-    """People, sets on all axes, and documents that go through the real pipeline."""
+@cache
+def _password() -> str:
+    """Hashed once: that is slow on purpose. The site is another process and knows only the real hashers."""
+    return make_password(PASSWORD, hasher="pbkdf2_sha256")
+
+
+def _session(user: User) -> str:
+    """The key of a session as signing in makes one, without the page and the slow check of the password."""
+    client = Client()
+    client.force_login(user)
+    session = client.session
+    session[SIGNED_IN_FROM] = {"address": "127.0.0.1", "agent": "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0"}
+    session.save()
+    return str(session.session_key)
+
+
+def _fill() -> dict[str, str]:
+    """People, sets on all axes, and documents that go through the real pipeline; a session of each of the people."""
     admin = make_admin("lin", first_name="Lin", last_name="Wei")
     author = make_user("maya", first_name="Maya", last_name="Ito")
     chinese = make_user("wang", first_name="芳", last_name="王")
-    for user in (
-        admin,
-        make_user("chen"),
-        author,
-        chinese,
-    ):  # the site is another process and knows only the real hashers
-        user.password = make_password(PASSWORD, hasher="pbkdf2_sha256")
+    people = (admin, make_user("chen"), author, chinese)
+    for user in people:
+        user.password = _password()
         user.save(update_fields=["password"])
     sets = {
         "3gpp": make_set("3gpp", name="3GPP specifications", owners=[admin], example_questions=[English.question]),
@@ -188,11 +230,12 @@ def _fill() -> None:
             **LABELS[name],
         )
     Attribute.objects.create(tenant=admin.tenant, code="release", name="Release", name_zh="版本")
+    return {user.username: _session(user) for user in people}
 
 
-@pytest.fixture(scope="module")
-def browser(live_site: LiveSite) -> Iterator[Browser]:
-    """Ends before the site does, so that Django finds no event loop when it cleans up."""
+@pytest.fixture(scope="package")
+def browser(product: Product) -> Iterator[Browser]:
+    """One for all files; what a page keeps is in a context of its own. It ends before the product does."""
     names = ("chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
     assert path, "the browser tests need Chromium: scripts/ensure_chromium.sh"
@@ -203,19 +246,18 @@ def browser(live_site: LiveSite) -> Iterator[Browser]:
         chromium.close()
 
 
-@pytest.fixture(scope="module")
-def signed_in() -> dict[str, Any]:
-    """User → the cookie of a session. Signing in once for each file saves the slow check of a password."""
-    return {}
-
-
 @pytest.fixture
-def open_page(browser: Browser, live_site: LiveSite, signed_in: dict[str, Any]) -> Iterator[Any]:
-    """`open_page(user=…, width=…, …)` → a page of someone who has signed in; errors of scripts fail the test."""
+def open_page(browser: Browser, live_site: LiveSite) -> Iterator[Any]:
+    """`open_page(user=…, width=…, …)` → a page of someone who has signed in; errors of scripts fail the test.
+
+    With `by_page` the person signs in with a password, and so does one whose session has ended.
+    """
     with ExitStack() as stack:
         faults: list[str] = []
 
-        def opened(user: str = live_site.admin, *, width: int = 1440, height: int = 900, **options: Any) -> Page:
+        def opened(
+            user: str = live_site.admin, *, width: int = 1440, height: int = 900, by_page: bool = False, **options: Any
+        ) -> Page:
             context = browser.new_context(viewport={"width": width, "height": height}, **options)
             stack.callback(context.close)
             context.add_init_script(REPORT_VIOLATIONS)
@@ -223,8 +265,9 @@ def open_page(browser: Browser, live_site: LiveSite, signed_in: dict[str, Any]) 
             page.set_default_timeout(WAIT_MS)
             page.on("pageerror", lambda error: faults.append(str(error)))
             page.on("console", lambda message: faults.append(message.text) if _is_fault(message) else None)
-            if user in signed_in:
-                context.add_cookies([signed_in[user]])
+            if not by_page:
+                name, key = settings.SESSION_COOKIE_NAME, live_site.sessions[user]
+                context.add_cookies([{"name": name, "value": key, "url": live_site.url, "httpOnly": True}])
                 page.goto(f"{live_site.url}/")
                 if page.url == f"{live_site.url}/":
                     return page  # otherwise the session has ended since
@@ -234,7 +277,7 @@ def open_page(browser: Browser, live_site: LiveSite, signed_in: dict[str, Any]) 
             page.locator("#id_password").press("Enter")
             page.wait_for_url(f"{live_site.url}/")
             cookies = {cookie["name"]: cookie for cookie in context.cookies()}
-            signed_in[user] = cookies[settings.SESSION_COOKIE_NAME]
+            live_site.sessions[user] = cookies[settings.SESSION_COOKIE_NAME]["value"]
             return page
 
         yield opened

@@ -119,7 +119,7 @@ def test_two_steps_and_an_ended_session(open_page, live_site, user, options):
     ids=["en", "zh"],
 )
 def test_an_administrator_reads_the_audit_log(open_page, live_site, options, words):
-    page = open_page(live_site.admin, **options)
+    page = open_page(live_site.admin, by_page=True, **options)
 
     page.goto(f"{live_site.url}/admin/accounts/auditevent/?action=sign_in.done")
     page.locator("#result_list tbody a").first.click()

@@ -75,10 +75,9 @@ def kinds_of_pages() -> list[str]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def addresses(live_site: LiveSite, django_db_blocker: Any) -> list[str]:
-    """Made before the browser starts: its event loop in this thread would refuse the database."""
-    with django_db_blocker.unblock():
-        return kinds_of_pages()
+def addresses(live_site: LiveSite, beside: Any) -> list[str]:
+    found: list[str] = beside(kinds_of_pages)
+    return found
 
 
 def faults_of(page: Page, address: str) -> list[str]:

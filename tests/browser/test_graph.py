@@ -24,11 +24,11 @@ DONE_MS = 90_000
 
 
 @pytest.fixture(scope="module")
-def read(live_site: Any, django_db_blocker: Any) -> int:
+def read(live_site: Any, beside: Any) -> int:
     """The id of a set whose documents have been read for entities."""
-    with django_db_blocker.unblock():
-        assert wait_until(lambda: Mention.objects.exists(), seconds=INGEST_SECONDS)
-        return KnowledgeSet.objects.get(code="3gpp").pk
+    assert beside(lambda: wait_until(lambda: Mention.objects.exists(), seconds=INGEST_SECONDS))
+    found: int = beside(lambda: KnowledgeSet.objects.get(code="3gpp").pk)
+    return found
 
 
 WORDS = {

@@ -24,9 +24,10 @@ INGEST_SECONDS = 120
 
 
 @pytest.fixture(scope="module")
-def corpus(live_site: Any, django_db_blocker: Any) -> None:
+def corpus(live_site: Any, beside: Any) -> None:
     """The sample documents, and a golden set to save into."""
-    with django_db_blocker.unblock():
+
+    def made() -> None:
         admin = User.objects.get(username=live_site.admin)
         home = KnowledgeSet.objects.get(code="3gpp")
         for sample in demo_documents():
@@ -42,6 +43,8 @@ def corpus(live_site: Any, django_db_blocker: Any) -> None:
         assert wait_until(
             lambda: not Document.objects.exclude(state=Document.State.LIVE).exists(), seconds=INGEST_SECONDS
         )
+
+    beside(made)
 
 
 def asked(open_page: Any, live_site: Any, question: str = QUESTION, query: str = "", **options: Any) -> Page:

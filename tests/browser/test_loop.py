@@ -62,9 +62,10 @@ def reader_of_sources(request: Recorded) -> Reply:
 
 
 @pytest.fixture(scope="module")
-def guarded(live_site: Any, django_db_blocker: Any) -> Iterator[int]:
+def guarded(live_site: Any, beside: Any) -> Iterator[int]:
     """A set whose golden set guards it, with a document that is found first and says nothing; returns the set's id."""
-    with django_db_blocker.unblock():
+
+    def made() -> int:
         admin = User.objects.get(username=live_site.admin)
         home = KnowledgeSet.objects.get(code="3gpp")
         names = [f"#{pk}" for pk in Document.objects.filter(sets=home).order_by("pk").values_list("pk", flat=True)]
@@ -87,8 +88,11 @@ def guarded(live_site: Any, django_db_blocker: Any) -> Iterator[int]:
             lambda: not Document.objects.exclude(state=Document.State.LIVE).exists(), seconds=INGEST_SECONDS
         )
         _complained_before(User.objects.get(username=live_site.reader))
+        return home.pk
+
+    home_id: int = beside(made)
     live_site.llm.respond = reader_of_sources
-    yield home.pk
+    yield home_id
     live_site.llm.respond = None
 
 

@@ -77,6 +77,7 @@ def is_write(func: ast.Attribute) -> bool:
     return not isinstance(value, ast.Name) or func.attr == "delete" or value.id in ("rows", "row", "found")
 
 
+@cache
 def resolve(module: str, owner: str, name: str) -> Function | None:
     """The function of ours that a name in a module means."""
     if owner:

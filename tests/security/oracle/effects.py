@@ -10,6 +10,7 @@ from typing import Any
 from django.apps import apps
 from django.db import connection
 
+from tests.database import database
 from tests.security.oracle.facts import Person, Row
 from tests.security.oracle.rules import Rules
 
@@ -66,15 +67,8 @@ class Effects:
         self.tables = [name for name in names if name not in DERIVED and not name.startswith(OF_FRAMEWORK)]
         known = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
         assert set(self.tables) <= known, f"tables without a model: {set(self.tables) - known}"
-        self.marks = self._marks()
+        self.marks = database.marks()
         self.rows = {table: self._rows(table) for table in self.tables}
-
-    def _marks(self) -> dict[str, str]:
-        """A fingerprint of each table, in one statement."""
-        each = [f"SELECT '{t}', md5(string_agg(x::text, '|' ORDER BY x::text)) FROM \"{t}\" x" for t in self.tables]
-        with connection.cursor() as cursor:
-            cursor.execute(" UNION ALL ".join(each))
-            return dict(cursor.fetchall())
 
     def _rows(self, table: str) -> Table:
         with connection.cursor() as cursor:
@@ -84,9 +78,9 @@ class Effects:
 
     def changes(self) -> list[Change]:
         """Rows that are not as they were."""
-        marks, found = self._marks(), []
+        marks, found = database.marks(), []
         for table in self.tables:
-            if marks[table] == self.marks[table]:
+            if marks.get(table) == self.marks.get(table):
                 continue
             was, now = self.rows[table], self._rows(table)
             keys = [key for key in {**was, **now} if was.get(key) != now.get(key)]
