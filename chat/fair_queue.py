@@ -29,10 +29,11 @@ CREDIT_SECONDS = 2.0  # of thread time: so much less than the others has, at mos
 SAME_SECONDS = 0.5  # people whose times differ by less are treated alike
 LATER_SECONDS = 1.0  # what a question with words on the screen lets pass before it
 FORGOTTEN_SECONDS = 0.01
-PAUSE_SECONDS = 0.005  # for each step that waits, between two readings of a stream that has words
-STREAM_PAUSE_SECONDS = 0.002  # for each other stream, as readers are sent fewer updates while many are written
+PAUSE_SECONDS = 0.02  # for each step that waits, between two readings of a stream that has words
+STREAM_PAUSE_SECONDS = 0.004  # for each other stream, as readers are sent fewer updates while many are written
 FREE_STREAMS = 4  # that are read as they come
-LONGEST_PAUSE_SECONDS = 0.25
+LONGEST_PAUSE_SECONDS = 0.7  # while steps wait
+LONGEST_UNHURRIED_SECONDS = 0.25  # while none does
 
 
 @dataclass(eq=False, slots=True)
@@ -96,7 +97,8 @@ class FairQueue:
         as much for one token as for twenty.
         """
         waiting, others = sum(map(len, self._waiting.values())), max(self._streams - FREE_STREAMS, 0)
-        return min(PAUSE_SECONDS * waiting + STREAM_PAUSE_SECONDS * others, LONGEST_PAUSE_SECONDS)
+        longest = LONGEST_PAUSE_SECONDS if waiting else LONGEST_UNHURRIED_SECONDS
+        return min(PAUSE_SECONDS * waiting + STREAM_PAUSE_SECONDS * others, longest)
 
     def served(self, person: int) -> float:
         """Seconds of threads that a person got lately."""
