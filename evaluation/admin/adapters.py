@@ -22,8 +22,8 @@ from evaluation.admin.adapter_curve import training_charts
 from evaluation.admin.charts import Chart
 from evaluation.admin.opened import opener
 from evaluation.services.adapter_pairs import ORIGINS
-from evaluation.services.adapter_publishing import adapter_publish
 from evaluation.services.adapter_training import training_cancel, training_start
+from evaluation.services.training_publishing import adapter_publish
 from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed
