@@ -53,6 +53,11 @@ class SearchModelSpec:
         """Whether requests leave this process."""
         return self.client.partition(":")[0] in ("openai", "http")
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether it is the reranker that fitted weights take part in."""
+        return self.client == PACKAGED_RERANKER
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredSearch:

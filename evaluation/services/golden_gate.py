@@ -17,7 +17,7 @@ from evaluation.services.gates import OPEN, Kind, State, change_hold, change_of_
 from knowledge.model_setup import setup_now
 from knowledge.models import EmbedderSwitch, KnowledgeSet, LexiconVersion, RerankerFit, SearchModel
 from knowledge.selectors.options import site_options
-from knowledge.selectors.reranker_fits import LIVE_ONE, is_linear
+from knowledge.selectors.reranker_fits import LIVE_ONE
 from knowledge.selectors.search_models import IN_USE, reranker_spec
 from knowledge.services.options import Given, options_merge
 from knowledge.services.publish_gate import GateNotice
@@ -129,7 +129,7 @@ def _takes_fitted_weights(row: KnowledgeSet) -> bool:
     stored = _stored(row)
     is_told = stored.get("reranker_weights", LIVE_ONE) != LIVE_ONE
     own = reranker_spec(model_id=stored.get("reranker_model", IN_USE))
-    return bool(stored.get("rerank", True)) and not is_told and is_linear(own or setup_now().reranker)
+    return bool(stored.get("rerank", True)) and not is_told and (own or setup_now().reranker).is_linear
 
 
 def _stored(row: KnowledgeSet) -> dict[str, Any]:

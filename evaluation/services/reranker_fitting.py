@@ -35,9 +35,9 @@ from evaluation.services.trainings import (
     trainings_lost,
     worker_call,
 )
-from knowledge.model_setup import setup_refresh
+from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import RerankerFit
-from knowledge.selectors.reranker_fits import PACKAGED, fit_get, fits_managed, is_linear_in_use
+from knowledge.selectors.reranker_fits import PACKAGED, fit_get, fits_managed
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from ragcore.metrics.comparison import PairedDifference, paired_difference
@@ -75,7 +75,7 @@ def fit_start(*, scope: Scope, actor: User, golden_sets: Sequence[int], calls_wo
     """
     rows = fits_managed(scope=scope)
     setup_refresh()
-    if not is_linear_in_use():
+    if not setup_now().reranker.is_linear:
         raise RerankerFitError("not_linear")
     chosen = list(golden_sets_of(scope=scope, actor=actor).filter(pk__in=golden_sets).values_list("pk", flat=True))
     if not chosen:

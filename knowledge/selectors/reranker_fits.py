@@ -10,7 +10,6 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.scope import Scope
 from knowledge.model_setup import setup_now
 from knowledge.models import RerankerFit
-from knowledge.search_model_setup import SearchModelSpec
 from ragcore.errors import WeightsRefusedError
 from ragcore.ports import Reranker
 from ragcore.reranking.linear import LinearReranker
@@ -30,11 +29,11 @@ def with_fitted_weights(reranker: Reranker | None, *, scope: Scope, version: int
         return setup_now().search.fitted.get(scope.tenant_id, reranker)
     rows = RerankerFit.objects.filter(tenant_id=scope.tenant_id, number=version, state__in=RerankerFit.USABLE)
     pk = rows.values_list("pk", flat=True).first()
-    return (fit_load(pk) if pk is not None else None) or reranker
+    return (_fit_load(pk) if pk is not None else None) or reranker
 
 
 @lru_cache(maxsize=KEPT)
-def fit_load(fit_id: int) -> LinearReranker | None:
+def _fit_load(fit_id: int) -> LinearReranker | None:
     """The reranker of a fit that is over; None where its weights cannot be used."""
     row = RerankerFit.objects.filter(pk=fit_id).only("weights", "features", "number").first()
     if row is None or row.weights is None:
@@ -43,16 +42,6 @@ def fit_load(fit_id: int) -> LinearReranker | None:
         return LinearReranker.fitted(row.weights, row.features, number=row.number)
     except WeightsRefusedError:
         return None
-
-
-def is_linear(spec: SearchModelSpec) -> bool:
-    """Whether fitted weights take part in what this reranker orders."""
-    return spec.client == LinearReranker.client.kind
-
-
-def is_linear_in_use() -> bool:
-    """Whether the site orders with the linear reranker."""
-    return is_linear(setup_now().reranker)
 
 
 # ── to see and switch ───────────────────────────────────────────────────────────────────────────
