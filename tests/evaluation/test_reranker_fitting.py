@@ -174,6 +174,9 @@ def test_where_the_packaged_weights_are_right_nothing_is_changed_and_the_page_sa
 
     assert (row.state, row.weights) == ("no_gain", None)
     assert row.figures["overall"]["ndcg@10"]["difference"] == 0
+    page = signed_in(admin).get(reverse("admin:evaluation_reranker")).content.decode()
+    assert "Nothing was changed" in page
+    assert "Switch on" not in page
     with pytest.raises(RerankerFitSwitchError, match="nothing that could be"):
         fit_publish(scope=scope_for(admin), actor=admin, fit_id=row.pk)
 
@@ -300,3 +303,38 @@ def test_golden_sets_that_guard_are_asked_first(admin, radio, golden):
     row.refresh_from_db()
     assert row.state == "live"
     assert AuditEvent.objects.filter(action="reranker_fit.switch_on").count() == 1
+
+
+def test_the_page_starts_follows_and_switches(admin, radio, golden, settings):
+    client, page = signed_in(admin), reverse("admin:evaluation_reranker")
+    act, start_at = reverse("admin:evaluation_reranker_act"), reverse("admin:evaluation_reranker_start")
+    shown = lambda: client.get(page).content.decode()  # noqa: E731
+    assert "Nothing was fitted yet" in shown()
+    assert f"({len(WORDS)})" in shown()  # cases that name documents
+    assert client.post(start_at, {"golden_sets": [golden.pk]}).status_code == 302
+    row = RerankerFit.objects.get()
+    assert "Waiting for a worker" in shown()
+    fit_advance(fit_id=row.pk)
+
+    told = shown()
+    assert "<polyline" in told
+    assert "Switch on" in told
+    client.post(act, {"id": row.pk, "act": "publish"})
+    assert "Back to the packaged weights" in shown()
+    settings.RERANKER = "none"
+    assert "Fitted weights take no part in it" in shown()
+    client.post(act, {"act": "off"})
+    assert "Switch on again" in shown()
+    RerankerFit.objects.update(features=["other"])
+    assert "fitted for other features" in shown()
+    assert "Switch on again" not in shown()
+
+    assert client.get(act).status_code == client.get(start_at).status_code == 405
+    assert client.post(act, {"id": 10**9, "act": "cancel"}).status_code == 404
+    assert client.post(act, {"act": "publish"}).status_code == 404
+    other = signed_in(make_admin("other", tenant=make_tenant("other")))
+    assert "Nothing was fitted yet" in other.get(page).content.decode()
+    assert other.post(act, {"id": row.pk, "act": "publish"}).status_code == 404
+    owner = make_user("owner", tenant=admin.tenant, is_staff=True)
+    make_set("theirs", owners=[owner])
+    assert {signed_in(owner).get(page).status_code, signed_in(owner).post(act, {"act": "off"}).status_code} == {403}
