@@ -17,7 +17,7 @@ from ragcore.metrics.quality import ndcg_at_k
 from ragcore.ports import FloatArray
 
 L2 = 1e-4
-STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3)  # how many lists the given weights count as; the first moves least
+STRENGTHS = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # how many lists the given weights count as; the first moves least
 K = 10
 
 Values = npt.NDArray[np.float64]
