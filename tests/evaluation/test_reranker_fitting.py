@@ -92,6 +92,14 @@ def golden(admin, radio) -> GoldenSet:
     return golden_of(admin, radio, [GoldenRow(question=question(word), relevant=(f"told-{word}",)) for word in WORDS])
 
 
+@pytest.fixture
+def few(admin) -> GoldenSet:
+    """One topic of these, for what needs no fit."""
+    home = make_set("few", owners=[admin])
+    ingest(admin, home, asked=question("antenna"), told="The antenna is in the care of the night shift.")
+    return golden_of(admin, home, [GoldenRow(question=question("antenna"), relevant=("told",))], "few")
+
+
 def golden_of(admin, home, rows, name="radio") -> GoldenSet:
     found = golden_import(tenant=admin.tenant, name=name, rows=rows).golden_set
     found.sets.add(home)
@@ -202,25 +210,25 @@ def test_too_little_to_learn_from_is_said(admin):
         start(admin)
 
 
-def test_another_reranker_than_the_linear_one_is_not_fitted(admin, radio, golden, settings):
+def test_another_reranker_than_the_linear_one_is_not_fitted(admin, few, settings):
     settings.RERANKER = "none"
     with pytest.raises(RerankerFitError, match="Another reranker"):
-        start(admin, golden)
+        start(admin, few)
 
 
-def test_only_administrators_fit_and_other_tenants_see_nothing(admin, radio, golden):
-    row = start(admin, golden)
+def test_only_administrators_fit_and_other_tenants_see_nothing(admin, few):
+    row = start(admin, few)
     owner = make_user("owner", tenant=admin.tenant, is_staff=True)
-    radio.owners.add(owner)
+    few.sets.get().owners.add(owner)
     with pytest.raises(NotAllowedError):
-        start(owner, golden)
+        start(owner, few)
     other = make_admin("other", tenant=make_tenant("other"))
     with pytest.raises(NotFoundError):
         fit_cancel(scope=scope_for(other), actor=other, fit_id=row.pk)
     with pytest.raises(RerankerFitError, match="at least one golden set"):
-        start(other, golden)
+        start(other, few)
     with pytest.raises(RerankerFitError, match="being fitted already"):
-        start(admin, golden)
+        start(admin, few)
     type(admin).objects.filter(pk=admin.pk).update(is_superuser=False, is_staff=False)
 
     fit_advance(fit_id=row.pk)
@@ -256,7 +264,7 @@ def test_a_killed_fit_is_taken_up_again_and_ends_or_fails_after_many_times(admin
     assert (again.state, again.number) == ("ready", 2)
 
 
-def test_weights_are_switched_to_and_fro_and_never_used_for_other_features(admin, radio):
+def test_weights_are_switched_to_and_fro_and_never_used_for_other_features(admin, few):
     who = {"scope": scope_for(admin), "actor": admin}
     first, second = made(admin.tenant), made(admin.tenant, number=2)
     foreign = made(admin.tenant, number=3, features=("other", *FEATURES[1:]))
