@@ -2,7 +2,8 @@
 
 Listwise: softmax cross-entropy over the candidates of a question (Cao et al., Learning to Rank: From Pairwise Approach
 to Listwise Approach, ICML 2007). Near to given weights: a quadratic penalty on the distance from them, the estimate of
-a Gaussian prior around them (Chelba and Acero, Adaptation of Maximum Entropy Capitalizer, EMNLP 2004).
+a Gaussian prior around them (Chelba and Acero, Adaptation of Maximum Entropy Capitalizer: Little Data Can Help a Lot,
+EMNLP 2004).
 """
 
 from __future__ import annotations
