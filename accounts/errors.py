@@ -42,6 +42,7 @@ class NotFoundError(PermanentError):
         "lexicon_mining": "There is no such search for terms, or it is not yours.",
         "lexicon_change": "There is no such change of the lexicon, or you may not undo it.",
         "query_adapter": "There is no such version of fitted query vectors, or it is not yours.",
+        "reranker_fit": "There is no such version of fitted weights, or it is not yours.",
         "lexicon_version": "There is no such version of the lexicon, or you may not publish it.",
         "place": "There is no folder or host %(place)s, or you may not see it.",
         "triple_import": "There is no import %(triple_import)s, or you may not see it.",
@@ -80,6 +81,7 @@ class NotAllowedError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "users_of_others": "Only staff of the default tenant may create users of other tenants.",
         "site_options": "Only administrators may change the settings of the site.",
+        "reranker_fits": "Only administrators may fit the weights of the reranker.",
         "change_set": "Only owners may change the knowledge set '%(name)s'.",
         "curate_set": "Only owners and editors may change the documents of the knowledge set '%(name)s'.",
         "change_source": "Only its owner and administrators may change the source '%(name)s'.",

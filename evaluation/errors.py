@@ -158,6 +158,23 @@ class AdapterTrainingError(PermanentError):
     }
 
 
+class RerankerFitError(PermanentError):
+    """Weights of the reranker cannot be fitted."""
+
+    code = "reranker_fit"
+    default_message = "The reranker cannot be fitted."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "running": "The reranker is being fitted already.",
+        "golden_sets": "Choose at least one golden set.",
+        "not_linear": "Another reranker than the packaged one is in use. Fitted weights take no part in it.",
+        "few": "There are too few questions to learn from: %(found)s; at least %(least)s are needed.",
+        "documents": "The questions are about too few documents: some must be held out to judge the result.",
+        "over": "This training is over.",
+        "lost": "The training was broken off several times.",
+        "internal": "The training failed. The log says why.",
+    }
+
+
 class NotEnoughUseError(PermanentError):
     """Too few people have used a set to rank by it."""
 

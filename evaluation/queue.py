@@ -9,6 +9,7 @@ MEASURE_LEXICONS = "evaluation.measure_lexicons"
 SEND_REPORTS = "evaluation.send_reports"
 WATCH_EXPERIMENTS = "evaluation.watch_experiments"
 TRAIN_ADAPTER = "evaluation.train_adapter"
+FIT_RERANKER = "evaluation.fit_reranker"
 RESUME_TRAININGS = "evaluation.resume_trainings"
 QUEUES = {
     ADVANCE_DIAGNOSIS: "diagnosis",
@@ -16,6 +17,7 @@ QUEUES = {
     ADVANCE_RUN: "diagnosis",
     MEASURE_LEXICONS: "diagnosis",
     TRAIN_ADAPTER: "diagnosis",
+    FIT_RERANKER: "diagnosis",
     SEND_REPORTS: "nightly",
     WATCH_EXPERIMENTS: "diagnosis",
     RESUME_DIAGNOSIS: "chat",  # short, and not behind what it watches

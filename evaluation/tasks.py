@@ -8,6 +8,7 @@ from evaluation.queue import (
     ADVANCE_DIAGNOSIS,
     ADVANCE_RUN,
     DIAGNOSE_AT_NIGHT,
+    FIT_RERANKER,
     MEASURE_LEXICONS,
     RESUME_DIAGNOSIS,
     RESUME_RUNS,
@@ -20,6 +21,7 @@ from evaluation.services.adapter_training import training_advance, trainings_res
 from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
 from evaluation.services.experiment_watch import experiments_watch
 from evaluation.services.lexicon_effect import lexicons_measure
+from evaluation.services.reranker_fitting import fit_advance, fits_resume
 from evaluation.services.runs import run_advance, runs_resume
 from evaluation.services.weekly_report import weekly_reports_send
 
@@ -78,7 +80,14 @@ def train_adapter(*, adapter_id: int) -> None:
     training_advance(adapter_id=adapter_id)
 
 
+@shared_task(name=FIT_RERANKER)
+def fit_reranker(*, fit_id: int) -> None:
+    """Fit the weights of a tenant's reranker."""
+    fit_advance(fit_id=fit_id)
+
+
 @shared_task(name=RESUME_TRAININGS)
 def resume_trainings() -> None:
     """Call a worker to trainings that lost theirs."""
     trainings_resume()
+    fits_resume()

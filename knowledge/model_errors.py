@@ -63,3 +63,15 @@ class SearchModelInvalidError(PermanentError):
         "not_reranker": "This is no reranker.",
         "reranker_locked": "The environment sets the reranker (RERANKER). Change it there.",
     }
+
+
+class RerankerFitSwitchError(PermanentError):
+    """Fitted weights of the reranker cannot be switched on or off."""
+
+    code = "reranker_fit_switch"
+    default_message = "The fitted weights cannot be switched."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "unusable": "This training has left nothing that could be switched on.",
+        "in_use": "This version is in use already.",
+        "not_in_use": "No fitted weights are in use.",
+    }

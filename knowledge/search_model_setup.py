@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from django.conf import settings
 
 from knowledge.errors import CredentialsUnreadableError
-from knowledge.models import EmbedderSwitch, SearchModel
+from knowledge.models import EmbedderSwitch, RerankerFit, SearchModel
 from knowledge.sealed_text import text_open
+from ragcore.errors import WeightsRefusedError
+from ragcore.reranking.linear import LinearReranker
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +53,11 @@ class SearchModelSpec:
         """Whether requests leave this process."""
         return self.client.partition(":")[0] in ("openai", "http")
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether it is the reranker that fitted weights take part in."""
+        return self.client == PACKAGED_RERANKER
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredSearch:
@@ -59,6 +66,7 @@ class RegisteredSearch:
     embedder: SearchModelSpec | None = None
     reranker: SearchModelSpec | None = None
     floors: Mapping[str, float] = field(default_factory=dict)  # tenant -> default of `min_cosine`, calibrated
+    fitted: Mapping[int, LinearReranker] = field(default_factory=dict)  # tenant -> with its fitted weights
 
 
 NOTHING = RegisteredSearch()
@@ -131,4 +139,16 @@ def registered_search(hosts: tuple[str, ...]) -> RegisteredSearch:
         embedder=spec_of(live.target, hosts) if live is not None and live.target is not None else None,
         reranker=spec_of(reranker, hosts) if reranker is not None else None,
         floors=live.figures.get("calibration", {}).get("floors", {}) if live is not None else {},
+        fitted=_fitted(),
     )
+
+
+def _fitted() -> dict[int, LinearReranker]:
+    """Tenant -> the linear reranker with its weights in use. Weights of other features are never used."""
+    found = {}
+    for row in RerankerFit.objects.filter(state=RerankerFit.State.LIVE):
+        try:
+            found[row.tenant_id] = LinearReranker.fitted(row.weights or (), row.features, number=row.number)
+        except WeightsRefusedError as error:
+            logger.warning("fitted weights %d of tenant %d are not used: %s", row.number, row.tenant_id, error)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from accounts.scope import Scope
 from knowledge import model_registry
@@ -13,6 +14,7 @@ from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.latent import LatentEmbedder
 from knowledge.indexes.visibility import Visible
 from knowledge.selectors.query_adapters import search_parts
+from knowledge.selectors.reranker_fits import with_fitted_weights
 from knowledge.selectors.search_models import reranker_spec, switch_spec
 from knowledge.selectors.use_evidence import ScopedUseIndex
 from knowledge.types import RetrievalMode
@@ -66,6 +68,7 @@ def retrieval_pipeline(
     if backend.latent:
         asked = LatentEmbedder(asked, model_registry.tokenizer(), tenant_id=scope.tenant_id, latent=backend.latent)
     reranker = reranker_spec(model_id=options.reranker_model)
+    fitted = partial(with_fitted_weights, scope=scope, version=options.reranker_weights)
     ports = Ports(
         lexical=backend.lexical,
         vectors=_vectors(scope, visible, backend, options, sets, within, embedder.model),
@@ -78,8 +81,8 @@ def retrieval_pipeline(
         lexicon=lexicon or None,
         graph=graph,
         use=ScopedUseIndex(scope, visible, embedder, sets, within) if options.use_shift > 0 else None,
-        reranker=model_registry.reranker(reranker) if options.rerank else None,
-        second_reranker=model_registry.second_reranker(reranker) if options.rerank else None,
+        reranker=fitted(model_registry.reranker(reranker)) if options.rerank else None,
+        second_reranker=fitted(model_registry.second_reranker(reranker)) if options.rerank else None,
         together=together,
         backend_note=backend.note,
     )

@@ -253,6 +253,17 @@ class AdapterRefusedError(PermanentError):
     }
 
 
+class WeightsRefusedError(PermanentError):
+    """Fitted weights cannot be used by the linear reranker of this version of the product."""
+
+    code = "weights_refused"
+    default_message = "The fitted weights cannot be used."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "features": "These weights were fitted for other features of the reranker. Fit them again.",
+        "damaged": "The stored weights are damaged.",
+    }
+
+
 class EmbedderRefusedError(PermanentError):
     """The embedding model does not yield what the index needs (768 dimensions, usable 384 prefix)."""
 

@@ -69,6 +69,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "internal": 500,
     "embedder_refused": 500,
     "adapter_refused": 500,
+    "weights_refused": 500,
     "busy": 503,
     "unavailable": 503,
     "retrieval_unavailable": 503,

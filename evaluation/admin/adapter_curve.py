@@ -1,4 +1,4 @@
-"""Curves of a training as plain numbers that the template of charts draws as SVG."""
+"""Figures of a training in words, and its curves as plain numbers that the template of charts draws as SVG."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from typing import Any
 
 from django.utils import formats
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from evaluation.admin.charts import HEIGHT, WIDTH, Chart, Line, Series
 
 LABELS = 6  # rounds that are named below the plane
 TICKS = 4
 LEAST_SPAN = 0.02  # of the axis, so that noise does not look like a change
+METRIC_WORDS = {"recall@10": gettext_lazy("Recall@10"), "ndcg@10": gettext_lazy("nDCG@10")}
+
+
+def figures_shown(figures: Mapping[str, Any]) -> list[tuple[Any, dict[str, float]]]:
+    """(metric, before and after with an interval) of all held-out questions."""
+    return [(METRIC_WORDS[name], one) for name, one in figures.get("overall", {}).items() if name in METRIC_WORDS]
 
 
 def training_charts(curve: Sequence[Mapping[str, Any]]) -> list[Chart]:

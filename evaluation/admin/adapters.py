@@ -18,12 +18,12 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import stored_message
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.scope import Scope
-from evaluation.admin.adapter_curve import training_charts
+from evaluation.admin.adapter_curve import figures_shown, training_charts
 from evaluation.admin.charts import Chart
 from evaluation.admin.opened import opener
 from evaluation.services.adapter_pairs import ORIGINS
-from evaluation.services.adapter_publishing import adapter_publish
 from evaluation.services.adapter_training import training_cancel, training_start
+from evaluation.services.training_publishing import adapter_publish
 from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed
@@ -55,7 +55,6 @@ DROPPED_WORDS = {
     "not_found": gettext_lazy("passage not among the first found"),
     "no_passage": gettext_lazy("no passage holds the answer"),
 }
-METRIC_WORDS = {"recall@10": gettext_lazy("Recall@10"), "ndcg@10": gettext_lazy("nDCG@10")}
 
 
 def adapter_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
@@ -204,7 +203,7 @@ def _shown(row: QueryAdapter, scope: Scope) -> Shown:
         charts=training_charts(row.curve) if len(row.curve) > 1 else [],
         pairs=words(figures.get("pairs", {}), ORIGIN_WORDS),
         dropped=words(figures.get("dropped", {}), DROPPED_WORDS),
-        overall=[(METRIC_WORDS[name], one) for name, one in figures.get("overall", {}).items() if name in METRIC_WORDS],
+        overall=figures_shown(figures),
         dimensions=[(_dimension_words(name), one) for name, one in figures.get("dimensions", {}).items()],
         error=stored_message(row.error_code, row.error_message, row.error_data),
         fits=row.model == space_name(scope=scope),

@@ -139,6 +139,8 @@ def _changed_rows(change: GatedChange) -> list[tuple[str, Any]]:
         return [(str(field(name).verbose_name), text or "–") for name, text in change.payload["texts"].items()]  # type: ignore[union-attr]
     if change.kind == GatedChange.Kind.QUERY_ADAPTER:
         return [(gettext("Fitted query vectors"), gettext("Version %(n)s") % {"n": change.payload["number"]})]
+    if change.kind == GatedChange.Kind.RERANKER_FIT:
+        return [(gettext("Fitted reranker weights"), gettext("Version %(n)s") % {"n": change.payload["number"]})]
     if change.kind == GatedChange.Kind.EMBEDDER:
         return [(gettext("embedding model"), change.payload["model"])]
     if change.kind == GatedChange.Kind.RERANKER:

@@ -28,6 +28,7 @@ from evaluation.admin.diagnosis import diagnosis_urls
 from evaluation.admin.experiments import experiment_urls
 from evaluation.admin.lab import lab_urls
 from evaluation.admin.ranking_from_use import use_urls
+from evaluation.admin.reranker_fits import reranker_urls
 from evaluation.admin.run_forms import GoldenSetForm
 from evaluation.admin.usage import usage_urls
 from evaluation.errors import InvalidGoldenCaseError, InvalidGoldenFileError
@@ -316,6 +317,7 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
             *usage_urls(self),
             *experiment_urls(self),
             *adapter_urls(self),
+            *reranker_urls(self),
             *use_urls(self),
             *super().get_urls(),
         ]

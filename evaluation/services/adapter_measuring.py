@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from accounts.scope import Scope
 from evaluation.errors import AdapterTrainingError
-from knowledge.models import Document, KnowledgeSet
+from evaluation.services.trainings import difference_shown, groups_of
+from knowledge.models import KnowledgeSet
 from knowledge.selectors.training_vectors import passage_vectors, question_vectors, space_dimensions
 from ragcore.embedding.adapter_training import AdapterTraining, TrainingPairs, plain_scale
 from ragcore.embedding.query_adapter import QueryAdapter, adapter_unpack
 from ragcore.metrics.comparison import PairedDifference, paired_difference
 from ragcore.ports import FloatArray
-from ragcore.text.question_pairs import MADE, document_group, folds_of
+from ragcore.text.question_pairs import MADE, folds_of
 
 FOLDS = 4
 K = 10
@@ -117,7 +118,7 @@ class AdapterJudge:
         starts = np.flatnonzero(np.r_[True, found.chunks[1:] != found.chunks[:-1]])
         place = {int(chunk): at for at, chunk in enumerate(found.chunks[starts])}
         usable = [one for one in stored if any(chunk in place for chunk in one["chunks"])]
-        groups = _groups([document for one in usable for document in one["documents"]])
+        groups = groups_of([document for one in usable for document in one["documents"]])
         touches = folds_of(
             [[groups.get(d, d) for d in one["documents"]] for one in usable], folds=FOLDS, seed=home.code
         )
@@ -199,7 +200,7 @@ class AdapterJudge:
             "passages": len(self.starts),
             "entries": len(self.entries),
             "entries_total": self.total,
-            "overall": {name: _shown(one) for name, one in by_name.items()},
+            "overall": {name: difference_shown(one) for name, one in by_name.items()},
             "dimensions": self._dimensions(counts, recall, best.recall),
             "discrimination": self._discrimination(best.adapter),
         }
@@ -213,7 +214,7 @@ class AdapterJudge:
             for value in sorted({row[name] for row in rows}):
                 mine = np.flatnonzero([row[name] == value for row in rows])
                 difference = paired_difference(before[mine].tolist(), after[mine].tolist())
-                told[f"{name}:{value}"] = {**_shown(difference), "cases": len(mine)}
+                told[f"{name}:{value}"] = {**difference_shown(difference), "cases": len(mine)}
         return told
 
     def _discrimination(self, adapter: QueryAdapter) -> dict[str, float]:
@@ -233,22 +234,6 @@ def _is_gain(recall: PairedDifference, ndcg: PairedDifference) -> bool:
     if recall.difference < 0 or ndcg.low < WORST and ndcg.difference < 0:
         return False
     return recall.difference > 0 or ndcg.low > 0
-
-
-def _shown(one: PairedDifference) -> dict[str, float]:
-    return {
-        "before": round(one.first, 4),
-        "after": round(one.second, 4),
-        "difference": round(one.difference, 4),
-        "low": round(one.low, 4),
-        "high": round(one.high, 4),
-    }
-
-
-def _groups(documents: Sequence[int]) -> dict[int, Any]:
-    """Document → what it is split by."""
-    titles = Document.objects.filter(pk__in=set(documents)).values_list("pk", "title")
-    return {pk: document_group(title, pk) for pk, title in titles}
 
 
 def _bodies(vectors: FloatArray, is_body: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]) -> FloatArray:

@@ -7,46 +7,38 @@ search with changes here: what was fitted is switched on by `knowledge.services.
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from functools import partial
 from typing import Any
 
-from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import F, Max, Q
-from django.utils import timezone
+from django.db import transaction
 
 from accounts.models import User
 from accounts.scope import Scope
-from accounts.selectors import scope_for
 from accounts.services import audit_record
 from evaluation.errors import AdapterTrainingError
-from evaluation.queue import QUEUES, TRAIN_ADAPTER
+from evaluation.queue import TRAIN_ADAPTER
 from evaluation.services.adapter_measuring import AdapterJudge, Judged
 from evaluation.services.adapter_pairs import ORIGINS, pair_confused, pairs_collect
+from evaluation.services.trainings import (
+    TrainingWork,
+    training_create,
+    training_end,
+    training_work,
+    trainings_lost,
+    worker_call,
+)
 from knowledge.models import QueryAdapter
-from knowledge.queue import enqueue_on_commit
 from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get
 from knowledge.selectors.training_vectors import space_name
 from ragcore.embedding.adapter_training import AdapterSettings, AdapterTraining
-from ragcore.errors import RagError, TransientError
 from ragcore.text.question_pairs import MADE, QuestionPair
 
-logger = logging.getLogger(__name__)
-
 State = QueryAdapter.State
-LEASE = timedelta(minutes=3)
-CHECKPOINT_SECONDS = 10.0
 LEAST_PAIRS = 20
-MOST_STARTS = 6  # without an end
 PATIENCE = 10  # rounds in a row without a better one, after which the training ends
 SETTINGS = AdapterSettings()
-
-
-class _StoppedError(Exception):
-    """The training was cancelled, or another worker has it."""
 
 
 @transaction.atomic
@@ -61,24 +53,19 @@ def training_start(
     chosen = [name for name in ORIGINS if name in origins]
     if not chosen or set(origins) - set(ORIGINS):
         raise AdapterTrainingError("origins")
-    mine = QueryAdapter.objects.filter(knowledge_set=home)
-    number = (mine.order_by().aggregate(last=Max("number"))["last"] or 0) + 1
-    try:
-        with transaction.atomic():
-            row = QueryAdapter.objects.create(
-                tenant_id=home.tenant_id,
-                knowledge_set=home,
-                number=number,
-                model=space_name(scope=scope),
-                origins=chosen,
-                rounds=SETTINGS.rounds,
-                author=actor,
-            )
-    except IntegrityError as error:  # of two at the same moment one gets here
-        raise AdapterTrainingError("running") from error
+    row = training_create(
+        QueryAdapter.objects.filter(knowledge_set=home),
+        error=AdapterTrainingError("running"),
+        tenant_id=home.tenant_id,
+        knowledge_set=home,
+        model=space_name(scope=scope),
+        origins=chosen,
+        rounds=SETTINGS.rounds,
+        author=actor,
+    )
     audit_record(actor=actor, action="adapter.train", target=home.code, adapter=row.pk, origins=chosen)
     if calls_worker:
-        _call_worker(row.pk)
+        worker_call(TRAIN_ADAPTER, adapter_id=row.pk)
     return row
 
 
@@ -86,8 +73,7 @@ def training_start(
 def training_cancel(*, scope: Scope, actor: User, adapter_id: int) -> QueryAdapter:
     """End a training; what it has learned is thrown away. Raises NotFoundError, AdapterTrainingError if it is over."""
     row = adapter_get(scope=scope, adapter_id=adapter_id)
-    open_one = QueryAdapter.objects.filter(pk=row.pk, state__in=QueryAdapter.OPEN)
-    if not open_one.update(state=State.CANCELLED, finished=timezone.now(), **_EMPTIED):
+    if not training_end(row):
         raise AdapterTrainingError("over")
     audit_record(actor=actor, action="adapter.cancel", target=row.knowledge_set.code, adapter=row.pk)
     return adapter_get(scope=scope, adapter_id=adapter_id)
@@ -95,9 +81,9 @@ def training_cancel(*, scope: Scope, actor: User, adapter_id: int) -> QueryAdapt
 
 def trainings_resume() -> int:
     """Call a worker to every training that nobody holds; how many. Safe to run twice."""
-    lost = list(QueryAdapter.objects.filter(_is_free(), state__in=QueryAdapter.OPEN).values_list("pk", flat=True))
+    lost = trainings_lost(QueryAdapter.objects.all())
     for pk in lost:
-        _call_worker(pk)
+        worker_call(TRAIN_ADAPTER, adapter_id=pk)
     return len(lost)
 
 
@@ -106,52 +92,20 @@ def training_advance(*, adapter_id: int, on_round: Callable[[int], None] | None 
 
     `on_round` hears the number of rounds that are done and stored.
     """
-    if not _take(adapter_id):
-        return False
-    row = QueryAdapter.objects.select_related("knowledge_set", "author__tenant").get(pk=adapter_id)
-    try:
-        _Work(row, on_round).run()
-    except _StoppedError:
-        return True
-    except (DatabaseError, TransientError):
-        logger.exception("a training of query vectors is broken off; it goes on from its checkpoint")
-    except RagError as error:
-        _fail(row, error)
-    except Exception:
-        logger.exception("a training of query vectors failed")
-        _fail(row, AdapterTrainingError("internal"))
-    return True
+    rows = QueryAdapter.objects.select_related("knowledge_set")
+    work = partial(_Work, on_round=on_round)
+    return training_work(rows, pk=adapter_id, work=work, error=AdapterTrainingError)
 
 
-_EMPTIED: dict[str, Any] = {"pairs": [], "checkpoint": None, "leased_until": None}
-
-
-def _fail(row: QueryAdapter, error: RagError) -> None:
-    QueryAdapter.objects.filter(pk=row.pk, state__in=QueryAdapter.OPEN).update(
-        state=State.FAILED,
-        error_code=error.code,
-        error_message=error.message[:512],
-        error_data=error.message_data(),
-        finished=timezone.now(),
-        **_EMPTIED,
-    )
-
-
-class _Work:
-    """One worker's part of a training."""
+class _Work(TrainingWork[QueryAdapter]):
+    error = AdapterTrainingError
 
     def __init__(self, row: QueryAdapter, on_round: Callable[[int], None] | None) -> None:
-        if row.author is None or not row.author.is_active:
-            raise AdapterTrainingError("lost")
-        self.row, self.home, self.on_round = row, row.knowledge_set, on_round
-        self.scope = scope_for(row.author)
-        self.begun = self.stored_at = time.monotonic()
-        self.worked = row.seconds
+        super().__init__(row)
+        self.home, self.on_round = row.knowledge_set, on_round
 
     def run(self) -> None:
         """Pairs, then rounds, then the judgement."""
-        if self.row.starts > MOST_STARTS:
-            raise AdapterTrainingError("lost")
         set_owned(scope=self.scope, set_id=self.home.pk)  # who lost the set since then teaches it nothing
         if not self.row.pairs:
             self._collect()
@@ -167,13 +121,6 @@ class _Work:
                 self.on_round(training.round)
         self._finish(judge, best)
 
-    def alive(self, **values: Any) -> None:
-        """Renew the lease and write progress. Raises _StoppedError where the training was cancelled meanwhile."""
-        held = QueryAdapter.objects.filter(pk=self.row.pk, state=State.TRAINING)
-        seconds = self.worked + time.monotonic() - self.begun
-        if not held.update(leased_until=timezone.now() + LEASE, seconds=seconds, **values):
-            raise _StoppedError
-
     def _collect(self) -> None:
         found = pairs_collect(scope=self.scope, knowledge_set=self.home, origins=self.row.origins, alive=self.alive)
         if not found.passages:
@@ -185,8 +132,7 @@ class _Work:
                 dropped["not_found"] = dropped.get("not_found", 0) + 1
                 continue
             stored.append(pair_json(pair, hard=confused.hard, masked=confused.masked))
-            if time.monotonic() - self.stored_at >= CHECKPOINT_SECONDS:
-                self.stored_at = time.monotonic()
+            if self.is_due():
                 self.alive()
         if len(stored) < LEAST_PAIRS:
             raise AdapterTrainingError("few", found=len(stored), least=LEAST_PAIRS)
@@ -206,9 +152,8 @@ class _Work:
 
     def _store(self, training: AdapterTraining, best: Judged) -> None:
         """A checkpoint with the progress until then, every few seconds; after each round where somebody listens."""
-        if time.monotonic() - self.stored_at < CHECKPOINT_SECONDS and self.on_round is None:
+        if not self.is_due() and self.on_round is None:
             return
-        self.stored_at = time.monotonic()
         self.alive(
             round=training.round,
             curve=self.row.curve,
@@ -218,17 +163,13 @@ class _Work:
 
     def _finish(self, judge: AdapterJudge, best: Judged) -> None:
         result = judge.result(best)
-        state = State.READY if result.is_gain else State.NO_GAIN
-        self.alive()
-        QueryAdapter.objects.filter(pk=self.row.pk, state=State.TRAINING).update(
-            state=state,
+        self.finish(
+            state=State.READY if result.is_gain else State.NO_GAIN,
             curve=self.row.curve,
             round=self.row.curve[-1]["round"],
             best_round=best.round,
             weights=best.adapter.pack() if result.is_gain else None,
             figures={**self.row.figures, **result.figures},
-            finished=timezone.now(),
-            **_EMPTIED,
         )
 
 
@@ -247,19 +188,3 @@ def pair_json(pair: QuestionPair, *, hard: Sequence[int], masked: Sequence[int])
 
 def _counted(stored: Sequence[dict[str, Any]]) -> dict[str, int]:
     return {name: count for name in ORIGINS if (count := sum(one["origin"] == name for one in stored))}
-
-
-# ── the lease ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def _is_free() -> Q:
-    return Q(leased_until=None) | Q(leased_until__lt=timezone.now())
-
-
-def _take(adapter_id: int) -> bool:
-    rows = QueryAdapter.objects.filter(_is_free(), pk=adapter_id, state__in=QueryAdapter.OPEN)
-    return rows.update(state=State.TRAINING, leased_until=timezone.now() + LEASE, starts=F("starts") + 1) > 0
-
-
-def _call_worker(pk: int) -> None:
-    enqueue_on_commit(TRAIN_ADAPTER, queue=QUEUES[TRAIN_ADAPTER], adapter_id=pk)

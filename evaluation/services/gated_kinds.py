@@ -1,5 +1,5 @@
 """What the gate can measure of a set (D34): options, texts, lexicon, fitted query vectors; and of what all sets share:
-embedding model, reranker, default settings, lexicon of the organisation.
+embedding model, reranker and its fitted weights, default settings, lexicon of the organisation.
 
 How the draft is asked, how it is published, and what becomes of it when it is given up. The reranker of a set is among
 its options. What sets share is one change for each guarded set: it is published with the last of them, and given up
@@ -23,7 +23,7 @@ from evaluation.models import GatedChange, OptionsDraft
 from evaluation.services.run_plans import ConfigurationPlan, Tried
 from knowledge.model_registry import live_model
 from knowledge.model_setup import setup_now
-from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter
+from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter, RerankerFit
 from knowledge.options_draft import PROMPT_TEXTS
 from knowledge.selectors.options import QUERY_GROUPS, site_options
 from knowledge.selectors.search_models import OF_ENVIRONMENT
@@ -31,6 +31,7 @@ from knowledge.services.embedder_switch import switch_finish
 from knowledge.services.lexicon import lexicon_version_drop, lexicon_version_use
 from knowledge.services.options import ChangeNote, Given, options_merge, set_options_update, site_options_update
 from knowledge.services.query_adapters import adapter_switch_on
+from knowledge.services.reranker_fits import fit_switch_on
 from knowledge.services.search_models import reranker_use
 from knowledge.services.sets import set_update
 from ragcore.options import options_sha256
@@ -173,6 +174,22 @@ class RerankerKind:
         """Nothing waits."""
 
 
+class RerankerFitKind:
+    """Fitted weights of the reranker of a tenant; `payload`: {"fit": id, "number"}."""
+
+    shared_by = "fit"
+
+    def draft(self, change: GatedChange) -> ConfigurationPlan:
+        return ConfigurationPlan(name=DRAFT, options={"retrieval": {"reranker_weights": change.payload["number"]}})
+
+    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
+        if is_last(change):
+            fit_switch_on(scope=scope, actor=actor, fit_id=change.payload["fit"], reason=change.reason)
+
+    def discard(self, change: GatedChange) -> None:
+        """Nothing waits."""
+
+
 class SiteOptionsKind:
     """Options that the sets of a tenant inherit; `payload`: {"batch", "tenant": id, "options", "replaces"}."""
 
@@ -221,6 +238,7 @@ KINDS: Mapping[str, GatedKind] = {
     GatedChange.Kind.QUERY_ADAPTER: QueryAdapterKind(),
     GatedChange.Kind.EMBEDDER: EmbedderKind(),
     GatedChange.Kind.RERANKER: RerankerKind(),
+    GatedChange.Kind.RERANKER_FIT: RerankerFitKind(),
     GatedChange.Kind.SITE_OPTIONS: SiteOptionsKind(),
     GatedChange.Kind.SITE_LEXICON: SiteLexiconKind(),
 }
@@ -289,6 +307,7 @@ class _LiveState:
     lexicon: int | None  # version in use
     site_lexicon: int | None  # that of the tenant
     reranker: str
+    reranker_fit: int | None  # number of the weights in use
     query_adapter: int | None  # number of the version in use
     embedder: str  # name of the vectors in use
 
@@ -299,6 +318,7 @@ def live_sha256(row: KnowledgeSet) -> str:
     live = LexiconVersion.objects.filter(tenant_id=row.tenant_id, state=LexiconVersion.State.LIVE)
     lexicons: dict[int | None, int] = dict(live.order_by("pk").values_list("knowledge_set_id", "pk"))
     adapters = QueryAdapter.objects.filter(knowledge_set=row, state=QueryAdapter.State.LIVE)
+    fits = RerankerFit.objects.filter(tenant_id=row.tenant_id, state=RerankerFit.State.LIVE)
     state = _LiveState(
         options=dict(row.options),
         inherited={code: site[code] for code in QUERY_GROUPS if site.get(code)},
@@ -306,6 +326,7 @@ def live_sha256(row: KnowledgeSet) -> str:
         lexicon=lexicons.get(row.pk),
         site_lexicon=lexicons.get(None),
         reranker=setup_now().reranker.client,
+        reranker_fit=fits.values_list("number", flat=True).first(),
         query_adapter=adapters.values_list("number", flat=True).first(),
         embedder=live_model(),
     )

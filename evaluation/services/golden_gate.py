@@ -14,9 +14,11 @@ from accounts.models import User
 from evaluation.models import GatedChange, GoldenSet
 from evaluation.services.gated_kinds import KINDS, inherited_changes
 from evaluation.services.gates import OPEN, Kind, State, change_hold, change_of_options, guarding_sets
-from knowledge.models import EmbedderSwitch, KnowledgeSet, LexiconVersion, SearchModel
+from knowledge.model_setup import setup_now
+from knowledge.models import EmbedderSwitch, KnowledgeSet, LexiconVersion, RerankerFit, SearchModel
 from knowledge.selectors.options import site_options
-from knowledge.selectors.search_models import IN_USE
+from knowledge.selectors.reranker_fits import LIVE_ONE
+from knowledge.selectors.search_models import IN_USE, reranker_spec
 from knowledge.services.options import Given, options_merge
 from knowledge.services.publish_gate import GateNotice
 
@@ -73,6 +75,14 @@ class GoldenGate:
         return GateNotice(guards=names, change=None if change is None else change.pk)
 
 
+def fit_hold(*, actor: User, fit: RerankerFit) -> int | None:
+    """Fitted weights of a tenant, measured on its guarded sets that the linear reranker orders; see `GoldenGate`."""
+    rows = _guarded(KnowledgeSet.objects.filter(tenant_id=fit.tenant_id))
+    sets = [row for row in rows if _takes_fitted_weights(row)]
+    payload = {"fit": fit.pk, "number": fit.number}
+    return _hold_each(actor=actor, kind=Kind.RERANKER_FIT, payload=payload, sets=sets)
+
+
 def _hold_each(
     *,
     actor: User | None,
@@ -111,5 +121,17 @@ def _guarded(among: Any = None) -> Iterator[KnowledgeSet]:
 
 
 def _takes_reranker_of_site(row: KnowledgeSet) -> bool:
-    stored = {**site_options(tenant_id=row.tenant_id).get("retrieval", {}), **row.options.get("retrieval", {})}
+    stored = _stored(row)
     return bool(stored.get("rerank", True)) and stored.get("reranker_model", IN_USE) == IN_USE
+
+
+def _takes_fitted_weights(row: KnowledgeSet) -> bool:
+    stored = _stored(row)
+    is_told = stored.get("reranker_weights", LIVE_ONE) != LIVE_ONE
+    own = reranker_spec(model_id=stored.get("reranker_model", IN_USE))
+    return bool(stored.get("rerank", True)) and not is_told and (own or setup_now().reranker).is_linear
+
+
+def _stored(row: KnowledgeSet) -> dict[str, Any]:
+    """Options of the search, as site and set say."""
+    return {**site_options(tenant_id=row.tenant_id).get("retrieval", {}), **row.options.get("retrieval", {})}

@@ -12,23 +12,12 @@ from accounts.scope import Scope
 from evaluation.models import GoldenCase, GoldenSet
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
-from ragcore.metrics.quality import ndcg_at_k
-from ragcore.ports import FloatArray, RerankInput
+from ragcore.ports import RerankInput
 from ragcore.reranking.linear import design, rerank_features
+from ragcore.training.reranker_fitting import RankedList, list_ndcg, weights_fit
 
 DEPTH = 50  # candidates a question
-L2 = 1e-4
 OPTIONS = {"deduplicate": False, "profile": False, "fuzzy": False}  # what competes, not what is shown
-
-
-@dataclass(frozen=True, slots=True)
-class RankedList:
-    """The candidates of one question in fused order: float32[n, 2f] and which of them are relevant, bool[n]."""
-
-    group: str  # golden set
-    inputs: FloatArray
-    relevant: np.ndarray
-    wanted: int  # relevant documents that exist
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,41 +71,8 @@ def reranker_train(lists: Sequence[RankedList], *, folds: int = 5) -> Trained:
     fold_of = np.arange(len(lists)) % folds
     held_out: dict[str, list[tuple[float, float]]] = {}
     for fold in range(folds):
-        weights = _fit([one for one, f in zip(lists, fold_of, strict=True) if f != fold])
+        weights = weights_fit([one for one, f in zip(lists, fold_of, strict=True) if f != fold])
         for one in (one for one, f in zip(lists, fold_of, strict=True) if f == fold):
-            held_out.setdefault(one.group, []).append((_ndcg(one, None), _ndcg(one, weights)))
+            held_out.setdefault(one.group, []).append((list_ndcg(one, None), list_ndcg(one, weights)))
     means = {group: tuple(map(float, np.mean(values, axis=0))) for group, values in held_out.items()}
-    return Trained(tuple(map(float, _fit(lists))), means, len(lists))  # type: ignore[arg-type]
-
-
-def _fit(lists: Sequence[RankedList]) -> FloatArray:
-    """Minimise softmax cross-entropy, every golden set weighing the same. float32[2f]."""
-    from scipy.optimize import minimize
-
-    sizes = {group: sum(one.group == group for one in lists) for group in {one.group for one in lists}}
-    rows = np.vstack([one.inputs for one in lists])
-    relevant = np.concatenate([one.relevant / one.relevant.sum() for one in lists])
-    lengths = np.array([len(one.relevant) for one in lists])
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    share = np.repeat([1.0 / (sizes[one.group] * len(sizes)) for one in lists], lengths)
-
-    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
-        scores = rows @ weights
-        scores -= np.repeat(np.maximum.reduceat(scores, starts), lengths)
-        powers = np.exp(scores)
-        totals = np.repeat(np.add.reduceat(powers, starts), lengths)
-        value = -float(np.sum(share * relevant * (scores - np.log(totals)))) + L2 * float(weights @ weights)
-        gradient = rows.T @ (share * (powers / totals - relevant)) + 2 * L2 * weights
-        return value, gradient
-
-    start = np.zeros(rows.shape[1], dtype=np.float64)
-    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x.astype(np.float32)
-
-
-def _ndcg(one: RankedList, weights: FloatArray | None) -> float:
-    order = np.arange(len(one.relevant)) if weights is None else np.argsort(-(one.inputs @ weights), kind="stable")
-    ranked = [f"r{i}" if one.relevant[i] else f"n{i}" for i in order]
-    ideal = [r for r in ranked if r.startswith("r")] + [
-        f"missing{i}" for i in range(one.wanted - int(one.relevant.sum()))
-    ]
-    return ndcg_at_k(ranked, ideal, 10)
+    return Trained(tuple(map(float, weights_fit(lists))), means, len(lists))  # type: ignore[arg-type]

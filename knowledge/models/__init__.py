@@ -42,6 +42,7 @@ from knowledge.models.latent import LatentModel, LatentTerm, LatentVector
 from knowledge.models.lexicon import LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
+from knowledge.models.reranker_fits import RerankerFit
 from knowledge.models.reviews import DocumentReview
 from knowledge.models.search_models import EmbedderSwitch, SearchModel
 from knowledge.models.sets import KnowledgeSet, OptionsChange, RefusalLine, SiteOptions, name_in_language
@@ -95,6 +96,7 @@ __all__ = [
     "ReaderList",
     "RefusalLine",
     "RepresentationRetry",
+    "RerankerFit",
     "SearchModel",
     "SetEpoch",
     "SetSource",

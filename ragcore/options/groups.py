@@ -228,6 +228,7 @@ class RetrievalOptions:
         low=-1,
         high=1_000_000_000,
     )
+    reranker_weights: int = option(-1, _("Reranker weights"), _("-1: in use; 0: packaged; n: fit n."), low=-1, high=999)
     fuzzy: bool = option(True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."))
     names: bool = option(
         True, _("Search file names and folders"), _("A file name or folder in the question finds its documents.")

@@ -13,12 +13,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from math import isfinite
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ragcore.client_registry import ClientKind, ClientSettings
+from ragcore.errors import WeightsRefusedError
 from ragcore.ports import FloatArray, RerankInput, RerankScore
 from ragcore.text.lexical_features import (
     TermWeights,
@@ -146,6 +148,15 @@ class LinearReranker:
         if record["features"] != list(FEATURES):
             raise ValueError(f"{WEIGHTS_FILE} was trained on other features; run manage.py train_reranker")
         return cls(weights=tuple(record["weights"]), cliff=record["cliff"])
+
+    @classmethod
+    def fitted(cls, weights: Sequence[float], features: Sequence[str], *, number: int) -> LinearReranker:
+        """Weights that were fitted to judged questions, under a name that says which. Raises WeightsRefusedError."""
+        if list(features) != list(FEATURES):
+            raise WeightsRefusedError("features")
+        if len(weights) != 2 * len(FEATURES) or not all(isfinite(weight) for weight in weights):
+            raise WeightsRefusedError("damaged")
+        return cls(weights=tuple(weights), name=f"{cls.client.kind}, fitted {number}", cliff=cls.shipped().cliff)
 
     def score(self, query: Query, candidates: Sequence[RerankInput]) -> list[RerankScore]:
         """One score a candidate, in the order given, with the value of every feature."""

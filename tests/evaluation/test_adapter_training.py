@@ -14,9 +14,8 @@ from accounts.models import AuditEvent
 from accounts.selectors import scope_for
 from evaluation.errors import AdapterTrainingError
 from evaluation.models import GatedChange, GoldenSet
-from evaluation.services import adapter_training
+from evaluation.services import trainings
 from evaluation.services.adapter_pairs import pairs_collect
-from evaluation.services.adapter_publishing import adapter_publish
 from evaluation.services.adapter_training import (
     training_advance,
     training_cancel,
@@ -27,6 +26,7 @@ from evaluation.services.gates import change_publish
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs import run_advance
+from evaluation.services.training_publishing import adapter_publish
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import QueryAdapter
 from tests.admin.conftest import signed_in
@@ -217,7 +217,7 @@ def test_too_little_to_learn_from_is_said(admin, golden, radio):
 
 def test_a_training_that_is_broken_off_again_and_again_ends(admin, radio, golden):
     row = start(admin, radio)
-    QueryAdapter.objects.filter(pk=row.pk).update(starts=adapter_training.MOST_STARTS)
+    QueryAdapter.objects.filter(pk=row.pk).update(starts=trainings.MOST_STARTS)
     training_advance(adapter_id=row.pk)
     row.refresh_from_db()
     assert (row.state, row.error_data["reason"]) == ("failed", "lost")

@@ -13,8 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.models import User
 from accounts.selectors import scope_for
 from evaluation.models import GoldenSet
-from evaluation.services.reranker_training import RankedList, lists_collect, reranker_train
+from evaluation.services.reranker_training import lists_collect, reranker_train
 from ragcore.reranking.linear import FEATURES, LinearReranker
+from ragcore.training.reranker_fitting import RankedList
 
 
 class Command(BaseCommand):

@@ -335,7 +335,7 @@ class Permits:
         return who.is_platform
 
     _knowledge_languagemodel = _knowledge_modelserver = _knowledge_modelpurpose = _knowledge_sourceplace
-    _knowledge_modelsversion = _knowledge_searchmodel = _knowledge_embedderswitch = _knowledge_sourceplace
+    _knowledge_searchmodel = _knowledge_embedderswitch = _knowledge_sourceplace
 
     def _accounts_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform
@@ -464,6 +464,14 @@ class Permits:
         if change.columns <= {"author_id"} and self._person(who, change.row["author_id"]):
             return True  # who started it is gone
         return self._by_set(who, change.row["knowledge_set_id"], fresh)
+
+    def _knowledge_rerankerfit(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.columns <= {"author_id"} and self._person(who, change.row["author_id"]):
+            return True  # who started it is gone
+        return self.rules.administers(who, change.row["tenant_id"])
+
+    def _knowledge_modelsversion(self, who: Person, change: Change, fresh: Any) -> bool:
+        return who.administers  # fitted weights of a tenant are part of what every process reads again
 
     def _knowledge_usesummary(self, who: Person, change: Change, fresh: Any) -> bool:
         """Learnt at night; with its set it goes."""

@@ -1,14 +1,17 @@
-"""From a training that found a gain to query vectors in use, through the golden sets that guard the set (D34, D7)."""
+"""From a training that found a gain to what is in use, through the golden sets that guard it (D34, D5, D7)."""
 
 from __future__ import annotations
 
 from accounts.models import User
 from accounts.scope import Scope
 from evaluation.services.gates import change_of_adapter
+from evaluation.services.golden_gate import fit_hold
 from knowledge.errors import MeasuredFirstError
-from knowledge.models import QueryAdapter
+from knowledge.models import QueryAdapter, RerankerFit
 from knowledge.selectors.query_adapters import adapter_get
+from knowledge.selectors.reranker_fits import fit_get
 from knowledge.services.query_adapters import adapter_switch_on
+from knowledge.services.reranker_fits import fit_switch_on
 
 
 def adapter_publish(*, scope: Scope, actor: User, adapter_id: int) -> QueryAdapter:
@@ -23,3 +26,16 @@ def adapter_publish(*, scope: Scope, actor: User, adapter_id: int) -> QueryAdapt
         if change is not None:
             raise MeasuredFirstError(change=change.pk)
     return adapter_switch_on(scope=scope, actor=actor, adapter_id=adapter_id)
+
+
+def fit_publish(*, scope: Scope, actor: User, fit_id: int) -> RerankerFit:
+    """The same of fitted weights of the reranker, measured on each set of the tenant that golden sets guard.
+
+    Raises NotFoundError, NotAllowedError, RerankerFitSwitchError, WeightsRefusedError, and MeasuredFirstError.
+    """
+    row = fit_get(scope=scope, fit_id=fit_id)
+    if row.state == RerankerFit.State.READY:
+        change = fit_hold(actor=actor, fit=row)
+        if change is not None:
+            raise MeasuredFirstError(change=change)
+    return fit_switch_on(scope=scope, actor=actor, fit_id=fit_id)

@@ -1,0 +1,172 @@
+"""Page of the reranker's fitted weights: what is in use, fits with their figures, starting and switching (D5, D34)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.error_messages import stored_message
+from accounts.errors import NotFoundError
+from evaluation.admin.adapter_curve import METRIC_WORDS, curve_chart, figures_shown
+from evaluation.admin.charts import Chart
+from evaluation.admin.opened import opener
+from evaluation.models import GoldenSet
+from evaluation.services.reranker_fitting import LEAST_CASES, fit_cancel, fit_start, golden_sets_of
+from evaluation.services.training_publishing import fit_publish
+from knowledge.admin.curation import ids_of, run_action
+from knowledge.model_setup import setup_now, setup_refresh
+from knowledge.models import RerankerFit
+from knowledge.selectors.reranker_fits import fit_get, fits_managed
+from knowledge.services.reranker_fits import fits_switch_off
+from ragcore.reranking.linear import FEATURES
+
+if TYPE_CHECKING:
+    from evaluation.admin.golden import GoldenCaseAdmin
+
+PAGE = "admin:evaluation_reranker"
+SHOWN = 20
+State = RerankerFit.State
+DROPPED_WORDS = {
+    "no_document": gettext_lazy("their documents are not searchable any more"),
+    "not_found": gettext_lazy("no order of the passages found is better"),
+}
+
+
+def reranker_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
+    """The addresses of the page, below those of golden cases; for administrators."""
+    opened = opener(model_admin, allowed=is_administrator)
+    return [
+        path("reranker/", opened(page_view), name="evaluation_reranker"),
+        path("reranker/start/", opened(start_view), name="evaluation_reranker_start"),
+        path("reranker/act/", opened(act_view), name="evaluation_reranker_act"),
+    ]
+
+
+class ActForm(forms.Form):
+    """One click; `id` is that of a fit, and left out for `off`."""
+
+    id = forms.IntegerField(min_value=1, max_value=2**62, required=False)
+    act = forms.ChoiceField(choices=[(name, name) for name in ("publish", "cancel", "off")])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A fit as the page tells it."""
+
+    row: RerankerFit
+    charts: list[Chart]
+    facts: list[tuple[Any, int]]
+    overall: list[tuple[Any, dict[str, float]]]
+    error: str
+
+    @property
+    def fits(self) -> bool:
+        """Whether its features are those of the reranker, or it has no weights."""
+        return self.row.weights is None or self.row.features == list(FEATURES)
+
+    @property
+    def can_switch(self) -> bool:
+        """Whether it may be switched on now."""
+        return self.row.is_usable and self.row.state != State.LIVE and self.fits
+
+    @property
+    def most(self) -> int:
+        """Length of the bar of progress."""
+        return self.row.rounds or 1
+
+    @property
+    def is_fitting(self) -> bool:
+        """Whether all questions are searched."""
+        return "lists" in self.row.figures
+
+
+def page_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """Fits of the tenant, and the form of a new one."""
+    setup_refresh(now=True)
+    scope, actor = admin_scope(request), admin_user(request)
+    versions = [_shown(row) for row in fits_managed(scope=scope)[:SHOWN]]
+    live = fits_managed(scope=scope).filter(state=State.LIVE).first()
+    page = {
+        **context,
+        "title": _("Fitted reranker weights"),
+        "versions": versions,
+        "live": live,
+        "live_fits": live is not None and _shown(live).fits,
+        "is_open": any(one.row.is_open for one in versions),
+        "is_linear": setup_now().reranker.is_linear,
+        "golden_sets": _with_usable(golden_sets_of(scope=scope, actor=actor)),
+        "least": LEAST_CASES,
+    }
+    return TemplateResponse(request, "admin/evaluation/reranker/page.html", page)
+
+
+def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """POST: begin a fit."""
+    del context
+    chosen = ids_of(request.POST.getlist("golden_sets"))
+    return run_action(
+        request,
+        lambda: fit_start(scope=admin_scope(request), actor=admin_user(request), golden_sets=chosen),
+        done=_("The training is queued. You can leave this page."),
+        back=reverse(PAGE),
+    )
+
+
+def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """POST: switch a fit on, cancel one, or go back to the packaged weights."""
+    del context
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    form = ActForm(request.POST)
+    if not form.is_valid():
+        raise Http404
+    scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
+    if form.cleaned_data["act"] == "off":
+        off = lambda: fits_switch_off(scope=scope, actor=actor)  # noqa: E731
+        return run_action(request, off, done=_("The packaged weights are in use again."), back=reverse(PAGE))
+    try:
+        row = fit_get(scope=scope, fit_id=pk or 0)
+    except NotFoundError as error:
+        raise Http404 from error
+    acts: dict[str, tuple[Callable[..., Any], str]] = {
+        "publish": (fit_publish, _("This version is in use now.")),
+        "cancel": (fit_cancel, _("The training is cancelled; nothing has changed.")),
+    }
+    act, done = acts[form.cleaned_data["act"]]
+    return run_action(request, lambda: act(scope=scope, actor=actor, fit_id=row.pk), done=done, back=reverse(PAGE))
+
+
+def _with_usable(rows: QuerySet[GoldenSet]) -> QuerySet[GoldenSet]:
+    """With the number of cases that name documents, as `usable`."""
+    names_documents = Q(cases__expects_refusal=False) & ~Q(cases__relevant=[])
+    return rows.annotate(usable=Count("cases", filter=names_documents))
+
+
+def _shown(row: RerankerFit) -> Shown:
+    figures = row.figures
+    learnt = [(_("Questions learnt from"), figures["lists"])] if "lists" in figures else []
+    dropped = [
+        (_("Left out: %(why)s") % {"why": words}, figures["dropped"][name])
+        for name, words in DROPPED_WORDS.items()
+        if name in figures.get("dropped", {})
+    ]
+    lines = {"ndcg": (str(METRIC_WORDS["ndcg@10"]), "searched")}
+    title = _("Order on held-out documents: 0 is the packaged weights, further on the cases count more")
+    return Shown(
+        row=row,
+        charts=[curve_chart(title, row.curve, lines)] if row.curve else [],
+        facts=[*learnt, *dropped],
+        overall=figures_shown(figures),
+        error=stored_message(row.error_code, row.error_message, row.error_data),
+    )

@@ -1,0 +1,161 @@
+"""What trainings of every kind do alike: one worker holds each by a lease that it renews, and a lost one is resumed.
+
+The row is the truth (`knowledge.models.trainings`). What is trained, and how, is a `TrainingWork` of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable
+from datetime import timedelta
+from typing import Any, ClassVar, Generic, TypeVar
+
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import F, Max, Q, QuerySet
+from django.utils import timezone
+
+from accounts.selectors import scope_for
+from evaluation.queue import QUEUES
+from knowledge.models import Document
+from knowledge.models.trainings import Training
+from knowledge.queue import enqueue_on_commit
+from ragcore.errors import PermanentError, RagError, TransientError
+from ragcore.metrics.comparison import PairedDifference
+from ragcore.text.question_pairs import document_group
+
+logger = logging.getLogger(__name__)
+
+RowT = TypeVar("RowT", bound=Training)
+State = Training.State
+LEASE = timedelta(minutes=3)
+STORED_SECONDS = 10.0  # between two notes of progress
+MOST_STARTS = 6  # without an end
+
+
+class StoppedError(Exception):
+    """The training was cancelled, or another worker has it."""
+
+
+class TrainingWork(ABC, Generic[RowT]):
+    """One worker's part of a training."""
+
+    error: ClassVar[type[PermanentError]]  # of its kind, with the reasons "lost" and "internal"
+
+    def __init__(self, row: RowT) -> None:
+        if row.author is None or not row.author.is_active:
+            raise self.error("lost")
+        self.row, self.author, self.scope = row, row.author, scope_for(row.author)
+        self.begun = self.stored_at = time.monotonic()
+        self.worked = row.seconds
+
+    @abstractmethod
+    def run(self) -> None:
+        """Train to the end. Raises StoppedError, RagError."""
+
+    def alive(self, **values: Any) -> None:
+        """Renew the lease and write progress. Raises StoppedError where the training was cancelled meanwhile."""
+        held = type(self.row)._default_manager.filter(pk=self.row.pk, state=State.TRAINING)
+        seconds = self.worked + time.monotonic() - self.begun
+        if not held.update(leased_until=timezone.now() + LEASE, seconds=seconds, **values):
+            raise StoppedError
+
+    def is_due(self) -> bool:
+        """Whether progress is to be stored again; then the time counts anew."""
+        if time.monotonic() - self.stored_at < STORED_SECONDS:
+            return False
+        self.stored_at = time.monotonic()
+        return True
+
+    def finish(self, **values: Any) -> None:
+        """Store what came of it. Raises StoppedError where the training was cancelled meanwhile."""
+        self.alive()
+        held = type(self.row)._default_manager.filter(pk=self.row.pk, state=State.TRAINING)
+        held.update(finished=timezone.now(), **values, **self.row.EMPTIED)
+
+
+def training_create(rows: QuerySet[RowT], *, error: PermanentError, **values: Any) -> RowT:
+    """The next one of these rows, queued. Raises `error` where one is under way already."""
+    number = (rows.order_by().aggregate(last=Max("number"))["last"] or 0) + 1
+    try:
+        with transaction.atomic():
+            return rows.model._default_manager.create(number=number, **values)
+    except IntegrityError as problem:  # of two at the same moment one gets here
+        raise error from problem
+
+
+def training_end(row: Training) -> bool:
+    """Cancel; what it has learned is thrown away. False where it is over."""
+    open_ones = type(row)._default_manager.filter(pk=row.pk, state__in=Training.OPEN)
+    return open_ones.update(state=State.CANCELLED, finished=timezone.now(), **row.EMPTIED) > 0
+
+
+def training_work(
+    rows: QuerySet[RowT], *, pk: int, work: Callable[[RowT], TrainingWork[RowT]], error: type[PermanentError]
+) -> bool:
+    """Train one of these rows to the end; False where another worker has it, or it is over."""
+    mine = rows.filter(is_free(), pk=pk, state__in=Training.OPEN)
+    if not mine.update(state=State.TRAINING, leased_until=timezone.now() + LEASE, starts=F("starts") + 1):
+        return False
+    row = rows.select_related("author__tenant").get(pk=pk)
+    try:
+        if row.starts > MOST_STARTS:
+            raise error("lost")
+        work(row).run()
+    except StoppedError:
+        return True
+    except (DatabaseError, TransientError):
+        logger.exception("a training is broken off; another worker goes on with it")
+    except RagError as problem:
+        _fail(row, problem)
+    except Exception:
+        logger.exception("a training failed")
+        _fail(row, error("internal"))
+    return True
+
+
+def _fail(row: Training, error: RagError) -> None:
+    type(row)._default_manager.filter(pk=row.pk, state__in=Training.OPEN).update(
+        state=State.FAILED,
+        error_code=error.code,
+        error_message=error.message[:512],
+        error_data=error.message_data(),
+        finished=timezone.now(),
+        **row.EMPTIED,
+    )
+
+
+def is_free() -> Q:
+    """Condition on trainings: no worker holds them."""
+    return Q(leased_until=None) | Q(leased_until__lt=timezone.now())
+
+
+def trainings_lost(rows: QuerySet[Any]) -> list[int]:
+    """Ids of those that nobody holds and that are not over."""
+    return list(rows.filter(is_free(), state__in=Training.OPEN).values_list("pk", flat=True))
+
+
+def worker_call(task: str, **ids: int) -> None:
+    """Call a worker as soon as the row is stored."""
+    enqueue_on_commit(task, queue=QUEUES[task], **ids)
+
+
+# ── judging ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def difference_shown(one: PairedDifference) -> dict[str, float]:
+    """As a row keeps it."""
+    return {
+        "before": round(one.first, 4),
+        "after": round(one.second, 4),
+        "difference": round(one.difference, 4),
+        "low": round(one.low, 4),
+        "high": round(one.high, 4),
+    }
+
+
+def groups_of(documents: Iterable[int]) -> dict[int, Hashable]:
+    """Document → what it is split by."""
+    titles = Document.objects.filter(pk__in=set(documents)).values_list("pk", "title")
+    return {pk: document_group(title, pk) for pk, title in titles}
