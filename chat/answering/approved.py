@@ -128,6 +128,6 @@ def _citation(source: ApprovedSource, answer: str) -> CitationRecord:
         score=1.0,
         confidence=1.0,
         position=max(answer.find(marker), 0),
-        segment=re.sub(r"\s*\[\d{1,3}\]", "", segment).strip(),
+        segment=re.sub(r"(?<!\s)\s*+\[\d{1,3}\]", "", segment).strip(),
         weak=False,
     )

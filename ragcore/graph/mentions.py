@@ -40,12 +40,13 @@ _QUOTED = re.compile(
 )
 _WORK = 2  # the group of _QUOTED that only names of works have
 _IDENTIFIER = re.compile(
-    rf"(?<![\w.{CJK}])(?:[A-Z]{{1,5}} )?(?=[\w./-]*\d)(?=[\w./-]*[A-Za-z])[A-Za-z0-9]+(?:[./_-][A-Za-z0-9]+)*(?!\w)"
+    rf"(?<![\w.{CJK}])(?:[A-Z]{{1,5}} )?(?=[A-Za-z0-9])(?=[\w./-]{{0,80}}\d)(?=[\w./-]{{0,80}}[A-Za-z])"
+    r"[A-Za-z0-9]+(?:[./_-][A-Za-z0-9]+)*(?!\w)"
     r"|(?<![\w.])[a-z]{1,4}[A-Z][A-Za-z0-9]+(?!\w)|(?<![\w.])(?:TS|TR|RFC|ISO|IEC|IEEE|EN|GB/T|YD/T) ?\d[\d.-]*\d"
 )
 _QUANTITY = re.compile(
-    r"(?<![A-Za-z0-9.])\d+(?:[.,]\d+)* ?(?:[kMGT]?Hz|[kMGT]?bps|[KMGT]B|[kmµun]?[sVAWF]|dB[mi]?|[kcmµn]?m|k?g|°C|℃|%|"
-    r"毫秒|秒|分钟|小时|兆赫|千米|公里|米|伏|安|瓦)(?![A-Za-z])"
+    r"(?<![A-Za-z0-9.])\d++(?:[.,]\d++){0,6}+ ?(?:[kMGT]?Hz|[kMGT]?bps|[KMGT]B|[kmµun]?[sVAWF]|dB[mi]?|[kcmµn]?m|k?g|"
+    r"°C|℃|%|毫秒|秒|分钟|小时|兆赫|千米|公里|米|伏|安|瓦)(?![A-Za-z])"
 )
 _ABBREVIATION = re.compile(r"[A-Z][A-Z0-9&/-]{1,11}s?")
 _EDGE = " \t\n.,;:!?*_\"'“”‘’()[]|-"

@@ -30,10 +30,10 @@ _LONE_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 # the look behind lets a run of blanks be tried once, not from each of its characters
 _PAGE_BREAK = re.compile(r"(?<![ \t])[ \t]*<page[_-]?(?:div|break)\s*/?>[ \t]*", re.IGNORECASE)  # left by converters
 _DATA_IMAGE = re.compile(
-    r"!\[(?P<alt>[^\]\n]{0,1000})\]\(\s*<?(?P<data>data:image/[^)>\s!]+)>?(?:\s+\"[^\"\n]{0,1000}\")?\s*\)"
+    r"!\[(?P<alt>[^\[\]\n]{0,1000})\]\(\s*<?(?P<data>data:image/[^)>\s!]+)>?(?:\s+\"[^\"\n]{0,1000}\")?\s*\)"
 )
 _DATA = re.compile(r"^ {0,3}\[(?P<name>[^\]\n]{1,500})\]:[ \t]*<?(?P<data>data:image/[^>\s]+)>?.*$", re.MULTILINE)
-_REFERENCE = re.compile(r"!\[(?P<alt>[^\]\n]{0,1000})\]\[(?P<name>[^\]\n]{1,500})\]")
+_REFERENCE = re.compile(r"!\[(?P<alt>[^\[\]\n]{0,1000})\]\[(?P<name>[^\[\]\n]{1,500})\]")
 _FRONT_MATTER_ENTRY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]+(\S.*)$", re.MULTILINE)
 
 

@@ -145,7 +145,7 @@ def _run_pairs(run: Sequence[tuple[str, str, str, bool]]) -> Iterator[NamePair]:
 
 def _clean(text: str) -> str:
     """A long form without what follows it: notes in brackets at the end, references, a full stop."""
-    plain = re.sub(r"\s{0,9}(?:\[[^\]]*\]|\((?:see|cf)[^)]*\))\s*$", "", text.strip(" \t*|"))
+    plain = re.sub(r"\s{0,9}(?:\[[^\[\]]*\]|\((?:see|cf)[^()]*\))\s*$", "", text.strip(" \t*|"))
     return " ".join(plain.split()).rstrip(" .;,")
 
 

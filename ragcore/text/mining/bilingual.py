@@ -76,7 +76,7 @@ def _in_brackets(text: str, cut: Cut) -> Iterator[NamePair]:
             chinese = next(
                 (m.group() for part in re.split("[,，;；、]", inside) if (m := _CHINESE.fullmatch(part.strip()))), ""
             )
-            tail = re.search(r"(?:^|[^A-Za-z0-9 \-]) *+([A-Za-z][A-Za-z0-9 \-/]*)\Z", before.rstrip('"”’*'))
+            tail = re.search(r"(?:^|[^A-Za-z0-9 \-]) *+([A-Za-z][A-Za-z0-9 \-/]{0,300})\Z", before.rstrip('"”’*'))
             if chinese and tail:
                 words = _after_function_words(tail.group(1).split())
                 if words and (HAS_CJK.search(before) or len(words) <= 4):
