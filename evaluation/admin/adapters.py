@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.http import Http404, HttpRequest, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import stored_message
@@ -20,7 +21,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.scope import Scope
 from evaluation.admin.adapter_curve import figures_shown, training_charts
 from evaluation.admin.charts import Chart
-from evaluation.admin.opened import opener
+from evaluation.admin.opened import opener, posted
 from evaluation.services.adapter_pairs import ORIGINS
 from evaluation.services.adapter_training import training_cancel, training_start
 from evaluation.services.training_publishing import adapter_publish
@@ -134,14 +135,11 @@ def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
     return TemplateResponse(request, "admin/evaluation/adapter/set.html", page)
 
 
+@require_POST
 def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """POST: begin a training."""
     del context
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
-    form = StartForm(request.POST)
-    if not form.is_valid():
-        raise Http404
+    form = posted(StartForm, request)
     home = _set_asked(request, str(form.cleaned_data["set"]))
     return run_action(
         request,
@@ -156,14 +154,11 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     )
 
 
+@require_POST
 def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """POST: switch a version on, cancel a training, or switch the set's query vectors off."""
     del context
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
-    form = ActForm(request.POST)
-    if not form.is_valid():
-        raise Http404
+    form = posted(ActForm, request)
     scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
     if form.cleaned_data["act"] == "off":
         home = _set_asked(request, str(pk))

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from chat.experiments import GROUPS, KEPT
 from chat.models import Experiment
-from evaluation.admin.opened import opener
+from evaluation.admin.opened import opener, posted
 from evaluation.services.experiments import (
     LEAST_SHARE,
     MOST_SHARE,
@@ -155,14 +156,11 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     return TemplateResponse(request, "admin/evaluation/experiment/start.html", page)
 
 
+@require_POST
 def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """Stop, publish or roll back; back to the list."""
     del context
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
-    form = ActForm(request.POST)
-    if not form.is_valid():
-        raise Http404
+    form = posted(ActForm, request)
     act, done = ACTS[form.cleaned_data["act"]]
     try:
         act(actor=admin_user(request), experiment_id=form.cleaned_data["id"])

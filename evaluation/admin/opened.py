@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from django import forms
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 
 if TYPE_CHECKING:
     from evaluation.admin.golden import GoldenCaseAdmin
 
 View = Callable[..., HttpResponseBase]
+FormT = TypeVar("FormT", bound=forms.Form)
 
 
 def opener(
@@ -31,3 +33,11 @@ def opener(
         return model_admin.admin_site.admin_view(checked)
 
     return opened
+
+
+def posted(form: type[FormT], request: HttpRequest) -> FormT:
+    """The form of a click. Raises Http404 where it holds what no page of ours sends."""
+    filled = form(request.POST)
+    if not filled.is_valid():
+        raise Http404
+    return filled

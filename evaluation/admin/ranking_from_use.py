@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.http import Http404, HttpRequest, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.errors import NotAllowedError, NotFoundError
-from evaluation.admin.opened import opener
+from evaluation.admin.opened import opener, posted
 from evaluation.services.ranking_from_use import use_ranking_switch
 from feedback.ranking_from_use import ENOUGH_ANSWERS, ENOUGH_PEOPLE
 from knowledge.admin.curation import keeps_sets, run_action
@@ -121,14 +122,11 @@ def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
     return TemplateResponse(request, "admin/evaluation/use/set.html", page)
 
 
+@require_POST
 def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """POST: switch it on or off."""
     del context
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
-    form = ActForm(request.POST)
-    if not form.is_valid():
-        raise Http404
+    form = posted(ActForm, request)
     home, _summary = _set_asked(request, str(form.cleaned_data["set"]))
     is_on = form.cleaned_data["act"] == "on"
     return run_action(

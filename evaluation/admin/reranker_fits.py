@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.db.models import Count, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.error_messages import stored_message
 from accounts.errors import NotFoundError
 from evaluation.admin.adapter_curve import METRIC_WORDS, curve_chart, figures_shown
 from evaluation.admin.charts import Chart
-from evaluation.admin.opened import opener
+from evaluation.admin.opened import opener, posted
 from evaluation.models import GoldenSet
 from evaluation.services.reranker_fitting import LEAST_CASES, fit_cancel, fit_start, golden_sets_of
 from evaluation.services.training_publishing import fit_publish
@@ -72,8 +73,8 @@ class Shown:
 
     @property
     def fits(self) -> bool:
-        """Whether its features are those of the reranker, or it has no weights."""
-        return self.row.weights is None or self.row.features == list(FEATURES)
+        """See `_fits`."""
+        return _fits(self.row)
 
     @property
     def can_switch(self) -> bool:
@@ -102,7 +103,7 @@ def page_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
         "title": _("Fitted reranker weights"),
         "versions": versions,
         "live": live,
-        "live_fits": live is not None and _shown(live).fits,
+        "live_fits": live is not None and _fits(live),
         "is_open": any(one.row.is_open for one in versions),
         "is_linear": setup_now().reranker.is_linear,
         "golden_sets": _with_usable(golden_sets_of(scope=scope, actor=actor)),
@@ -123,14 +124,11 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     )
 
 
+@require_POST
 def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """POST: switch a fit on, cancel one, or go back to the packaged weights."""
     del context
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
-    form = ActForm(request.POST)
-    if not form.is_valid():
-        raise Http404
+    form = posted(ActForm, request)
     scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
     if form.cleaned_data["act"] == "off":
         off = lambda: fits_switch_off(scope=scope, actor=actor)  # noqa: E731
@@ -145,6 +143,11 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
     }
     act, done = acts[form.cleaned_data["act"]]
     return run_action(request, lambda: act(scope=scope, actor=actor, fit_id=row.pk), done=done, back=reverse(PAGE))
+
+
+def _fits(row: RerankerFit) -> bool:
+    """Whether its features are those of the reranker, or it has no weights."""
+    return row.weights is None or row.features == list(FEATURES)
 
 
 def _with_usable(rows: QuerySet[GoldenSet]) -> QuerySet[GoldenSet]:

@@ -30,40 +30,11 @@ from evaluation.services.training_publishing import adapter_publish
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import QueryAdapter
 from tests.admin.conftest import signed_in
+from tests.evaluation.topics import WORDS
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 
 pytestmark = pytest.mark.django_db
 
-WORDS = [
-    "antenna",
-    "battery",
-    "carrier",
-    "downlink",
-    "encoder",
-    "filter",
-    "gateway",
-    "handover",
-    "inverter",
-    "jumper",
-    "klystron",
-    "laser",
-    "modem",
-    "network",
-    "oscillator",
-    "paging",
-    "quartz",
-    "repeater",
-    "scrambler",
-    "turbine",
-    "uplink",
-    "varistor",
-    "waveguide",
-    "xenon",
-    "yoke",
-    "zener",
-    "amplifier",
-    "beacon",
-]
 ASKING = "Dear colleague, could you please tell me who of our friendly department would be responsible"
 
 

@@ -32,36 +32,12 @@ from knowledge.types import RetrievalRequest
 from ragcore.errors import WeightsRefusedError
 from ragcore.reranking.linear import FEATURES
 from tests.admin.conftest import signed_in
+from tests.evaluation import topics
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 
 pytestmark = pytest.mark.django_db
 
-WORDS = [
-    "antenna",
-    "battery",
-    "carrier",
-    "downlink",
-    "encoder",
-    "filter",
-    "gateway",
-    "handover",
-    "inverter",
-    "jumper",
-    "klystron",
-    "laser",
-    "modem",
-    "network",
-    "oscillator",
-    "paging",
-    "quartz",
-    "repeater",
-    "scrambler",
-    "turbine",
-    "uplink",
-    "varistor",
-    "waveguide",
-    "xenon",
-]
+WORDS = topics.WORDS[:24]
 BACKWARDS = [-8.0] * len(FEATURES) + [0.0] * len(FEATURES)
 
 
