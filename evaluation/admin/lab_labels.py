@@ -29,7 +29,7 @@ FEATURE_WORDS: Mapping[str, Any] = {
     "coarse": gettext_lazy("semantic, first half"),
     "coverage": gettext_lazy("share of query terms"),
     "rare_coverage": gettext_lazy("share of rare terms"),
-    "title_coverage": gettext_lazy("in title and headings"),
+    "title_coverage": gettext_lazy("in the title"),
     "window": gettext_lazy("terms close together"),
     "narrow_window": gettext_lazy("terms very close together"),
     "adjacency": gettext_lazy("adjacent terms in order"),

@@ -42,7 +42,7 @@ FEATURES = (
     "coarse",  # cosine of the 384-d prefix
     "coverage",  # idf-weighted share of the question's terms in title, headings and text
     "rare_coverage",  # the same with squared idf: do the rare terms occur?
-    "title_coverage",  # idf-weighted share in title and headings
+    "title_coverage",  # idf-weighted share in the title; headings stand in the text of their first passage
     "window",  # idf-weighted share inside the best window of the text
     "narrow_window",  # the same in a window a third as long
     "adjacency",  # share of the question's neighbouring terms that are neighbours in the text
@@ -65,7 +65,10 @@ def rerank_features(query: Query, candidates: Sequence[RerankInput]) -> FloatArr
     dense = np.array([max(c.arms.get("dense", 0.0), 0.0) for c in candidates])
     coarse = np.array([max(c.arms.get("coarse", 0.0), 0.0) for c in candidates])
     heads = [searchable(" ".join([c.passage.title, *c.passage.heading_path])) for c in candidates]
-    named = question.text_features(heads, [searchable(c.passage.text) for c in candidates]) | {
+    titles = [
+        searchable(c.passage.title) if c.passage.heading_path else h for c, h in zip(candidates, heads, strict=True)
+    ]
+    named = question.text_features(titles, heads, [searchable(c.passage.text) for c in candidates]) | {
         "bm25_relative": bm25 / (bm25.max(initial=0.0) or 1.0),
         "bm25_absolute": bm25 / question.repeated / 2.2,  # a term's weight is below k1 + 1
         "dense": dense,
@@ -92,12 +95,15 @@ class _Question:
         self.joiner = "" if script == "cjk" else " "
         self.pieces = list(re.sub(rf"[^\w{MARK}]+", "", text)) if script == "cjk" else text.split()
 
-    def text_features(self, heads: Sequence[str], bodies: Sequence[str]) -> dict[str, npt.NDArray[np.float64]]:
-        """The features that the texts of the passages give, float64[n] each."""
+    def text_features(
+        self, titles: Sequence[str], heads: Sequence[str], bodies: Sequence[str]
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """The features that the texts of the passages give, float64[n] each; a head is a title with its headings."""
         terms, pairs = self.terms, self.pairs
         found = find_terms(self.needles, bodies)
         counts = _rows([[len(positions.get(term, ())) for term in self.needles] for positions in found])
         in_head = presence(list(self.needles.values()), heads).astype(np.float64)
+        in_title = presence(list(self.needles.values()), titles).astype(np.float64)
         lengths = np.array([len(body) for body in bodies], dtype=float)
         weights = np.array(list(terms.weights.values()))
         total, squared = terms.total or 1.0, terms.squared or 1.0
@@ -108,7 +114,7 @@ class _Question:
         return {
             "coverage": present @ weights / total,
             "rare_coverage": present @ weights**2 / squared,
-            "title_coverage": in_head @ weights / total,
+            "title_coverage": in_title @ weights / total,
             "window": wide,
             "narrow_window": narrow,
             "adjacency": np.array([ordered_proximity(terms, pairs, positions, gap=PAIR_GAP) for positions in found]),

@@ -1,5 +1,7 @@
 """The evidence that the linear reranker weighs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -69,6 +71,17 @@ def test_the_title_counts_apart():
 
     assert one["title_coverage"] == pytest.approx(0.5)
     assert one["coverage"] == pytest.approx(1.0)
+
+
+def test_a_heading_is_no_title():
+    """Weights of titles come from sets in which a title names its document; a section's heading does not."""
+    headed = replace(passage(1, "beta", "Manual"), heading_path=("Alpha",))
+
+    (row,) = rerank_features(query("alpha beta"), [RerankInput(passage=headed, arms={})])
+    features = dict(zip(FEATURES, row.tolist(), strict=True))
+
+    assert features["title_coverage"] == 0
+    assert features["coverage"] == pytest.approx(1.0)
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=200), min_size=1, max_size=5))
