@@ -32,7 +32,7 @@ from knowledge.indexes.search_space import (
     visible_key,
     visible_size,
 )
-from knowledge.indexes.statements import fetch, fetch_many
+from knowledge.indexes.statements import fetch, fetch_by_index, fetch_many
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
 from ragcore.text.lexical_features import idf
 from ragcore.types import Expansion, Hit
@@ -99,7 +99,10 @@ def sparse_parse(text: str) -> dict[int, float]:
 
 NO_LIMIT = 2**31 - 1
 LEAST = 50  # with fewer hits, terms beyond the cap bring candidates, too; nobody may ask for more results
-CANDIDATE_CAP = 10_000  # sum of document frequencies; keeps 99 % of the best 160 (docs/decisions/010)
+# Sums of document frequencies of the terms that bring candidates: keep 99 % of the best 160 (docs/decisions/010).
+CANDIDATE_CAP = 10_000  # of a large corpus, or where many hits are wanted
+CANDIDATES_EACH_HIT = 20  # at least, where the corpus is small
+CANDIDATE_SHARE = 0.1  # of the entries
 
 TERMS = """
 SELECT t.id, t.text, t.language, t.frequency, s.entries, t.frequency
@@ -239,9 +242,9 @@ def lexical_many_search(
     space = search_space_of(scope=scope, visible=visible)
     asked = [_QueryPlan.of(query, space, scope=scope, visible=visible, limit=limit) for query in queries]
     found: dict[int, list[tuple[Any, ...]]] = {}
-    for way, sql in (("terms", SEARCH), ("documents", DOCUMENTS)):
+    for way, sql, run in (("terms", SEARCH, fetch_by_index), ("documents", DOCUMENTS, fetch_many)):
         mine = [place for place, one in enumerate(asked) if one.plan.path == way and queries[place].weights]
-        answers = fetch_many(visible.applied(sql), [asked[place].params for place in mine]) if mine else []
+        answers = run(visible.applied(sql), [asked[place].params for place in mine]) if mine else []
         found |= dict(zip(mine, answers, strict=True))
     return [
         PlannedHits(_hits(one.completed(found.get(place, []), visible)), one.plan) for place, one in enumerate(asked)
@@ -261,7 +264,7 @@ class _QueryPlan:
     @classmethod
     def of(cls, query: LexicalQuery, space: SearchSpace, *, scope: Scope, visible: Visible, limit: int) -> _QueryPlan:
         held = {term: query.candidates.get(term, 0) for term in query.weights}
-        chosen = rarest_within(held, cap=CANDIDATE_CAP)
+        chosen = rarest_within(held, cap=candidate_cap(space.total, limit=limit))
         left = sorted(held.keys() - set(chosen), key=lambda term: (held[term], term))
         candidates = sum(held[term] for term in chosen)
         plan = lexical_plan(space, candidates=candidates, limit=limit)
@@ -290,7 +293,12 @@ class _QueryPlan:
 
     def _all_with(self, terms: Sequence[int], visible: Visible) -> list[tuple[Any, ...]]:
         everything = {**self.params, "terms": _any_of(terms), "fetched": NO_LIMIT}
-        return fetch(visible.applied(SEARCH), everything)
+        return fetch_by_index(visible.applied(SEARCH), [everything])[0]
+
+
+def candidate_cap(entries: int, *, limit: int) -> int:
+    """How many passages the terms that bring candidates may have together, in a corpus of so many entries."""
+    return min(CANDIDATE_CAP, max(CANDIDATES_EACH_HIT * limit, int(CANDIDATE_SHARE * entries)))
 
 
 def _any_of(terms: Iterable[int]) -> str:

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from django.db import connection
+from django.db import DataError, connection, transaction
 
 from knowledge.indexes import (
     entry_scores,
@@ -17,6 +17,7 @@ from knowledge.indexes import (
     vectors,
     visible_passages,
 )
+from knowledge.indexes.statements import fetch, fetch_by_index
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document, DocumentNames, IndexEntry
 from knowledge.selectors import documents_askable
@@ -280,3 +281,17 @@ def test_documents_get_their_numbers_from_the_entries_of_their_versions_and_pass
     assert of_versions(indexes_used(lexical_statistics.PASSAGES_OF_VERSIONS, {"ids": [entry.version_id]}))
     used = indexes_used(lexical_statistics.PASSAGES_OF_CHUNKS, {"ids": [entry.chunk_id], "sign": 1})
     assert any(name.startswith("knowledge_indexentry_chunk_id") for name in used)
+
+
+def test_a_search_by_index_reads_no_table_from_end_to_end_and_others_may_again():
+    allowed = "SELECT current_setting('enable_seqscan'), %(number)s::int"
+
+    assert fetch_by_index(allowed, [{"number": 1}, {"number": 2}]) == [[("off", 1)], [("off", 2)]]
+    assert fetch(allowed, {"number": 3}) == [("on", 3)]
+
+
+def test_a_search_by_index_that_fails_leaves_the_planner_as_it_was():
+    with pytest.raises(DataError), transaction.atomic():
+        fetch_by_index("SELECT 1 / %(number)s::int", [{"number": 0}])
+
+    assert fetch("SELECT current_setting('enable_seqscan')", {}) == [("on",)]
