@@ -165,7 +165,7 @@ class RerankerFitError(PermanentError):
     default_message = "The reranker cannot be fitted."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "running": "The reranker is being fitted already.",
-        "golden_sets": "Choose at least one golden set.",
+        "golden_sets": "Choose at least one golden set, or what people found helpful.",
         "not_linear": "Another reranker than the packaged one is in use. Fitted weights take no part in it.",
         "few": "There are too few questions to learn from: %(found)s; at least %(least)s are needed.",
         "documents": "The questions are about too few documents: some must be held out to judge the result.",

@@ -116,9 +116,12 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     """POST: begin a fit."""
     del context
     chosen = ids_of(request.POST.getlist("golden_sets"))
+    is_from_use = request.POST.get("use") == "1"
     return run_action(
         request,
-        lambda: fit_start(scope=admin_scope(request), actor=admin_user(request), golden_sets=chosen),
+        lambda: fit_start(
+            scope=admin_scope(request), actor=admin_user(request), golden_sets=chosen, learns_from_use=is_from_use
+        ),
         done=_("The training is queued. You can leave this page."),
         back=reverse(PAGE),
     )

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
+from django.db.models import QuerySet
 
 from accounts.scope import Scope
-from chat.models import Message
 from evaluation.models import GoldenCase
 from evaluation.selectors import documents_named
-from feedback.features import standalone_question
-from feedback.models import Signal, Vote
+from evaluation.services.useful_sources import UsefulAnswer, answers_opened, answers_voted_for
 from knowledge import model_registry
-from knowledge.models import Chunk, ChunkEdit, KnowledgeSet
+from knowledge.models import Chunk, ChunkEdit, Document, KnowledgeSet
 from knowledge.selectors import documents_askable
 from knowledge.services import retrieve
 from knowledge.services.model_slots import background_model
@@ -35,8 +34,6 @@ from ragcore.text.scripts import language_of
 from ragcore.types import ChunkDraft
 
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
-GOOD_RATING = 4  # of 5, of a vote without a thumb
-MOST_OF_PEOPLE = 1000  # pairs from votes and opened sources, each (U12)
 MOST_GOLDEN = 20_000
 MOST_MADE = 2_000
 MOST_WRITTEN = 300  # passages for which a language model writes questions
@@ -158,38 +155,21 @@ class _Collector:
 
     def votes(self) -> Iterator[QuestionPair]:
         """Questions whose answers people found helpful, with the passages that the answers point to."""
-        rows = Vote.objects.filter(vote=Vote.Direction.UP) | Vote.objects.filter(rating__gte=GOOD_RATING)
-        messages = rows.exclude(vote=Vote.Direction.DOWN).order_by("-pk").values_list("message", flat=True)
-        yield from self._cited(messages, "vote")
+        yield from self._cited(answers_voted_for(tenant_id=self.home.tenant_id, documents=self._askable()), "vote")
 
     def citations(self) -> Iterator[QuestionPair]:
         """Questions with the sources that people opened."""
-        rows = Signal.objects.filter(kind=Signal.Kind.CITATION_CLICK).order_by("-pk")
-        opened: dict[Any, set[int]] = defaultdict(set)
-        mine = rows.filter(message__citations__chunk__in=self._held()).distinct()
-        for message, number in mine.values_list("message", "value")[: 4 * MOST_OF_PEOPLE]:
-            if isinstance(number, int):
-                opened[message].add(number)
-        yield from self._cited(opened, "citation", opened)
+        yield from self._cited(answers_opened(tenant_id=self.home.tenant_id, documents=self._askable()), "citation")
 
-    def _held(self) -> Any:
-        return Chunk.objects.filter(version__document__sets=self.home).order_by().values("pk")
+    def _askable(self) -> QuerySet[Document]:
+        return documents_askable(scope=self.scope, sets=[self.home.pk])
 
-    def _cited(
-        self, messages: Iterable[Any], origin: Origin, opened: Mapping[Any, set[int]] | None = None
-    ) -> Iterator[QuestionPair]:
-        """Questions of these answers with the passages of the set that they cite, or of which sources were opened."""
-        rows = Message.objects.filter(pk__in=list(dict.fromkeys(messages))[: 4 * MOST_OF_PEOPLE])
-        rows = rows.filter(citations__chunk__in=self._held(), conversation__user__tenant_id=self.home.tenant_id)
-        for message in rows.distinct().prefetch_related("citations")[:MOST_OF_PEOPLE]:
-            numbers = opened.get(message.pk, set()) if opened is not None else None
-            chunks = [
-                one.chunk_id
-                for one in message.citations.all()
-                if one.chunk_id in self.passages and (one.cited if numbers is None else one.number in numbers)
-            ]
+    def _cited(self, answers: Iterable[UsefulAnswer], origin: Origin) -> Iterator[QuestionPair]:
+        """Their questions with those of their sources that are passages of the set."""
+        for answer in answers:
+            chunks = [one.chunk_id for one in answer.citations if one.chunk_id in self.passages]
             if chunks:
-                yield self._pair(standalone_question(message), chunks, origin)
+                yield self._pair(answer.question, chunks, origin)
 
     # ── what is made ────────────────────────────────────────────────────────────────────────────
 

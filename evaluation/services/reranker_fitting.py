@@ -1,16 +1,17 @@
 """Fitting a tenant's weights of the linear reranker: started by an administrator, done by a worker, judged on held-out
 documents (D5, D34).
 
-Each question of the golden sets is searched with the rights of who started it; its candidates are a list, with the
-features that the reranker reads. Weights are fitted near to the packaged ones, so that few questions change little, and
-compared with these on lists whose documents were held out. Nothing that people search with changes here. A worker that
-is killed leaves nothing behind, and the next one begins anew: nothing that people have asked is kept.
+Each question of the golden sets, and each whose answer people found helpful or opened sources of, is searched with the
+rights of who started it; its candidates are a list, with the features that the reranker reads. Weights are fitted near
+to the packaged ones, so that few questions change little, and compared with these on lists whose documents were held
+out. Nothing that people search with changes here. A worker that is killed leaves nothing behind, and the next one
+begins anew: nothing that people have asked is kept.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +36,10 @@ from evaluation.services.trainings import (
     trainings_lost,
     worker_call,
 )
+from evaluation.services.useful_sources import answers_opened, answers_voted_for
 from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import RerankerFit
+from knowledge.selectors import documents_askable, sets_readable
 from knowledge.selectors.reranker_fits import PACKAGED, fit_get, fits_managed
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
@@ -67,23 +70,36 @@ AS_SERVED = {  # what the reranker gets to order, with nothing after it
 
 
 @transaction.atomic
-def fit_start(*, scope: Scope, actor: User, golden_sets: Sequence[int], calls_worker: bool = True) -> RerankerFit:
-    """Queue a fit to the cases of these golden sets of the asker's tenant.
+def fit_start(
+    *,
+    scope: Scope,
+    actor: User,
+    golden_sets: Sequence[int],
+    learns_from_use: bool = False,
+    calls_worker: bool = True,
+) -> RerankerFit:
+    """Queue a fit to the cases of these golden sets of the asker's tenant, and to what its people found helpful.
 
-    Raises NotAllowedError, and RerankerFitError: one is under way, none of the golden sets is theirs, or the site does
-    not order with the linear reranker.
+    Raises NotAllowedError, and RerankerFitError: one is under way, there is nothing to learn from (none of the golden
+    sets is theirs, and use is not asked for), or the site does not order with the linear reranker.
     """
     rows = fits_managed(scope=scope)
     setup_refresh()
     if not setup_now().reranker.is_linear:
         raise RerankerFitError("not_linear")
     chosen = list(golden_sets_of(scope=scope, actor=actor).filter(pk__in=golden_sets).values_list("pk", flat=True))
-    if not chosen:
+    if not chosen and not learns_from_use:
         raise RerankerFitError("golden_sets")
     row = training_create(
-        rows, error=RerankerFitError("running"), tenant_id=scope.tenant_id, golden_sets=chosen, author=actor
+        rows,
+        error=RerankerFitError("running"),
+        tenant_id=scope.tenant_id,
+        golden_sets=chosen,
+        learns_from_use=learns_from_use,
+        author=actor,
     )
-    audit_record(actor=actor, action="reranker_fit.train", target=str(row.number), fit=row.pk, golden_sets=chosen)
+    told = {"fit": row.pk, "golden_sets": chosen, "use": learns_from_use}
+    audit_record(actor=actor, action="reranker_fit.train", target=str(row.number), **told)
     if calls_worker:
         worker_call(FIT_RERANKER, fit_id=row.pk)
     return row
@@ -118,6 +134,15 @@ def fit_advance(*, fit_id: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class _Question:
+    """A question, the documents that are right, and the sets that it asks; none: all that may be asked."""
+
+    question: str
+    documents: tuple[int, ...]
+    sets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Judged:
     """A list with the documents that its question is about."""
 
@@ -148,16 +173,17 @@ class _Work(TrainingWork[RerankerFit]):
 
     def _lists(self, dropped: Counter[str]) -> Iterator[_Judged]:
         kept = golden_sets_of(scope=self.scope, actor=self.author).filter(pk__in=self.row.golden_sets)
-        cases = _cases(list(kept))
-        self.row.rounds = len(cases)
-        self.alive(rounds=len(cases), round=0)
-        for at, (case, sets) in enumerate(cases):
-            documents = tuple(documents_named(scope=self.scope, names=case.relevant))
-            ranked = self._list(case.question, sets, frozenset(documents)) if documents else None
+        questions = _golden(self.scope, list(kept))
+        if self.row.learns_from_use:
+            questions += _helpful(self.scope, known={one.question for one in questions})
+        self.row.rounds = len(questions)
+        self.alive(rounds=len(questions), round=0)
+        for at, one in enumerate(questions):
+            ranked = self._list(one.question, one.sets, frozenset(one.documents)) if one.documents else None
             if ranked is not None:
-                yield _Judged(ranked, documents)
+                yield _Judged(ranked, one.documents)
             else:
-                dropped["not_found" if documents else "no_document"] += 1
+                dropped["not_found" if one.documents else "no_document"] += 1
             if self.is_due():
                 self.alive(round=at + 1)
 
@@ -193,15 +219,38 @@ def has_gained(difference: PairedDifference) -> bool:
     return difference.difference > 0 and difference.low > 0
 
 
-def _cases(golden_sets: Sequence[GoldenSet]) -> list[tuple[GoldenCase, tuple[int, ...]]]:
-    """Cases that expect documents, each with the knowledge sets that it asks; at most MOST_CASES, of every set some."""
+def _golden(scope: Scope, golden_sets: Sequence[GoldenSet]) -> list[_Question]:
+    """Cases that expect documents; at most MOST_CASES, of every golden set some."""
     rows = GoldenCase.objects.filter(golden_set__in=golden_sets, expects_refusal=False).exclude(relevant=[])
     of_set: dict[int, list[GoldenCase]] = defaultdict(list)
     for case in rows.order_by("pk"):
         of_set[case.golden_set_id].append(case)
     share = MOST_CASES // max(len(of_set), 1)
     asked = {one.pk: tuple(one.sets.order_by("pk").values_list("pk", flat=True)) for one in golden_sets}
-    return [(case, asked[pk]) for pk, cases in sorted(of_set.items()) for case in cases[:share]]
+    chosen = [(case, asked[pk]) for pk, cases in sorted(of_set.items()) for case in cases[:share]]
+    return [
+        _Question(case.question, tuple(documents_named(scope=scope, names=case.relevant)), sets)
+        for case, sets in chosen
+    ]
+
+
+def _helpful(scope: Scope, *, known: Set[str]) -> list[_Question]:
+    """What people of the tenant asked, once each, with the documents that they found helpful or opened.
+
+    A question of a golden case is left out: somebody has said what is right there.
+    """
+    mine: dict[str, Any] = {"tenant_id": scope.tenant_id, "documents": documents_askable(scope=scope)}
+    may_ask = set(sets_readable(scope=scope).values_list("pk", flat=True))
+    right: dict[str, set[int]] = defaultdict(set)
+    asked: dict[str, set[int]] = defaultdict(set)
+    for answer in (*answers_voted_for(**mine), *answers_opened(**mine)):
+        if answer.question not in known:
+            right[answer.question].update(one.document_id for one in answer.citations)
+            asked[answer.question].update(answer.sets)
+    return [
+        _Question(question, tuple(sorted(documents)), tuple(sorted(asked[question] & may_ask)))
+        for question, documents in right.items()
+    ]
 
 
 def _counted(lists: Sequence[_Judged], dropped: Counter[str]) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from knowledge.models.trainings import Training
 
 
 class RerankerFit(Training):
-    """One fit of a tenant's weights to its golden cases; numbers are 1, 2, … in each tenant.
+    """One fit of a tenant's weights to its golden cases and its people's use; numbers are 1, 2, … in each tenant.
 
     `round` of `rounds` questions are asked; the curve has a point for each distance from the packaged weights, of
     which `best_round` is kept.
     """
 
     golden_sets = models.JSONField(default=list)  # ids of those that it learns from
+    learns_from_use = models.BooleanField(default=False, db_default=False)  # also from votes and opened sources
     features = models.JSONField(default=list)  # names, in the order of the weights
     weights = models.JSONField(null=True)  # as ragcore.reranking.linear has them
 

@@ -15,13 +15,14 @@ from chat.answering.answer_config import resolve_answer_config
 from chat.types import AnswerRequest
 from evaluation.errors import RerankerFitError
 from evaluation.models import GatedChange, GoldenSet
-from evaluation.services import trainings
+from evaluation.services import trainings, useful_sources
 from evaluation.services.gates import change_publish
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.reranker_fitting import fit_advance, fit_cancel, fit_start, fits_resume
 from evaluation.services.runs import run_advance
 from evaluation.services.training_publishing import fit_publish
+from feedback.models import Vote
 from knowledge.errors import MeasuredFirstError
 from knowledge.model_errors import RerankerFitSwitchError
 from knowledge.model_setup import setup_forget, setup_refresh
@@ -34,6 +35,7 @@ from ragcore.reranking.linear import FEATURES
 from tests.admin.conftest import signed_in
 from tests.evaluation import topics
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
+from tests.feedback.used_sources import answer
 
 pytestmark = pytest.mark.django_db
 
@@ -163,6 +165,50 @@ def test_where_the_packaged_weights_are_right_nothing_is_changed_and_the_page_sa
     assert "Switch on" not in page
     with pytest.raises(RerankerFitSwitchError, match="nothing that could be"):
         fit_publish(scope=scope_for(admin), actor=admin, fit_id=row.pk)
+
+
+def test_what_people_found_helpful_teaches_where_it_is_asked_for(admin, radio, monkeypatch):
+    documents = {one.external_id: one for one in Document.objects.all()}
+    people = [make_user(f"reader-{at}", tenant=admin.tenant) for at in range(3)]
+    for at, word in enumerate(WORDS):
+        told = (people[at % 3], documents[f"asked-{word}"], documents[f"told-{word}"])
+        message = answer(*told, question=question(word), opened=[2] if at % 2 else (), request={"sets": [radio.pk]})
+        if at % 2 == 0:
+            message.citations.filter(number=1).update(cited=False)
+            Vote.objects.create(message=message, user=people[0], vote="up")
+
+    row = learnt_from_use(admin)
+
+    assert row.state == "ready", (row.error_data, row.figures)
+    assert row.figures["lists"] == len(WORDS)
+    assert row.figures["overall"]["ndcg@10"]["low"] > 0
+    assert AuditEvent.objects.get(action="reranker_fit.train").data["use"] is True
+    monkeypatch.setattr(useful_sources, "MOST_OF_PERSON", 2)
+    assert learnt_from_use(admin).figures["lists"] == 2 * len(people) * 2  # of votes and of openings
+    other = make_admin("other", tenant=make_tenant("other"))
+    make_set("theirs", owners=[other], tenant=other.tenant)
+    assert learnt_from_use(other).error_data == {"reason": "few", "found": 0, "least": 20}
+    radio.delete()
+    monkeypatch.undo()
+    assert learnt_from_use(admin).figures.get("lists", 0) == 0
+
+
+def test_a_question_of_a_golden_case_is_not_taught_by_use_as_well(admin, radio, golden):
+    asked = Document.objects.get(external_id="asked-antenna")
+    answer(make_user("reader", tenant=admin.tenant), asked, question=question("antenna"), opened=[1])
+
+    row = fit_start(scope=scope_for(admin), actor=admin, golden_sets=[golden.pk], learns_from_use=True)
+    assert fit_advance(fit_id=row.pk)
+
+    row.refresh_from_db()
+    assert row.figures["lists"] == len(WORDS)
+
+
+def learnt_from_use(person) -> RerankerFit:
+    row = fit_start(scope=scope_for(person), actor=person, golden_sets=[], learns_from_use=True)
+    assert fit_advance(fit_id=row.pk)
+    row.refresh_from_db()
+    return row
 
 
 def test_too_little_to_learn_from_is_said(admin):
@@ -295,8 +341,9 @@ def test_the_page_starts_follows_and_switches(admin, radio, golden, settings):
     shown = lambda: client.get(page).content.decode()  # noqa: E731
     assert "Nothing was fitted yet" in shown()
     assert f"({len(WORDS)})" in shown()  # cases that name documents
-    assert client.post(start_at, {"golden_sets": [golden.pk]}).status_code == 302
+    assert client.post(start_at, {"golden_sets": [golden.pk], "use": "1"}).status_code == 302
     row = RerankerFit.objects.get()
+    assert row.learns_from_use
     assert "Waiting for a worker" in shown()
     fit_advance(fit_id=row.pk)
 
