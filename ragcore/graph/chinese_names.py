@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 
+from ragcore.text.chinese_dictionary import tagged_words
 from ragcore.text.scripts import HAN
 from ragcore.text.tokenise import JiebaTokenizer, stop_words
 
@@ -103,6 +103,4 @@ def _cutter() -> JiebaTokenizer:
 @cache
 def _tags() -> dict[str, str]:
     """Part of speech of the nouns of jieba's dictionary."""
-    lines = (files("jieba") / "dict.txt").read_text(encoding="utf-8").splitlines()
-    parts = (line.split(" ") for line in lines)
-    return {word: tag for word, _, tag in parts if tag in _NOUNS and (len(word) > 1 or tag == "ng")}
+    return {word: tag for word, tag in tagged_words() if tag in _NOUNS and (len(word) > 1 or tag == "ng")}

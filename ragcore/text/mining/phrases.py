@@ -1,9 +1,9 @@
 """Frequent specialist phrases: n-grams of words with the figures that tell a term from a chance neighbourhood (D8).
 
 Figures of a phrase: pointwise mutual information of its best split (how much its parts belong together), entropy of
-what stands left and right (how freely it is used), inverse document frequency, and completeness (how seldom it is only
-part of a longer phrase). Church & Hanks 1990; Bu et al., Measuring the degree of coupling, 2010; Shang et al.,
-Automated phrase mining from massive text corpora, 2018.
+what stands left and right (how freely it is used), inverse document frequency, completeness (how seldom it is only
+part of a longer phrase), and parts of speech. Church & Hanks 1990; Bu et al., Measuring the degree of coupling, 2010;
+Shang et al., Automated phrase mining from massive text corpora, 2018.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ragcore.ports import Tokenizer
+from ragcore.text.mining.parts_of_speech import nominal, tags_of
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stem, stop_words
 
 MOST_WORDS = 5
 LEAST_COUNT = 3
+MOST_CHARACTERS = 80
 MOST_PHRASES = 200_000  # counted at once; the rare ones go first
 _RUN = re.compile(rf"[{CJK}]+|[0-9]*[A-Za-z][A-Za-z0-9]*(?:[-/][A-Za-z0-9]+)*|\d+|\n|[^\s]")
 _EDGE = frozenset("的了在是和与及或一不这那有为对从到以也就都而被把等其各该每所")
@@ -37,6 +39,7 @@ FEATURES = (
     "marked",
     "alone",
     "linked",
+    "nominal",
 )
 
 
@@ -57,6 +60,7 @@ class Phrase:
     marked: float  # share of the documents in which it is a heading, bold or in quotes
     level: int = 0  # clearance of the lowest document that has it
     alone: float  # share of its places with a function word or a border on both sides
+    nominal: float  # built like a term, 0 to 1, see ragcore.text.mining.parts_of_speech
 
     def figures(self) -> tuple[float, ...]:
         """float[len(FEATURES)], of the same order of magnitude."""
@@ -75,6 +79,7 @@ class Phrase:
             self.marked,
             self.alone,
             float(any(word in stop_words() for word in _parts(self.key)[1:-1])),  # 'of', 'and' inside
+            self.nominal,
         )
 
 
@@ -136,15 +141,14 @@ class PhraseCounter:
     def phrases(self, *, least: int = LEAST_COUNT) -> list[Phrase]:
         """Phrases of two and more words, or of three and more Chinese characters, that may be terms."""
         inside = self._inside()
+        keys = [key for key, count in self.counts.items() if self._is_frequent(key, count, least)]
+        written = {key: self.written[key].most_common(1)[0][0] for key in keys}
+        tags = tags_of({word for text in written.values() for word in _parts(text)})
         found = []
-        for key, count in self.counts.items():
-            if count < least or key not in self.written or not _may_be_term(key):
-                continue
-            parts = _parts(key)
-            if len(parts) < 2:
-                continue
-            text = written_form(self.written[key].most_common(1)[0][0])
-            if len(text) > 80:
+        for key in keys:
+            count, parts = self.counts[key], _parts(key)
+            text = written_form(written[key])
+            if len(text) > MOST_CHARACTERS:
                 continue
             found.append(
                 Phrase(
@@ -161,9 +165,14 @@ class PhraseCounter:
                     level=self.levels.get(key, 0),
                     alone=self.alone[key] / count,
                     marked=self.marks[key] / max(self.documents[key], 1),
+                    nominal=nominal(_parts(written[key]), tags),
                 )
             )
         return found
+
+    def _is_frequent(self, key: str, count: int, least: int) -> bool:
+        """Whether a phrase of several words comes often enough, and may be a term by its ends."""
+        return count >= least and key in self.written and len(_parts(key)) > 1 and _may_be_term(key)
 
     def _pmi(self, parts: Sequence[str], count: int) -> float:
         total = max(self.words, 1)

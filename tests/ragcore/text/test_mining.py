@@ -1,11 +1,14 @@
 """Abbreviations, translations and phrases found in texts."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbreviations
 from ragcore.text.mining.bilingual import find_translations
 from ragcore.text.mining.candidates import TermMiner, mine_terms
 from ragcore.text.mining.classifier import phrase_scores
+from ragcore.text.mining.parts_of_speech import nominal, tags_of
 from ragcore.text.mining.phrases import phrases_of
 from ragcore.text.tokenise import JiebaTokenizer
 
@@ -144,3 +147,33 @@ def test_a_plural_is_suggested_as_one_of_them(tokenizer):
         ("RAT", "Radio Access Technology"),
         ("PDU", "Protocol Data Unit"),
     }
+
+
+@pytest.mark.parametrize(
+    ("words", "share"),
+    [
+        (("天线", "端口"), 1.0),
+        (("载波", "聚合"), 0.5),  # a verb is the head
+        (("随机", "端口"), 0.5),  # an adverb begins it
+        (("活动", "度差"), 1.0),  # the second word is not in the dictionary
+        (("症状", "明显"), 0.0),  # an adjective cannot be
+        (("把", "城市", "绿化"), 0.0),
+        (("carrier", "aggregation"), 1.0),
+        (("Physical", "Downlink", "Channel"), 1.0),
+        (("same", "channel"), 0.0),
+        (("channel", "repeatedly"), 0.0),
+        (("NR", "终端"), 1.0),
+    ],
+)
+def test_a_term_is_built_of_nouns_and_what_stands_before_them(words, share):
+    assert nominal(words, tags_of(words)) == share
+
+
+def test_a_clause_that_is_repeated_is_a_term_less_than_a_compound_noun(tokenizer):
+    lines = [f"编号{at}的天线端口已经检查；症状明显。" for at in range(12)]
+    phrases = {phrase.text: phrase for phrase in phrases_of(lines, tokenizer)}
+    compound, clause = phrases["天线端口"], phrases["症状明显"]
+    assert (compound.nominal, clause.nominal) == (1.0, 0.0)
+    alike = replace(clause, nominal=1.0)
+    worse, better = phrase_scores([clause, alike], positives=())
+    assert worse < better
