@@ -27,10 +27,14 @@ WEB_PROCESS = "web process"  # one of those that the web server starts
 
 @dataclass
 class Product:
-    """One DATA_DIR and whoever runs it. `models`: a folder with the exported model, so that no start has to make it."""
+    """One DATA_DIR and whoever runs it. `models`: a folder with the exported model, so that no start has to make it.
+
+    `web_processes`: None for as many as the product chooses.
+    """
 
     data_dir: Path
     models: Path
+    web_processes: int | None = None
     port: int = field(default_factory=free_port)
     child: subprocess.Popen[bytes] | None = None
     key: str = ""
@@ -74,7 +78,8 @@ class Product:
 
     def _environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
-        return {**inherited, "DATA_DIR": str(self.data_dir), "PORT": str(self.port), "DEMO": "0"}
+        chosen = {"WEB_PROCESSES": str(self.web_processes)} if self.web_processes else {}
+        return {**inherited, **chosen, "DATA_DIR": str(self.data_dir), "PORT": str(self.port), "DEMO": "0"}
 
     def manage(self, *arguments: str) -> str:
         """The output of a management command on the running product."""

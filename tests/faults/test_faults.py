@@ -15,8 +15,8 @@ SEED = 20_261_120
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """A product of its own, started once for all rounds."""
-    product = Product(tmp_path_factory.mktemp("faults") / "data", models_folder())
+    """A product of its own, started once for all rounds; a second web process would only take longer to start."""
+    product = Product(tmp_path_factory.mktemp("faults") / "data", models_folder(), web_processes=1)
     product.start()
     made = World(product)
     made.prepare()
