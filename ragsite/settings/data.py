@@ -6,6 +6,7 @@ from ragsite.env import QUESTION_THREADS, env
 from ragsite.settings.urls import database_from_url
 
 _database_url = env.database_url() or "postgresql://unconfigured@127.0.0.1:1/unconfigured"
+_database = database_from_url(_database_url)
 _redis_url = env.redis_url() or "redis://127.0.0.1:1/0"
 
 DATABASES = {
@@ -13,8 +14,8 @@ DATABASES = {
         "ENGINE": "psqlextra.backend",
         "ATOMIC_REQUESTS": False,
         "CONN_MAX_AGE": 0,  # the pool keeps connections, Django gives them back after each request
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": env.pool_size(), "timeout": 10}},
-        **database_from_url(_database_url),
+        **_database,
+        "OPTIONS": {**_database["OPTIONS"], "pool": {"min_size": 1, "max_size": env.pool_size(), "timeout": 10}},
     }
 }
 DATABASE_THREADS = min(QUESTION_THREADS, env.pool_size())

@@ -5,7 +5,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 
 def database_from_url(url: str) -> dict[str, Any]:
-    """`postgresql://user:password@host:port/name` as Django wants it."""
+    """`postgresql://user:password@host:port/name?sslmode=verify-full` as Django wants it.
+
+    `OPTIONS` has what stands behind the question mark, for libpq; a host there takes the place of the other one.
+    """
     parts = urlsplit(url)
     values = {
         "NAME": unquote(parts.path.lstrip("/")),
@@ -15,4 +18,5 @@ def database_from_url(url: str) -> dict[str, Any]:
         "PORT": str(parts.port or ""),
     }
     query = dict(parse_qsl(parts.query))
-    return {**values, "HOST": query.get("host", values["HOST"])}
+    host = query.pop("host", values["HOST"])
+    return {**values, "HOST": host, "OPTIONS": query}

@@ -8,6 +8,7 @@ import pytest
 
 from ragsite.embedded.data_dir import Runtime, Secrets
 from ragsite.env import PROJECT_ROOT, InvalidEnvironmentError, read_environment
+from ragsite.settings.urls import database_from_url
 
 KEY = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -282,3 +283,12 @@ def test_a_vocabulary_must_be_a_file_that_exists(monkeypatch, tmp_path, name):
         read_environment()
 
     assert set(caught.value.faults) == {"TOKENIZER_FILE"}
+
+
+def test_parameters_of_a_database_url_reach_the_connection():
+    found = database_from_url("postgresql://kb:a%40b@db:5433/kb?sslmode=verify-full&sslrootcert=%2Fca.pem")
+
+    assert found["OPTIONS"] == {"sslmode": "verify-full", "sslrootcert": "/ca.pem"}
+    assert (found["HOST"], found["PORT"], found["PASSWORD"]) == ("db", "5433", "a@b")
+    local = database_from_url("postgresql://kb@/kb?host=/run/postgres")
+    assert (local["HOST"], local["OPTIONS"]) == ("/run/postgres", {})

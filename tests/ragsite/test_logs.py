@@ -5,6 +5,8 @@ import sys
 
 import structlog
 
+from ragsite.celery import app as celery
+
 
 def test_a_traceback_does_not_show_the_values_of_variables():
     (formatter,) = {
@@ -23,3 +25,14 @@ def test_a_traceback_does_not_show_the_values_of_variables():
     assert "failed after 9 characters" in text
     assert "test_logs.py" in text
     assert key not in text
+
+
+def test_workers_write_logs_as_the_web_process_does(monkeypatch, settings):
+    taken = []
+    monkeypatch.setattr("logging.config.dictConfig", taken.append)
+    before = logging.getLogger().handlers[:]
+
+    celery.log.setup(loglevel="ERROR")
+
+    assert taken == [settings.LOGGING]
+    assert logging.getLogger().handlers == before
