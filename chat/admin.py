@@ -22,8 +22,9 @@ from accounts.roles import REVIEW_PERMISSION
 from chat.announcements.admin import AnnouncementAdmin
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
+from chat.selectors import sources_lost
 from chat.turns.strategy_statistics import PERIODS, strategy_figures
-from knowledge.selectors import documents_readable
+from knowledge.selectors.passages import chunks_readable
 
 __all__ = ["AnnouncementAdmin"]  # registered by being imported
 
@@ -53,21 +54,18 @@ def is_reviewer(request: HttpRequest) -> bool:
 def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
     """What a reviewer is shown of one answer: template variables."""
     citations = list(message.citations.select_related("document", "version", "chunk").order_by("number"))
-    readable = set(
-        documents_readable(scope=admin_scope(request))
-        .filter(pk__in=[c.document_id for c in citations])
-        .values_list("pk", flat=True)
-    )
-    shown = [citation for citation in citations if citation.document_id in readable]
-    attached = message.attachment_citations.count()  # files of one person, which nobody else reads
-    is_whole = not attached and len(shown) == len(citations)  # forms of the question may repeat earlier answers
+    chunks = chunks_readable(scope=admin_scope(request)).filter(pk__in=[c.chunk_id for c in citations])
+    readable = set(chunks.order_by().values_list("pk", flat=True))
+    shown = [citation for citation in citations if citation.chunk_id in readable]
+    lost = sources_lost(message=message, documents=len(citations))
+    withheld = len(citations) - len(shown) + lost  # forms of the question may repeat earlier answers
     return {
         "message": message,
         "answer_html": answer_html(message),
-        "withheld": len(citations) - len(shown) + attached,
+        "withheld": withheld,
         "citations": shown,
-        "metadata_text": _readable_json(message.metadata) if is_whole else "",
-        "trace_text": _readable_json(message.trace) if is_whole else "",
+        "metadata_text": "" if withheld else _readable_json(message.metadata),
+        "trace_text": "" if withheld else _readable_json(message.trace),
     }
 
 

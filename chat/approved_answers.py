@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_noop
@@ -34,6 +35,10 @@ APPROVED_WITHDRAWN = notification_kind(
     "approved_withdrawn",
     gettext_noop("Your approved answer to “%(question)s” is not shown any more: a source has changed or was deleted."),
 )
+APPROVED_REPLACED = notification_kind(
+    "approved_replaced",
+    gettext_noop("Your approved answer to “%(question)s” was replaced by another one."),
+)
 MOST_SOURCES = 10
 MOST_PARAPHRASES = 20
 LONGEST_ANSWER = 4000  # characters
@@ -51,9 +56,14 @@ def question_key(text: str) -> str:
     return hashlib.sha256(f"{'form' if form is not None else 'words'} {plain}".encode()).hexdigest()
 
 
+def in_force() -> Q:
+    """Condition on answers: neither withdrawn nor expired."""
+    return Q(withdrawn=None, expires__gt=timezone.now())
+
+
 def approved_in_force() -> QuerySet[ApprovedAnswer]:
     """Answers that are neither withdrawn nor expired."""
-    return ApprovedAnswer.objects.filter(withdrawn=None, expires__gt=timezone.now())
+    return ApprovedAnswer.objects.filter(in_force())
 
 
 def approved_listed(*, scope: Scope, is_reviewer: bool) -> QuerySet[ApprovedAnswer]:
@@ -65,7 +75,8 @@ def approved_listed(*, scope: Scope, is_reviewer: bool) -> QuerySet[ApprovedAnsw
         rows = rows.filter(tenant_id=scope.tenant_id)
     sources = ApprovedSource.objects.filter(answer=OuterRef("pk"))
     readable = documents_readable(scope=scope).order_by().values("pk")
-    rows = rows.filter(~Exists(sources.exclude(document__in=readable)))
+    left = sources.order_by().values("answer").annotate(left=Count("pk")).values("left")
+    rows = rows.filter(~Exists(sources.exclude(document__in=readable)), source_count=Coalesce(Subquery(left), 0))
     if is_reviewer or scope.administers != "nothing":
         return rows
     mine = sets_managed(scope=scope).order_by().values("pk")
@@ -83,8 +94,11 @@ def answer_approve(
     message: Message | None = None,
     paraphrases: Sequence[str] = (),
     days: int = DEFAULT_DAYS,
+    is_reviewer: bool = False,
 ) -> ApprovedAnswer:
-    """Publish an answer with its sources, in their order; one to the same question is replaced.
+    """Publish an answer with its sources, in their order, in the tenant of `message`, else the actor's.
+
+    Answers to the same question that the actor could withdraw are replaced, and their owners told; others stay.
 
     The caller has checked that the person reviews the question. Raises NotApprovableError without question, answer or
     sources, and NotFoundError for a source that the person may not open or that is not live.
@@ -103,10 +117,12 @@ def answer_approve(
             raise NotFoundError("any_document")
     asked = [line for raw in paraphrases if (line := " ".join(raw.split()))][:MOST_PARAPHRASES]
     keys = list(dict.fromkeys(question_key(text) for text in (question, *asked)))
-    for earlier in approved_in_force().filter(tenant_id=scope.tenant_id, keys__overlap=[keys[0]]):
-        _withdraw(earlier, Withdrawal.BY_HAND)
+    tenant_id = message.conversation.tenant_id if message is not None else scope.tenant_id
+    mine = approved_listed(scope=scope, is_reviewer=is_reviewer).filter(tenant_id=tenant_id)
+    for earlier in mine.filter(in_force(), keys__overlap=[keys[0]]):
+        _replace(earlier, actor)
     approved = ApprovedAnswer.objects.create(
-        tenant_id=scope.tenant_id,
+        tenant_id=tenant_id,
         question=question,
         paraphrases=asked,
         keys=keys,
@@ -128,6 +144,15 @@ def answer_approve(
     )
     audit_record(actor=actor, action="answer.approve", target=question[:200], answer=approved.pk)
     return approved
+
+
+def _replace(earlier: ApprovedAnswer, actor: User) -> None:
+    """Withdraw an answer because the actor approves another one; its owner is told."""
+    if not _withdraw(earlier, Withdrawal.BY_HAND):
+        return
+    audit_record(actor=actor, action="answer.unapprove", target=earlier.question[:200], answer=earlier.pk)
+    if earlier.approved_by is not None and earlier.approved_by != actor:
+        _tell(earlier, APPROVED_REPLACED)
 
 
 @transaction.atomic
@@ -156,10 +181,15 @@ def source_gone(row: ApprovedAnswer) -> bool:
     """Withdraw an answer because a source is not what it was, and tell its owner; whether it was in force."""
     if not _withdraw(row, Withdrawal.SOURCE):
         return False
+    _tell(row, APPROVED_WITHDRAWN)
+    return True
+
+
+def _tell(row: ApprovedAnswer, kind: str) -> None:
+    """Tell the owner of an answer what became of it."""
     people = [row.approved_by] if row.approved_by is not None else []
     link = reverse("admin:chat_approvedanswer_changelist")
-    notification_send(recipients=people, kind=APPROVED_WITHDRAWN, data={"question": row.question[:200]}, link=link)
-    return True
+    notification_send(recipients=people, kind=kind, data={"question": row.question[:200]}, link=link)
 
 
 def approved_count(*, answer_id: int) -> None:

@@ -75,6 +75,9 @@ class Message(models.Model):
     status = models.CharField(_("status"), max_length=16, blank=True)
     confidence = models.FloatField(_("confidence"), null=True, blank=True)
     sentences = models.JSONField(default=list, blank=True)  # [{text, support, reason, risk, citations}]
+    # how many sources it was made from; rows of citations may go (purged documents, removed files), these stay
+    document_sources = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
+    file_sources = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     request = models.JSONField(default=dict, blank=True)  # the validated request, for replay
     metadata = models.JSONField(default=dict, blank=True)  # timings, usage, model, options_sha256, …
     trace = models.JSONField(default=dict, blank=True)  # stage records, scores, drops
@@ -189,6 +192,7 @@ class AttachmentPassage(models.Model):
     page = models.PositiveIntegerField(null=True, blank=True)
     tokens = models.PositiveIntegerField(default=0)
     vector = models.BinaryField()  # float32[768], normalised
+    model = models.CharField(max_length=255, default="", db_default="")  # that made the vector; "": not known
 
     class Meta:
         verbose_name = _("passage of an attached file")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Count, Exists, F, OuterRef, QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
@@ -132,6 +132,24 @@ def source_numbers(message: Message) -> list[int]:
     """Numbers of all sources of an answer, documents and attached files, in order."""
     documents = message.citations.values_list("number", flat=True)
     return sorted([*documents, *message.attachment_citations.values_list("number", flat=True)])
+
+
+def lost_documents(*, message: str) -> Exists:
+    """Condition: an answer was made from documents of which nothing is left to say who may read it.
+
+    `message`: the column of the rows that names the answer.
+    """
+    left = Message.objects.filter(pk=OuterRef(message), document_sources__gt=0).annotate(left=Count("citations"))
+    return Exists(left.filter(document_sources__gt=F("left")))
+
+
+def sources_lost(*, message: Message, documents: int) -> int:
+    """How many sources of an answer nobody can judge any more, of which `documents` citations of documents are left.
+
+    Files that were attached to its question count: they are one person's.
+    """
+    files = max(message.file_sources, len(message.attachment_citations.all()))
+    return max(message.document_sources - documents, 0) + files
 
 
 def citations_of(*, message: Message) -> QuerySet[MessageCitation]:

@@ -17,11 +17,12 @@ from accounts.scope import Scope
 from chat.branches import branches_of
 from chat.models import Message, MessageCitation, SharedLink
 from chat.rendering import render_markdown
+from chat.selectors import sources_lost
 from chat.view_models import text_lang
 from knowledge.models import KnowledgeSet
 from knowledge.rendering import markdown_html
-from knowledge.selectors import documents_readable, sets_readable
-from knowledge.selectors.keeping import kept_among
+from knowledge.selectors import sets_readable
+from knowledge.selectors.passages import chunks_readable
 
 MOST_TURNS = 50  # of a conversation: the last ones
 _BUTTON = re.compile(r'<button class="cite"[^<>]*data-cite="(\d+)"[^<>]*>\d+</button>')
@@ -72,29 +73,17 @@ def shared_turns(*, scope: Scope, link: SharedLink) -> list[SharedTurn]:
     related = ("citations__chunk", "citations__document__sets", "attachment_citations")
     turns = list(rows.order_by("created").prefetch_related(*related))
     citations = [citation for turn in turns for citation in turn.citations.all()]
-    readable = _readable(scope, citations)
+    chunks = chunks_readable(scope=scope).filter(pk__in={one.chunk_id for one in citations})
+    readable = set(chunks.order_by().values_list("pk", flat=True))
     sets = {one.pk: one for one in sets_readable(scope=scope)}
     return [_turn(turn, readable, sets) for turn in turns]
-
-
-def _readable(scope: Scope, citations: Sequence[MessageCitation]) -> set[int]:
-    """Ids of chunks that the person may read: passages in force of readable documents, as a keeper any."""
-    documents = {citation.document_id for citation in citations}
-    live = dict(documents_readable(scope=scope).filter(pk__in=documents).values_list("pk", "live_version_id"))
-    kept = kept_among(scope=scope, document_ids=live)
-    return {
-        one.chunk_id
-        for one in citations
-        if one.document_id in live
-        and (one.document_id in kept or (one.chunk.retired is None and one.version_id == live[one.document_id]))
-    }
 
 
 def _turn(message: Message, readable: set[int], sets: dict[int, KnowledgeSet]) -> SharedTurn:
     citations = sorted(message.citations.all(), key=lambda one: one.number)
     attached = [one.number for one in message.attachment_citations.all()]
     shown = {one.number for one in citations if one.chunk_id in readable}
-    is_whole = not attached and len(shown) == len(citations)
+    is_whole = len(shown) == len(citations) and not sources_lost(message=message, documents=len(citations))
     html = message.answer_html if is_whole else ""
     parts = [SharedPart(html=_linked(html, message))] if is_whole else list(_parts(message, shown))
     listed = [one for one in citations if one.cited or message.status == "search_results"]

@@ -337,8 +337,8 @@ class Diagnosis(models.Model):
 
     message = models.ForeignKey("chat.Message", on_delete=models.CASCADE, related_name="diagnoses")
     document = models.ForeignKey(
-        "knowledge.Document", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
-    )  # that bears the answer
+        "knowledge.Document", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )  # that bears the answer; what was found out goes with it
     ordinal = models.PositiveIntegerField(null=True, blank=True)  # of the passage in it, 0-based
     answers = ArrayField(models.TextField(), default=list, blank=True)  # one of which a right answer has
     points = ArrayField(models.TextField(), default=list, blank=True)  # all of which a right answer has

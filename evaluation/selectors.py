@@ -10,11 +10,14 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.models import User
+from accounts.roles import REVIEW_PERMISSION
 from accounts.scope import Scope
+from accounts.selectors import scope_for
 from chat.models import Message
 from evaluation.models import Diagnosis, DiagnosisRun, EvaluationRun, GoldenCase, GoldenSet
-from knowledge.models import Chunk, Document
+from knowledge.models import Chunk, Document, KnowledgeSet
 from knowledge.selectors import documents_readable, sets_managed
+from knowledge.selectors.passages import chunks_readable
 
 NUMBERED = re.compile(r"#\d{1,12}")
 
@@ -30,13 +33,32 @@ def golden_sets_kept(*, scope: Scope, actor: User) -> QuerySet[GoldenSet]:
     made or whose knowledge sets they own, every one of them.
     """
     rows = golden_sets_listed(scope=scope)
-    is_reviewer = actor.is_staff and actor.has_perm("feedback.change_badcase")
+    is_reviewer = actor.is_staff and actor.has_perm(REVIEW_PERMISSION)
     if is_reviewer or scope.administers != "nothing":
         return rows
     mine = list(sets_managed(scope=scope).order_by().values_list("pk", flat=True))
     held = GoldenSet.sets.through.objects.filter(goldenset_id=OuterRef("pk"))
     owned = Q(Exists(held)) & ~Q(Exists(held.exclude(knowledgeset_id__in=mine)))
     return rows.filter(Q(created_by=scope.user_id) | owned)
+
+
+def golden_sets_about(*, knowledge_set: KnowledgeSet) -> QuerySet[GoldenSet]:
+    """Golden sets that ask a knowledge set and speak for it: they hold back its changes, and teach its adapters.
+
+    Those made by people who manage the set or review for the tenant, or by nobody who is still here. Keeping one set
+    gives no say in another.
+    """
+    rows = GoldenSet.objects.filter(tenant_id=knowledge_set.tenant_id, sets=knowledge_set)
+    makers = User.objects.filter(pk__in=rows.exclude(created_by=None).values("created_by")).select_related("tenant")
+    speaking = [user.pk for user in makers if _speaks_for(user, knowledge_set)]
+    return rows.filter(Q(created_by=None) | Q(created_by__in=speaking))
+
+
+def _speaks_for(user: User, knowledge_set: KnowledgeSet) -> bool:
+    scope = scope_for(user)
+    if user.is_staff and user.has_perm(REVIEW_PERMISSION) and user.tenant_id == knowledge_set.tenant_id:
+        return True
+    return sets_managed(scope=scope).filter(pk=knowledge_set.pk).exists()
 
 
 def golden_set_named(*, scope: Scope, name: str) -> GoldenSet:
@@ -55,15 +77,18 @@ def golden_cases(*, golden_set: GoldenSet, limit: int | None = None) -> list[Gol
 def names_hidden(*, scope: Scope, names: Iterable[str]) -> set[str]:
     """Those of the names (external ids, #numbers) that belong to a document which the asker may not open.
 
-    A name of several documents is hidden if one of them is; one of no document is not.
+    A name of several documents is hidden if one of them is, and a deleted document is open to nobody. A number of no
+    document is that of one which was purged. Another name of no document is not hidden: it may be loaded later.
     """
     wanted = set(names)
     numbers = {int(name[1:]) for name in wanted if NUMBERED.fullmatch(name)}
-    rows = Document.objects.filter(Q(external_id__in=wanted) | Q(pk__in=numbers), deleted=None)
+    rows = Document.objects.filter(Q(external_id__in=wanted) | Q(pk__in=numbers))
+    purged = numbers - set(rows.order_by().values_list("pk", flat=True))
     if scope.administers != "everything":
         rows = rows.filter(tenant_id=scope.tenant_id)
     closed = rows.exclude(pk__in=documents_readable(scope=scope).values("pk")).values_list("pk", "external_id")
-    return {name for pk, external_id in closed for name in (f"#{pk}", external_id)} & wanted
+    hidden = {name for pk, external_id in closed for name in (f"#{pk}", external_id)}
+    return (hidden | {f"#{number}" for number in purged}) & wanted
 
 
 def cases_withheld(*, scope: Scope, cases: QuerySet[GoldenCase]) -> QuerySet[GoldenCase]:
@@ -114,8 +139,8 @@ def chunks_named(*, scope: Scope, chunks: Iterable[int]) -> dict[int, tuple[int,
 
 
 def chunks_titled(*, scope: Scope, chunks: Iterable[int]) -> dict[int, tuple[int, str, str, str]]:
-    """Passage -> (document, its external id, title, text), of those that the asker may open."""
-    rows = Chunk.objects.filter(pk__in=list(chunks), version__document__in=documents_readable(scope=scope))
+    """Passage -> (document, its external id, title, text), of those that the asker may read now."""
+    rows = chunks_readable(scope=scope).filter(pk__in=list(chunks))
     names = ("pk", "version__document_id", "version__document__external_id", "version__document__title", "text")
     return {pk: (document, external, title, text) for pk, document, external, title, text in rows.values_list(*names)}
 

@@ -112,6 +112,7 @@ class BadCase(models.Model):
     marked_document = models.ForeignKey(
         "knowledge.Document", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )  # that holds the right answer, as a reviewer has marked it
+    was_marked = models.BooleanField(default=False, db_default=False)  # stays when the document is purged
     marked_ordinal = models.PositiveIntegerField(null=True, blank=True)  # of the passage in it, 0-based
     right_answer = models.TextField(_("right answer"), blank=True, max_length=4000)
     accepted = ArrayField(models.TextField(), default=list, blank=True)  # strings, one of which a right answer has

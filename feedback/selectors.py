@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from chat.models import Conversation, MessageCitation
+from chat.selectors import lost_documents
 from feedback.models import BadCase, CaseMove, Signal, Vote
 from knowledge.selectors import documents_readable, sets_managed
 from knowledge.selectors.readers import reader_lists, readers_condition
@@ -19,8 +20,8 @@ def cases_reviewable(*, scope: Scope, is_reviewer: bool = False) -> QuerySet[Bad
 
     Administrators and reviewers (staff with the permission) have the cases of their tenant, owners those whose answer
     was sought in, or cites from, a set of theirs. Nobody but administrators of everything sees an answer that rests on
-    documents above their clearance, reviewers none on documents for other readers, and owners none that rests on what
-    they may not open (B2).
+    documents above their clearance, or on purged ones; reviewers none on documents for other readers, and owners none
+    that rests on what they may not open (B2).
     """
     found = BadCase.objects.select_related("message__conversation__user", "assignee").order_by("-created", "-pk")
     if scope.administers == "everything":
@@ -31,7 +32,7 @@ def cases_reviewable(*, scope: Scope, is_reviewer: bool = False) -> QuerySet[Bad
         above = Q(document__clearance__gt=scope.clearance)
         if scope.administers == "nothing" and (lists := reader_lists(scope=scope)) is not None:
             above |= ~readers_condition(lists, prefix="document__")
-        return found.exclude(Exists(cited.filter(above)))
+        return found.exclude(Exists(cited.filter(above))).exclude(lost_documents(message="message_id"))
     return found.filter(about_sets_of(scope=scope, message="message_id"))
 
 
@@ -82,4 +83,5 @@ def about_sets_of(*, scope: Scope, message: str) -> Q:
     )
     cited = MessageCitation.objects.filter(message=OuterRef(message))
     hidden = cited.exclude(document__in=documents_readable(scope=scope).order_by().values("pk"))
-    return (Q(Exists(asked_in)) | Q(Exists(cited.filter(document__sets__in=mine)))) & ~Q(Exists(hidden))
+    is_open = ~Q(Exists(hidden)) & ~Q(lost_documents(message=message))
+    return (Q(Exists(asked_in)) | Q(Exists(cited.filter(document__sets__in=mine)))) & is_open

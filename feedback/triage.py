@@ -58,7 +58,8 @@ def case_mark(
         raise NotFoundError("any_document")
     case.marked_document_id, case.marked_ordinal = document_id, ordinal
     case.right_answer, case.accepted = right_answer.strip(), list(dict.fromkeys(accepted))
-    case.save(update_fields=["marked_document", "marked_ordinal", "right_answer", "accepted"])
+    case.was_marked = document_id is not None
+    case.save(update_fields=["marked_document", "marked_ordinal", "was_marked", "right_answer", "accepted"])
     audit_record(actor=actor, action="case.mark", target=str(case.message), case=case.pk, document=document_id)
     return case
 
@@ -111,7 +112,8 @@ def asker_tell(*, actor: User, case: BadCase) -> bool:
     message = case.message
     asker = message.conversation.user
     source = case.marked_document_id
-    may_read = source is None or documents_readable(scope=scope_for(asker)).filter(pk=source).exists()
+    readable = documents_readable(scope=scope_for(asker))
+    may_read = readable.filter(pk=source).exists() if source is not None else not case.was_marked
     answer = case.right_answer[:MOST_TOLD] if may_read else ""
     notification_send(
         recipients=[asker],
@@ -157,7 +159,9 @@ def _staff(*, scope: Scope, case: BadCase) -> QuerySet[User]:
     asked = Q(pk__in=case.message.conversation.sets.order_by().values("pk"))
     cited = Q(documents__in=MessageCitation.objects.filter(message_id=case.message_id).order_by().values("document"))
     about = KnowledgeSet.objects.filter(asked | cited, owners=OuterRef("pk")).order_by()
-    people = User.objects.filter(tenant_id=scope.tenant_id, is_staff=True, is_active=True, is_service=False)
+    people = User.objects.filter(
+        tenant_id=case.message.conversation.tenant_id, is_staff=True, is_active=True, is_service=False
+    )
     people = people.annotate(reviews=Exists(own) | Exists(of_group), keeps=Exists(about))
     return people.select_related("tenant").order_by("username")
 

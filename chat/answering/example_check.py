@@ -14,7 +14,7 @@ from accounts.scope import Scope
 from chat.answering.answerability import verdict_by_sources
 from chat.answering.retrieval import SearchOutcome, final_score
 from knowledge import model_registry
-from knowledge.selectors.visibility import visible_to
+from knowledge.selectors.answer_space import answer_space
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from ragcore.options import AnswerOptions
@@ -46,8 +46,8 @@ def _kept(keys: Mapping[str, str]) -> dict[str, bool]:
 
 def _keys(scope: Scope, questions: Sequence[str]) -> dict[str, str]:
     """Question → name in the cache."""
-    seen = visible_to(scope=scope)
-    rights = f"{scope.tenant_id}:{scope.clearance}:{seen.readable}:{seen.epoch}"
+    space = answer_space(scope=scope)
+    rights = f"{scope.tenant_id}:{scope.clearance}:{space.asked}:{space.lists}:{space.epoch}"
     return {
         question: f"example:{hashlib.sha256(f'{rights}:{question}'.encode()).hexdigest()}" for question in questions
     }

@@ -106,6 +106,7 @@ def _recognised(row: Attachment, parsed: ParsedDocument, content: bytes, options
 def _store(row: Attachment, drafts: Sequence[ChunkDraft], *, pages: int | None) -> None:
     texts = ["\n".join([row.name, *draft.heading_path, draft.text]) for draft in drafts]
     vectors: list[bytes] = []
+    model = model_registry.embedder().model
     for start in range(0, len(texts), EMBEDDED_TEXTS):
         with embedding_slot(alive=lambda: _alive(row)):
             found = model_registry.embedder().embed_documents(texts[start : start + EMBEDDED_TEXTS])
@@ -124,6 +125,7 @@ def _store(row: Attachment, drafts: Sequence[ChunkDraft], *, pages: int | None) 
                 page=draft.page,
                 tokens=draft.tokens,
                 vector=vector,
+                model=model,
             )
             for draft, vector in zip(drafts, vectors, strict=True)
         )

@@ -47,6 +47,8 @@ def attached_load(*, scope: Scope, keys: Sequence[str], conversation_id: uuid.UU
     if not rows:
         return None
     vectors = np.stack([np.frombuffer(bytes(row.vector), dtype=np.float32) for row in rows])
+    model = model_registry.embedder().model
+    vectors[[row.model not in ("", model) for row in rows]] = 0.0  # of another model: its cosines would mean nothing
     return Attached(passages=[_passage(row) for row in rows], vectors=vectors, is_new=bool(keys))
 
 

@@ -34,7 +34,10 @@ from ragcore.errors import RagError
 
 TITLE_CHARACTERS = 80
 CLIENT_KEY_VERSION = 5  # of the UUID of a conversation whose id the client has chosen (selectors.conversation_keys)
-RESULT = ("answer", "answer_html", "state", "status", "confidence", "sentences", "metadata", "trace", "finished")
+RESULT = ("answer", "answer_html", "state", "status", "confidence", "sentences", "metadata", "trace", "finished") + (
+    "document_sources",
+    "file_sources",
+)
 FAILURE = ("state", "finished", "error_code", "error_message", "error_data")
 
 
@@ -111,6 +114,8 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     A chunk that has been purged meanwhile cannot be cited any more and is left out. Nothing is stored where the asker
     has deleted the conversation meanwhile.
     """
+    message.file_sources = sum(bool(citation.attachment) for citation in record.citations)
+    message.document_sources = len(record.citations) - message.file_sources
     record = _with_version_numbers(record)
     message.answer, message.answer_html = record.text, record.html
     message.state = Message.State.STOPPED if record.metadata.stopped else Message.State.DONE

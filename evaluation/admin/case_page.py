@@ -86,7 +86,7 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "move_form": CaseMoveForm(initial=_next(case)),
         "mark_form": CaseMarkForm(initial=mark),
         "is_marked": bool(mark["passage"]),
-        "mark_hidden": case.marked_document_id is not None and not mark["passage"],
+        "mark_hidden": _has_mark(case) and not mark["passage"],
         "reviewers": reviewers_of(scope=scope, case=case),
         "fix_link": case.fix if case.fix.startswith(("/", "https://", "http://")) and " " not in case.fix else "",
         "offered": remedies_offered(scope=scope, actor=admin_user(request), case=case),
@@ -210,12 +210,17 @@ def _mark(request: HttpRequest, case: BadCase) -> dict[str, str]:
         case.marked_document_id is not None
         and documents_readable(scope=admin_scope(request)).filter(pk=case.marked_document_id).exists()
     )
-    hidden = case.marked_document_id is not None and not shown
+    hidden = _has_mark(case) and not shown
     return {
         "passage": marked_passage(case) if shown else "",
         "right_answer": "" if hidden else case.right_answer,
         "accepted": "" if hidden else "\n".join(case.accepted),
     }
+
+
+def _has_mark(case: BadCase) -> bool:
+    """Whether a document was marked, also one that is gone."""
+    return case.was_marked or case.marked_document_id is not None
 
 
 def _next(case: BadCase) -> dict[str, str]:

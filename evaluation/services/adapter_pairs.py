@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 
 from accounts.scope import Scope
 from evaluation.models import GoldenCase
-from evaluation.selectors import documents_named
+from evaluation.selectors import documents_named, golden_sets_about
 from evaluation.services.useful_sources import UsefulAnswer, answers_opened, answers_voted_for
 from knowledge import model_registry
 from knowledge.models import Chunk, ChunkEdit, Document, KnowledgeSet
@@ -115,7 +115,7 @@ class _Collector:
 
     def golden(self) -> Iterator[QuestionPair]:
         """Cases that expect documents of the set, with the passages of these that hold the answer."""
-        rows = GoldenCase.objects.filter(golden_set__tenant_id=self.home.tenant_id, golden_set__sets=self.home)
+        rows = GoldenCase.objects.filter(golden_set__in=golden_sets_about(knowledge_set=self.home))
         cases = list(rows.exclude(relevant=[]).filter(expects_refusal=False).order_by("pk")[:MOST_GOLDEN])
         named = self._documents({name for case in cases for name in case.relevant})
         for case in cases:

@@ -20,7 +20,7 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import EvaluationRun, GatedChange, GoldenSet
-from evaluation.selectors import golden_sets_listed
+from evaluation.selectors import golden_sets_about, golden_sets_listed
 from evaluation.services.comparison import (
     Comparison,
     GateVerdict,
@@ -42,8 +42,8 @@ OPEN = (State.MEASURING, State.PASSED, State.FAILED)
 
 
 def guarding_sets(*, knowledge_set: KnowledgeSet) -> QuerySet[GoldenSet]:
-    """Golden sets with cases that ask this knowledge set alone and guard it."""
-    rows = GoldenSet.objects.filter(tenant_id=knowledge_set.tenant_id, guards=True, sets=knowledge_set)
+    """Golden sets with cases that ask this knowledge set alone, speak for it, and guard it."""
+    rows = golden_sets_about(knowledge_set=knowledge_set).filter(guards=True)
     alone = GoldenSet.objects.annotate(asked=Count("sets", distinct=True)).filter(asked=1).values("pk")
     return rows.filter(pk__in=alone, cases__isnull=False).distinct().order_by("name")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from chat.models import Message, MessageCitation
 from feedback.features import standalone_question
@@ -33,7 +33,7 @@ def answers_voted_for(*, tenant_id: int, documents: QuerySet[Document]) -> Itera
     """Answers that people found helpful, with the sources among `documents` that they point to."""
     rows = Vote.objects.filter(vote=Vote.Direction.UP) | Vote.objects.filter(rating__gte=GOOD_RATING)
     rows = rows.filter(message__conversation__tenant_id=tenant_id).exclude(vote=Vote.Direction.DOWN)
-    yield from _useful(rows.order_by("-pk").values_list("message", flat=True), tenant_id, documents, None)
+    yield from _useful(Q(pk__in=rows.order_by().values("message")), tenant_id, documents, None)
 
 
 def answers_opened(*, tenant_id: int, documents: QuerySet[Document]) -> Iterator[UsefulAnswer]:
@@ -44,20 +44,19 @@ def answers_opened(*, tenant_id: int, documents: QuerySet[Document]) -> Iterator
     for message, number in mine.values_list("message", "value")[: 4 * MOST_ANSWERS]:
         if isinstance(number, int):
             opened[message].add(number)
-    yield from _useful(opened, tenant_id, documents, opened)
+    yield from _useful(Q(pk__in=list(opened)), tenant_id, documents, opened)
 
 
 def _useful(
-    messages: Iterable[Any], tenant_id: int, documents: QuerySet[Document], opened: Mapping[Any, set[int]] | None
+    chosen: Q, tenant_id: int, documents: QuerySet[Document], opened: Mapping[Any, set[int]] | None
 ) -> Iterator[UsefulAnswer]:
     wanted = documents.order_by().values("pk")
     held = set(wanted.values_list("pk", flat=True))
-    rows = Message.objects.filter(pk__in=list(dict.fromkeys(messages))[: 4 * MOST_ANSWERS])
     cites = MessageCitation.objects.filter(message=OuterRef("pk"), document__in=wanted)
-    rows = rows.filter(Exists(cites), conversation__tenant_id=tenant_id).order_by("-created")
+    rows = Message.objects.filter(chosen, Exists(cites), conversation__tenant_id=tenant_id).order_by("-created")
     of_person: Counter[Any] = Counter()
     found = 0
-    for message in rows.select_related("conversation").only(*_READ).prefetch_related("citations"):
+    for message in rows.select_related("conversation").only(*_READ).prefetch_related("citations")[: 4 * MOST_ANSWERS]:
         numbers = opened.get(message.pk, set()) if opened is not None else None
         citations = tuple(
             one

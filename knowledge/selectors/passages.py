@@ -65,6 +65,17 @@ def chunk_get(*, scope: Scope, chunk_id: int, is_cited: bool = False) -> Chunk:
     return found
 
 
+def chunks_readable(*, scope: Scope) -> QuerySet[Chunk]:
+    """Passages of which the asker may read the text in other people's answers and runs.
+
+    Those that are in force, of documents that may be read; as a keeper of the document any.
+    """
+    readable = documents_readable(scope=scope).order_by().values("pk")
+    kept = documents_kept(scope=scope).order_by().values("pk")
+    in_force = Q(version__live_for__isnull=False, retired=None)
+    return Chunk.objects.filter(in_force | Q(version__document__in=kept), version__document__in=readable)
+
+
 def chunk_open_check(*, scope: Scope, chunk: Chunk) -> None:
     """Raise NotFoundError or OriginalsWithheldError if the asker may open neither the passage nor what is around it."""
     document = document_openable(scope=scope, document_id=chunk.version.document_id)

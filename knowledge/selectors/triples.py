@@ -15,6 +15,7 @@ from knowledge.indexes.triple_words import lexeme
 from knowledge.models import KnowledgeSet, Triple, TripleDecision, TripleImport
 from knowledge.models.graph import FactState
 from knowledge.selectors.documents import documents_askable
+from knowledge.selectors.keeping import documents_openable
 from knowledge.selectors.sets import sets_curated, sets_readable
 
 
@@ -35,8 +36,13 @@ def triples_askable(*, scope: Scope, sets: Sequence[int] = (), include_rejected:
 
 
 def triples_listed(*, scope: Scope, sets: Sequence[int] = (), name: str = "", relation: str = "") -> QuerySet[Triple]:
-    """The same by id; `name`: one end is called so, `relation`: exactly this one."""
+    """Facts to go through, by id; `name`: one end is called so, `relation`: exactly this one.
+
+    Going through all sentences is reading the documents: those that a set withholds are left out.
+    """
+    openable = documents_openable(scope=scope).order_by().values("pk")
     rows = triples_askable(scope=scope, sets=sets).defer("lexemes").select_related("knowledge_set").order_by("pk")
+    rows = rows.filter(Q(document=None) | Q(document__in=openable))
     if name:
         rows = rows.filter(Q(subject_key=entity_key(name)) | Q(object_key=entity_key(name)))
     return rows.filter(relation=relation) if relation else rows

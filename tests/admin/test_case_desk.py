@@ -14,6 +14,7 @@ from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest
 from evaluation.models import Diagnosis, GoldenCase, GoldenSet
 from feedback.models import BadCase
+from feedback.triage import asker_tell
 from knowledge.models import Chunk, KnowledgeSet
 from knowledge.services.edits import chunk_disable
 from notifications.models import Notification
@@ -95,6 +96,20 @@ def test_a_document_that_is_not_there_marks_nothing(reviewer, asker, documents):
     assert "messagelist" in page or "error" in page
 
 
+def test_a_passage_that_was_replaced_is_read_by_its_keepers_only(reviewer, asker, radio, documents):
+    case = asked(asker)
+    other = make_user("other", is_staff=True, clearance=2)
+    other.user_permissions.add(Permission.objects.get(codename="change_badcase"))
+    assert TEXTS["rach"] in page_of(other, case)
+
+    ingest(reviewer, radio, rach="A cell has as many preambles as it is given.")
+
+    for person, may_read in ((reviewer, True), (other, False)):
+        page = page_of(person, case)
+        assert (TEXTS["rach"] in page) == may_read
+        assert ("that you may not open, so it is not shown" in page) != may_read
+
+
 def test_another_reviewer_does_not_see_a_mark_on_what_they_may_not_open(reviewer, asker, documents):
     board = make_set("board", owners=[reviewer], visibility="members", members=[reviewer])
     secret = ingest(reviewer, board, secret="The board decided on 64 preambles in May.")["secret"]
@@ -108,6 +123,10 @@ def test_another_reviewer_does_not_see_a_mark_on_what_they_may_not_open(reviewer
     assert "Another reviewer has marked a document that you may not open." in page
     assert f"#{secret.pk}" not in page
     assert "On 64 preambles." not in page
+
+    BadCase.objects.filter(pk=case.pk).update(marked_document=None)  # as when the document is purged
+    assert "On 64 preambles." not in page_of(other, case)
+    assert asker_tell(actor=other, case=case) is False
 
 
 def test_a_case_is_given_to_those_only_who_may_review_it(reviewer, asker, documents):

@@ -7,10 +7,12 @@ import json
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import AuditEvent
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.services.golden import version_keep
+from knowledge.models import Document
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_set
 
@@ -157,6 +159,17 @@ def test_of_a_case_on_a_document_that_one_may_not_open_only_the_question_is_show
     seen = signed_in(administrator).get(change).content.decode()
     assert "secret-plan" in seen
     assert "a tower" in seen
+
+    Document.objects.filter(external_id="secret-plan").update(deleted=timezone.now())
+    for name in ("admin:evaluation_goldencase_change", "admin:evaluation_goldenset_export"):
+        page = client.get(reverse(name, args=[hidden.pk if "case" in name else golden_set.pk]))
+        assert "a tower" not in page.content.decode()
+    hidden.relevant = [f"#{10**9}"]  # of a document that was purged
+    hidden.save()
+    assert "a tower" not in client.get(change).content.decode()
+    hidden.relevant = ["not-loaded-yet"]
+    hidden.save()
+    assert "a tower" in client.get(change).content.decode()
 
 
 def test_a_case_needs_something_that_is_expected_and_grades_of_what_it_names(reviewer, golden_set):

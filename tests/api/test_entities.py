@@ -9,8 +9,11 @@ import pytest
 from accounts.key_scopes import KeyScope
 from accounts.models import AuditEvent
 from accounts.services import api_key_create
-from knowledge.models import EntityDecision, KnowledgeSet
+from knowledge import model_registry
+from knowledge.indexes.graph_triples import NewTriple, triples_store
+from knowledge.models import Chunk, Document, EntityDecision, KnowledgeSet
 from knowledge.services.entities import entities_tend
+from ragcore.graph.triples import Triple
 from tests.api.world import error_of, set_make
 from tests.factories import ingest
 
@@ -67,6 +70,29 @@ def test_who_may_only_ask_about_a_set_cannot_go_through_its_entities(alice, bob,
     assert json.loads(bob.get(f"{ENTITIES}/export?format=jsonld").getvalue())["@graph"] == []
     [found] = alice.get(ENTITIES, {"name": "Base Station"}).json()["results"]
     assert bob.get(f"{ENTITIES}/{found['id']}").status_code == 404
+
+
+def test_who_may_only_ask_about_a_set_cannot_go_through_the_facts_of_its_documents(alice, bob, world, shelf):
+    shelf.visibility = KnowledgeSet.Visibility.EVERYONE
+    shelf.save()
+    document = Document.objects.filter(sets=shelf).order_by("pk")[0]
+    chunk = Chunk.objects.filter(version=document.live_version_id, retired=None)[0]
+    read = NewTriple(
+        set_id=shelf.pk, triple=Triple(subject="Mast", relation="carries", object="Antenna"), document=document.pk,
+        version=document.live_version_id, chunk=chunk.pk,
+    )  # fmt: skip
+    imported = NewTriple(set_id=shelf.pk, triple=Triple(subject="Belgium", relation="has", object="Antwerp"))
+    triples_store([read, imported], tenant_id=shelf.tenant_id, source_id=None, tokenizer=model_registry.tokenizer())
+    facts = lambda client: {row["subject"] for row in client.get("/api/v1/triples").json()["results"]}  # noqa: E731
+    assert {"Mast", "Belgium"} <= facts(bob)
+
+    shelf.originals = KnowledgeSet.Originals.KEEPERS
+    shelf.save()
+
+    assert "Mast" not in facts(bob)
+    assert "Belgium" in facts(bob)
+    assert "Mast" not in bob.get(f"/api/v1/triples/export?set={shelf.pk}").getvalue().decode()
+    assert "Mast" in facts(alice)
 
 
 def test_facts_are_exported(alice, shelf):

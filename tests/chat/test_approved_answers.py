@@ -9,9 +9,10 @@ from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from accounts.errors import NotFoundError
+from accounts.models import AuditEvent
 from chat.approved_answers import answer_approve, approved_check, approved_listed, approved_withdraw, question_key
 from chat.errors import NotApprovableError
-from chat.models import ApprovedAnswer, MessageCitation
+from chat.models import ApprovedAnswer, Conversation, Message, MessageCitation
 from chat.serializers import serialize_answer
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest
@@ -19,7 +20,7 @@ from knowledge.models import Chunk, Document
 from knowledge.services import document_delete
 from knowledge.services.documents import document_update
 from notifications.models import Notification
-from tests.factories import ingest, make_admin, make_set, make_user, scope_of
+from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,6 +70,42 @@ def test_the_same_question_in_other_words_gets_it(approved, query):
         assert MessageCitation.objects.get(message=stored.message.pk).document.external_id == "policy"
         approved.refresh_from_db()
         assert approved.used == 1
+
+
+def test_another_answer_to_the_question_is_replaced_only_by_who_could_withdraw_it(reviewer, documents, approved):
+    owner = make_user("owner", is_staff=True)
+    mine = ingest(owner, make_set("kitchen", owners=[owner]), rules="Passwords of the kitchen have four characters.")
+
+    approve(owner, mine["rules"], answer="Four.")
+
+    approved.refresh_from_db()
+    assert approved.withdrawn is None
+    other = make_admin("other")
+    second = approve(other, documents["policy"], answer="Twelve.", is_reviewer=True)
+    approved.refresh_from_db()
+    assert approved.withdrawn is not None
+    told = Notification.objects.filter(recipient=reviewer, kind="approved_replaced")
+    assert told.count() == 1
+    audited = AuditEvent.objects.filter(action="answer.unapprove", data__answer=approved.pk)
+    assert audited.count() == 1
+    assert second.withdrawn is None
+
+
+def test_an_answer_belongs_to_the_tenant_of_its_question(reviewer, documents):
+    asker = make_user("asker", tenant=make_tenant("branch"))
+    conversation = Conversation.objects.create(tenant=asker.tenant, user=asker)
+    message = Message.objects.create(conversation=conversation, question=QUESTION)
+
+    assert approve(reviewer, documents["policy"], message=message).tenant_id == asker.tenant_id
+
+
+def test_one_of_which_a_source_was_purged_is_listed_for_nobody(reviewer, documents, approved):
+    listed = lambda: list(approved_listed(scope=scope_of(reviewer), is_reviewer=True))  # noqa: E731
+    assert listed() == [approved]
+
+    approved.sources.all().delete()
+
+    assert listed() == []
 
 
 def test_at_least_the_two_plain_forms_are_the_same():

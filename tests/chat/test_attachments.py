@@ -4,6 +4,7 @@ import json
 import uuid
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -16,9 +17,11 @@ from accounts.selectors import scope_for
 from accounts.services import api_key_create
 from chat.attachments.files import MOST_FILES, attachment_add, attachments_check
 from chat.attachments.reading import attachment_read, attachments_expire, attachments_sweep
+from chat.attachments.search import attached_load
 from chat.errors import AttachmentTooLargeError, TooManyAttachmentsError
 from chat.executors import run_db
 from chat.models import Attachment, AttachmentCitation, AttachmentPassage, Conversation, Message, MessageCitation
+from knowledge import model_registry
 from knowledge.models import Document
 from ragcore.errors import EmptyDocumentError, UnsupportedFormatError
 from tests.chat.conftest import Api
@@ -265,6 +268,30 @@ def test_a_reviewer_is_not_shown_an_answer_from_a_file(quoted):
 
     assert "1 source that you may not open" in page
     assert "34 euros" not in page
+
+
+def test_a_reviewer_is_not_shown_it_either_when_the_file_has_gone(quoted):
+    Message.objects.update(file_sources=1)
+    client = Client()
+    client.force_login(make_admin())
+    message = Message.objects.get()
+    Attachment.objects.all().delete()
+
+    page = client.get(f"/admin/chat/message/{message.pk}/change/").content.decode()
+
+    assert "1 source that you may not open" in page
+    assert "34 euros" not in page
+
+
+def test_vectors_of_another_model_are_not_compared(quoted):
+    asked = {"scope": scope_for(quoted.user), "keys": (), "conversation_id": quoted.conversation_id}
+    made_by = set(AttachmentPassage.objects.values_list("model", flat=True))
+    assert made_by == {model_registry.embedder().model}
+    assert np.linalg.norm(attached_load(**asked).vectors, axis=1).min() > 0.9
+
+    AttachmentPassage.objects.update(model="another")
+
+    assert not attached_load(**asked).vectors.any()
 
 
 def test_the_file_goes_with_its_conversation(quoted, django_capture_on_commit_callbacks):

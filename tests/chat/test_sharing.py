@@ -1,6 +1,7 @@
 """Shared links: colleagues see what rests on sources that they may read, as long as the link is open."""
 
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from django.utils import timezone
 from accounts.models import AuditEvent
 from accounts.selectors import scope_for
 from accounts.services import api_key_create
+from chat.conversations.retention import citations_expire
 from chat.conversations.sharing import link_create, link_open
 from chat.executors import run_db
 from chat.models import (
@@ -23,9 +25,9 @@ from chat.models import (
 )
 from chat.rendering import render_markdown
 from chat.shared_view import shared_turns
-from chat.turns.message_store import message_open
-from chat.types import AnswerRequest
-from knowledge.models import Chunk, KnowledgeSet
+from chat.turns.message_store import message_finish, message_open
+from chat.types import AnswerRecord, AnswerRequest, CitationRecord
+from knowledge.models import Chunk, Document, KnowledgeSet
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 
 pytestmark = pytest.mark.django_db
@@ -146,6 +148,45 @@ def test_what_an_attached_file_says_is_shown_to_nobody_else(world):
     assert LOOSE not in page
     assert "mine.md" not in page
     assert "private" not in page
+
+
+def test_an_answer_stays_withheld_when_its_attached_file_is_gone(world):
+    world.secret_set.members.add(world.colleague)
+    Message.objects.filter(pk=world.message.pk).update(document_sources=2, file_sources=1)
+
+    _status, page = page_of(world.colleague, world.link)
+
+    assert OPEN in page
+    assert LOOSE not in page
+
+
+def test_an_answer_stays_withheld_when_a_source_was_purged(world):
+    Message.objects.filter(pk=world.message.pk).update(document_sources=2)
+    Document.objects.filter(pk=world.documents["merger"].pk).update(deleted=timezone.now() - timedelta(days=40))
+    assert citations_expire(before=timezone.now() - timedelta(days=30)) == 1
+
+    _status, page = page_of(world.colleague, world.link)
+
+    assert OPEN in page
+    assert SECRET not in page
+    assert LOOSE not in page
+
+
+def test_a_stored_answer_counts_its_sources(world):
+    gone = CitationRecord(
+        number=1, chunk_id=10**9, document_id=10**9, version_id=10**9, version=1, external_id="", title="", page=None,
+        content="", score=1.0, confidence=1.0, position=0, segment="", weak=False,
+    )  # fmt: skip
+    cited = (gone, replace(gone, number=2, chunk_id=-(10**9), attachment=str(uuid.uuid4())))
+    record = AnswerRecord(text="x", html="", status="answered", confidence=1.0, citations=cited)
+    request = AnswerRequest(query="What do we know?")
+
+    message = message_open(scope=scope_for(world.owner), user=world.owner, request=request, channel="web")
+    message_finish(message=message, record=record)
+
+    message.refresh_from_db()
+    assert (message.document_sources, message.file_sources) == (1, 1)  # also where the rows cannot be stored any more
+    assert message.citations.count() == 0
 
 
 def test_only_an_open_link_shows_anything_and_only_in_the_organisation(world):

@@ -107,6 +107,18 @@ def test_a_golden_set_that_does_not_guard_or_asks_other_sets_too_holds_nothing_u
     assert not GatedChange.objects.exists()
 
 
+def test_who_keeps_another_set_holds_up_nothing_here(admin, radio, golden):
+    neighbour = make_user("neighbour", is_staff=True)
+    make_set("theirs", owners=[neighbour])
+    GoldenSet.objects.filter(pk=golden.pk).update(created_by=neighbour)
+
+    assert set_options_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, options=WORSE).options == WORSE
+
+    radio.owners.add(neighbour)
+    with pytest.raises(MeasuredFirstError):
+        set_options_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, options={"retrieval": {"top_k": 2}})
+
+
 def test_what_shapes_only_the_reading_of_documents_cannot_be_measured_before(admin, radio, golden):
     set_options_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, options={"chunking": {"max_tokens": 500}})
 

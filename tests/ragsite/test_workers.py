@@ -67,7 +67,7 @@ def test_the_example_of_the_environment_file_names_variables_that_exist():
     named = {line.partition("=")[0] for line in lines if line and not line.startswith("#")}
 
     images = {name for name in named if name.endswith("_IMAGE")}
-    compose = {"POSTGRES_PASSWORD", "REDIS_PASSWORD", "HTTP_PORT", "HTTPS_PORT", "NGINX_CONF"}
+    compose = {"POSTGRES_PASSWORD", "REDIS_PASSWORD", "HTTP_PORT", "HTTPS_PORT", "NGINX_CONF", "TORCH_INDEX", "LDAP"}
     assert named - images - compose <= set(Environment.model_fields)
 
 

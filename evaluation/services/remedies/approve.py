@@ -25,7 +25,7 @@ class ApproveAnswer(Remedy):
         case, document = about.case, about.document
         if not case.right_answer or document is None or document.pk != case.marked_document_id:
             return None
-        asked = {"tenant_id": about.scope.tenant_id, "keys__contains": [question_key(about.question)]}
+        asked = {"tenant_id": case.message.conversation.tenant_id, "keys__contains": [question_key(about.question)]}
         if approved_in_force().filter(**asked, answer__startswith=case.right_answer[:200]).exists():
             return None
         return Offer(
@@ -49,6 +49,7 @@ class ApproveAnswer(Remedy):
             message=about.case.message,
             paraphrases=values["paraphrases"].splitlines(),
             days=int(values["days"]),
+            is_reviewer=is_reviewing(about.actor),
         )
         return Done(before={"answer": approved.pk})
 

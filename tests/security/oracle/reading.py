@@ -458,7 +458,7 @@ LISTS: dict[str, tuple[str, str, Opens]] = {  # address → kind, facet, who fin
         "name",
         lambda r, w, pk: r.of_tenant(w, r.facts.sets[pk].tenant),
     ),
-    "/api/v1/triples?page_size=500": ("triple", "subject", lambda r, w, pk: r.sees_triple(w, pk)),
+    "/api/v1/triples?page_size=500": ("triple", "subject", lambda r, w, pk: r.lists_triple(w, pk)),
     "/api/v1/triples/imports?page_size=500": (
         "triple_import",
         "name",

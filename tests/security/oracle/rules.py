@@ -260,6 +260,11 @@ class Rules:
         is_live = self.facts.documents[row["document_id"]].live == row["version_id"]
         return is_live and self.asks(who, row["document_id"])
 
+    def lists_triple(self, who: Person, pk: int) -> bool:
+        """Going through facts is reading their sentences: those of a document that may be opened."""
+        document = self.facts.row("triple", pk)["document_id"]
+        return self.sees_triple(who, pk) and (document is None or self.opens(who, document))
+
     def _triple(self, who: Person, pk: int, facet: str, way: str) -> bool:
         return self.sees_triple(who, pk)
 
