@@ -54,7 +54,7 @@ class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
         label=_("Used for"),
         required=False,
         widget=forms.CheckboxSelectMultiple({"class": "rs-choices"}),
-        help_text=_("Another model that does this now gives it up. Without a model of its own, “answers” does it."),
+        help_text=_("Replaces the model that has this purpose now. Purposes without a model use the one for answers."),
     )
 
     class Meta:

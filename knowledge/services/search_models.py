@@ -215,7 +215,7 @@ def tested_sentence(code: str, data: Mapping[str, Any]) -> str:
         )
         return str(sentence) % data
     if code == "none":
-        return str(_("There is to be no reranker."))
+        return str(_("Reranking is off."))
     return stored_message(code, str(data.get("message", code)), data)
 
 
