@@ -43,9 +43,7 @@ def test_a_way_is_told_with_the_signs_that_decided():
 
     step = Step(name="plan", detail={"strategy": plan.strategy, "reasons": list(plan.reasons)})
 
-    assert (
-        step_event(step)["detail"] == "Strategy: Several steps (the answer takes several steps; difficulty 7 of 10)"
-    )
+    assert step_event(step)["detail"] == "Strategy: Several steps (the answer takes several steps; difficulty 7 of 10)"
 
 
 def test_without_reasons_only_the_way_is_told():
