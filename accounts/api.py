@@ -103,7 +103,7 @@ class UserViewSet(ResourceViewSet):
 
     @extend_schema(request=UserBody, responses={201: UserFields})
     def create(self, request: Request) -> Response:
-        """Make a user; a new tenant name makes the tenant (administrators of the whole site)."""
+        """Make a user; a new tenant name makes the tenant (platform administrators)."""
         if not administers(scope=self.scope, doing=USERS_MANAGE):
             raise MissingRightError("make_users")
         made = user_create(actor=self.user, **self.body(UserBody))

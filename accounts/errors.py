@@ -79,7 +79,7 @@ class NotAllowedError(PermanentError):
     code = "not_allowed"
     default_message = "You may not do this."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "users_of_others": "Only staff of the default tenant may create users of other tenants.",
+        "users_of_others": "Only platform administrators may create users of other tenants.",
         "site_options": "Only administrators may change the settings of the site.",
         "reranker_fits": "Only administrators may fit the weights of the reranker.",
         "change_set": "Only owners may change the knowledge set '%(name)s'.",
@@ -93,12 +93,12 @@ class NotAllowedError(PermanentError):
         "already_live": "The newest version of this document is already searchable.",
         "not_live": "This document is not searchable; retry it instead.",
         "add_to_source": "Only its owner and administrators may add documents to the source '%(name)s'.",
-        "sets_of_others": "Only administrators of the whole site may create sets in other tenants.",
+        "sets_of_others": "Only platform administrators may create sets in other tenants.",
         "last_set": "It is its last knowledge set; delete the document instead.",
         "erase_oneself": "Nobody can erase themselves; ask another administrator.",
         "owns_service_accounts": "This user owns service accounts; give them another owner or delete them first.",
-        "last_administrator": "The last administrator of the site cannot be erased.",
-        "private_addresses": "Only administrators of the whole site may allow private addresses.",
+        "last_administrator": "The last platform administrator cannot be erased.",
+        "private_addresses": "Only platform administrators may allow private addresses.",
     }
 
 
@@ -111,7 +111,7 @@ class MissingRightError(PermanentError):
         "create_sets": "You do not have the right to create knowledge sets. Ask an administrator.",
         "give_keys_scope": "Only administrators may give a key the scope 'keys'.",
         "change_lexicon": "Only administrators may change the lexicon of the organisation.",
-        "give_places": "Only administrators of the whole site may give folders and hosts to tenants.",
+        "give_places": "Only platform administrators may give folders and hosts to tenants.",
         "make_users": "Only administrators may create users.",
         "make_sources": "Only owners of knowledge sets and administrators may add sources.",
     }

@@ -46,7 +46,7 @@ def user_create(
     can_create_sets: bool = False,
     service_owner: str | None = None,
 ) -> User:
-    """Create a user; a new tenant name creates the tenant (staff of the default tenant only).
+    """Create a user; a new tenant name creates the tenant (platform administrators only).
 
     `service_owner`: name of a person of the same tenant; then the user is a service account, which has no password.
     Raises NameTakenError, NotAllowedError, NotFoundError.

@@ -23,7 +23,7 @@ NUMBERED = re.compile(r"#\d{1,12}")
 
 
 def golden_sets_listed(*, scope: Scope) -> QuerySet[GoldenSet]:
-    """Golden sets of the asker's tenant; administrators of everything see all."""
+    """Golden sets of the asker's tenant; platform administrators see all."""
     rows = GoldenSet.objects.all()
     return rows if scope.administers == "everything" else rows.filter(tenant_id=scope.tenant_id)
 

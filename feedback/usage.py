@@ -59,7 +59,7 @@ class Usage:
 def usage(*, scope: Scope, is_reviewer: bool, days: int = DAYS, now: datetime | None = None) -> Usage:
     """Questions, those without an answer, and votes by day, about what the asker keeps.
 
-    Administrators of everything: all tenants; administrators and reviewers: their tenant; others: questions that were
+    Platform administrators: all tenants; administrators and reviewers: their tenant; others: questions that were
     put to, or answered from, a set that they own. Three statements over the rows of the period.
     """
     last = timezone.localdate(now)

@@ -169,7 +169,7 @@ class FolderNotAllowedError(PermanentError):
     """A folder that the operator has not opened for sources, or that is not there."""
 
     code = "folder_not_allowed"
-    default_message = "Your organisation may not read this folder. Administrators or SOURCE_FOLDERS give it folders."
+    default_message = "Your organisation may not read this folder. Platform administrators or SOURCE_FOLDERS allow it."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "relative": "A folder needs its whole path, from the root.",
         "missing": "There is no such folder on the machine of this site.",

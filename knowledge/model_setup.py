@@ -204,7 +204,7 @@ def endpoint_of(server: ModelServer, hosts: tuple[str, ...]) -> Endpoint | None:
 def hosts_allowed() -> tuple[str, ...]:
     """Hosts and networks with private addresses at which model servers may be: those of the default tenant.
 
-    What FETCH_ALLOWED_HOSTS names, and what administrators of the site have given to it under "Folders and hosts".
+    What FETCH_ALLOWED_HOSTS names, and what platform administrators have given to it under "Folders and hosts".
     """
     given = SourcePlace.objects.filter(tenant__is_default=True, kind=SourcePlace.Kind.HOST)
     return (*settings.FETCH_ALLOWED_HOSTS, *given.order_by("location").values_list("location", flat=True))

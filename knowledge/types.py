@@ -188,7 +188,7 @@ class SourceOptions:
     tags: Annotated[tuple[Tag, ...], Field(max_length=50)] = ()
     metadata: Annotated[dict[str, Scalar], Field(max_length=50)] = field(default_factory=dict)
     shared: bool = False  # owners of sets who do not own the source may compose their sets of it
-    allow_private: bool = False  # hosts of its location may have private addresses; administrators of the site only
+    allow_private: bool = False  # hosts of its location may have private addresses; platform administrators only
 
 
 @checked_dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)

@@ -222,7 +222,7 @@ PARTS = {
     "llm_local": _("Local language model"),
     "reranker": _("Reranker"),
     "reranker_fallback": _("Second reranker"),
-    "character_recognition": _("Text recognition"),
+    "character_recognition": _("Character recognition (OCR)"),
     "office_formats": _("Old Office formats"),
 }
 STATES = {"up": _("works"), "down": _("does not respond"), "not_configured": _("not set up")}

@@ -31,7 +31,7 @@ API_PATHS = ("/api/", "/v1/")
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus metrics: for a scraper on this machine, and for administrators of the whole site with a key."""
+    """Prometheus metrics: for a scraper on this machine, and for platform administrators with a key."""
     try:
         if (
             not is_local(request)

@@ -15,7 +15,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
-from accounts.people.setup import PersonPlan, Position, group_names, person_setup
+from accounts.people.setup import PersonPlan, Position, group_names, person_setup, position_choices
 from accounts.scope import Scope
 from ragcore.errors import RagError
 
@@ -65,6 +65,7 @@ class PersonSetupForm(forms.Form):
     def __init__(self, *args: Any, scope: Scope, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["groups"].choices = group_names(scope.tenant_id)  # type: ignore[attr-defined]
+        self.fields["position"].choices = position_choices(scope=scope)  # type: ignore[attr-defined]
 
 
 def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:

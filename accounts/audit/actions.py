@@ -82,7 +82,7 @@ ACTIONS = {
     "change.publish": _("Published measured settings"),
     "change.override": _("Published settings that had not passed"),
     "change.discard": _("Discarded measured settings"),
-    "experiment.better": _("Found candidate of experiment better"),
+    "experiment.better": _("Experiment: candidate is better"),
     "experiment.worse": _("Stopped experiment: candidate is worse"),
     "run.export": _("Exported comparison"),
     "run.start": _("Started evaluation run"),

@@ -13,17 +13,21 @@ from django.utils.translation import gettext_lazy as _
 from accounts.errors import MissingRightError
 from accounts.models import User, UserGroup
 from accounts.roles import REVIEW_PERMISSION, USERS_MANAGE, administers
+from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record, user_create
 
 
 class Position(models.TextChoices):
-    """What a new person does here; finer rights are given on their page and on those of knowledge sets."""
+    """What a new person does here; finer rights are given on their page and on those of knowledge sets.
+
+    An administrator made in the default tenant administers all tenants: `position_choices` says which one it will be.
+    """
 
     EMPLOYEE = "employee", _("Employee: asks questions")
     KEEPER = "keeper", _("Owner or editor: also works in the administration on their knowledge sets")
     REVIEWER = "reviewer", _("Reviewer: also works on feedback cases")
-    ADMINISTRATOR = "administrator", _("Administrator of the organisation")
+    ADMINISTRATOR = "administrator", _("Tenant administrator")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,14 @@ def person_setup(*, actor: User, plan: PersonPlan) -> tuple[User, str]:
             person.user_permissions.add(right)
     audit_record(actor=actor, action="user.change", target=person.username, fields=["role"], role=plan.position.value)
     return person, password
+
+
+def position_choices(*, scope: Scope) -> list[tuple[str, str]]:
+    """The positions that the asker can give, in words."""
+    labels = dict(Position.choices)
+    if scope.administers == "everything":
+        labels[Position.ADMINISTRATOR.value] = _("Platform administrator: all tenants")
+    return [(value, str(label)) for value, label in labels.items()]
 
 
 def group_names(tenant_id: int) -> list[tuple[str, str]]:

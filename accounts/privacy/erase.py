@@ -42,7 +42,7 @@ def person_erase(*, user: User, actor: User) -> str:
     """Remove a person for good; returns the pseudonym that stands in the audit log from now on.
 
     Documents, knowledge sets and edits stay, without the name. Raises NotAllowedError for oneself, for the last
-    administrator of the site, and for an owner of service accounts.
+    platform administrator, and for an owner of service accounts.
     """
     if user.pk == actor.pk:
         raise NotAllowedError("erase_oneself")

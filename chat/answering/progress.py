@@ -111,7 +111,7 @@ def _analysis(step: Step) -> str:
 
 
 def _plan(step: Step) -> str:
-    chosen = _("Way chosen: %(strategy)s") % {"strategy": _STRATEGIES.get(_text(step.detail, "strategy"), "")}
+    chosen = _("Strategy: %(strategy)s") % {"strategy": _STRATEGIES.get(_text(step.detail, "strategy"), "")}
     return _because(chosen, step)
 
 

@@ -50,9 +50,9 @@ CHECKED = ("golden", "vote", "citation")  # made pairs alone hurt as often as th
 DROPPED_WORDS = {
     "length": gettext_lazy("too short or too long"),
     "characters": gettext_lazy("broken characters"),
-    "pointing": gettext_lazy("point at a text at hand"),
-    "repeated": gettext_lazy("said twice"),
-    "balance": gettext_lazy("more than balanced lengths allow"),
+    "pointing": gettext_lazy("refers to text that is not given"),
+    "repeated": gettext_lazy("duplicate"),
+    "balance": gettext_lazy("dropped to balance lengths"),
     "not_found": gettext_lazy("passage not among the first found"),
     "no_passage": gettext_lazy("no passage holds the answer"),
 }

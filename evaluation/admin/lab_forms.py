@@ -28,7 +28,7 @@ STYLES = [
     ("", _("search only")),
     ("report", _("answer: report")),
     ("simple", _("answer: simple")),
-    ("advanced", _("answer: several sources")),
+    ("advanced", _("answer: detailed")),
     ("precise", _("answer: every sentence cited")),
 ]
 AXES = [("", _("all categories")), *KnowledgeSet.Axis.choices]

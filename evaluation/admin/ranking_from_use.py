@@ -132,7 +132,7 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
     return run_action(
         request,
         lambda: use_ranking_switch(scope=admin_scope(request), actor=admin_user(request), set_id=home.pk, is_on=is_on),
-        done=_("Use takes part in the ranking now.") if is_on else _("Use takes no part in the ranking any more."),
+        done=_("Ranking from use is on.") if is_on else _("Ranking from use is off."),
         back=f"{reverse(SET_PAGE)}?set={home.pk}",
     )
 

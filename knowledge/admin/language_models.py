@@ -1,6 +1,6 @@
 """Admin page of language models: who does what, servers with their keys, and a test that says what is wrong (D42).
 
-Administrators of the site change them. Administrators of a tenant see which model is used for what.
+Platform administrators change them. Tenant administrators see which model is used for what.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
         label=_("Used for"),
         required=False,
         widget=forms.CheckboxSelectMultiple({"class": "rs-choices"}),
-        help_text=_("Another model that does this now gives it up. Without a model of its own, “answers” does it."),
+        help_text=_("Replaces the model that has this purpose now. Purposes without a model use the one for answers."),
     )
 
     class Meta:
@@ -151,7 +151,7 @@ class LanguageModelAdmin(SiteModelAdmin):
     change_form_outer_before_template = "admin/knowledge/languagemodel/tools.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
-        """Models are of the site: administrators of a tenant see those that are used."""
+        """Models are of the site: tenant administrators see those that are used."""
         rows = LanguageModel.objects.prefetch_related("servers", "purposes")
         shown = rows if manages(request) else rows.filter(purposes__isnull=False).distinct()
         return shown.order_by(*(self.get_ordering(request) or ("name",)))

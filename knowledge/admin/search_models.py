@@ -1,6 +1,6 @@
 """Admin page of embedding models and rerankers: rows with keys, a test, and the way to another model (D6, D14).
 
-Administrators of the site change them. Administrators of a tenant see which models are in use.
+Platform administrators change them. Tenant administrators see which models are in use.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class SearchModelAdmin(SiteModelAdmin):
     change_form_outer_before_template = "admin/knowledge/searchmodel/tools.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SearchModel]:
-        """Models are of the site; administrators of a tenant read above the list what is in use."""
+        """Models are of the site; tenant administrators read above the list what is in use."""
         rows = SearchModel.objects.all() if manages(request) else SearchModel.objects.none()
         return rows.order_by(*(self.get_ordering(request) or ("pk",)))
 

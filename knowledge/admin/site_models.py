@@ -20,7 +20,7 @@ def manages(request: HttpRequest) -> bool:
 
 
 class SiteModelAdmin(AdministratorAdmin):
-    """Administrators of a tenant look at models; those of the site change them."""
+    """Tenant administrators look at models; platform administrators change them."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return super().has_add_permission(request) and manages(request)

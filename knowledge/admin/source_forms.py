@@ -157,7 +157,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     )
     shared = switch(_("shared"), _("Other owners may use this source."))
     allow_private = switch(
-        _("private addresses"), _("Its own hosts may be in a private network. For administrators of the site.")
+        _("private addresses"), _("Its own hosts may be in a private network. For platform administrators.")
     )
     secret = forms.CharField(
         label=_("webhook secret"),

@@ -18,7 +18,7 @@ from knowledge.services.quotas import usage_of
 
 @admin.register(Tenant)
 class TenantPageAdmin(AdministratorAdmin):
-    """Organisations. Administrators of the default tenant change them; other administrators see their own."""
+    """Organisations. Platform administrators change them; other administrators see their own."""
 
     tenant_path = "pk"
     list_display = ("name", "is_default", "created")

@@ -55,7 +55,7 @@ class PlaceFields(serializers.ModelSerializer[SourcePlace]):
 
 @extend_schema(tags=["sources"])
 class SourcePlaceViewSet(ResourceViewSet):
-    """Folders and private hosts: administrators of the site give them, other administrators see those they have."""
+    """Folders and private hosts: platform administrators give them, other administrators see those they have."""
 
     lookup_field = "place_id"
     lookup_value_converter = "int"
@@ -69,7 +69,7 @@ class SourcePlaceViewSet(ResourceViewSet):
 
     @extend_schema(parameters=[PlaceQuery], responses=PlaceFields(many=True), operation_id="source_places_list")
     def list(self, request: Request) -> Response:
-        """The places of your tenant, for administrators; of every tenant for those of the site."""
+        """The places of your tenant, for administrators; of every tenant for platform administrators."""
         wanted = self.query(PlaceQuery)
         fields = {"kind": "kind", "tenant": "tenant__name"}
         narrowed = {field: wanted[name] for name, field in fields.items() if name in wanted}
@@ -77,7 +77,7 @@ class SourcePlaceViewSet(ResourceViewSet):
 
     @extend_schema(request=NewPlaceBody, responses={201: PlaceFields})
     def create(self, request: Request) -> Response:
-        """Give a tenant a place, within the folders that the operator names. For administrators of the site."""
+        """Give a tenant a place, within the folders that the operator names. For platform administrators."""
         values = self.body(NewPlaceBody)
         tenant: Any = values.pop("tenant", None)
         made = place_give(scope=self.scope, actor=self.user, tenant=tenant, values=values)

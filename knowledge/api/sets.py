@@ -40,7 +40,7 @@ class SetBody(StrictSerializer):
 
 
 class NewSetBody(SetBody):
-    """A new set; administrators of the whole site may name another tenant."""
+    """A new set; platform administrators may name another tenant."""
 
     tenant = Text(max_length=64, required=False, allow_null=True)
 

@@ -1,4 +1,4 @@
-"""Chat models that administrators of the site have registered: servers with their keys, and who does what (D42)."""
+"""Chat models that platform administrators have registered: servers with their keys, and who does what (D42)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from knowledge.models import SourcePlace
 
 
 def places_listed(*, scope: Scope) -> QuerySet[SourcePlace]:
-    """Of every tenant for administrators of the site, of their own for other administrators, none for everybody else.
+    """Of every tenant for platform administrators, of their own for other administrators, none for everybody else.
 
     What the operator named by variables has no row.
     """

@@ -39,7 +39,7 @@ def _among(people: Any, scope: Scope) -> Q:
 
 
 def sets_listed(*, scope: Scope) -> QuerySet[KnowledgeSet]:
-    """Every set of the tenant: everyone sees that it exists (D12). Administrators of everything see all tenants."""
+    """Every set of the tenant: everyone sees that it exists (D12). Platform administrators see all tenants."""
     return sets_where(scope=scope, doing=SET_LIST)
 
 
@@ -158,6 +158,6 @@ def set_sources(*, scope: Scope, set_id: int) -> QuerySet[SetSource]:
 
 
 def handlers_listed(*, scope: Scope) -> QuerySet[SourceHandler]:
-    """The handlers of the asker's tenant; administrators of everything see all."""
+    """The handlers of the asker's tenant; platform administrators see all."""
     rows = SourceHandler.objects.all()
     return rows if scope.administers == "everything" else rows.filter(tenant_id=scope.tenant_id)

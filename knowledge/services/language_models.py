@@ -1,4 +1,4 @@
-"""The registry of chat models: an administrator of the site changes it, every process follows (D42)."""
+"""The registry of chat models: a platform administrator changes it, every process follows (D42)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of embedding models and rerankers: an administrator of the site changes it (D6, D14).
+"""The registry of embedding models and rerankers: a platform administrator changes it (D6, D14).
 
 A row says how a model is reached and asked. Which embedding model the site uses is changed by `embedder_switch`:
 passages need its vectors first. Another reranker is in use at once, where no golden set guards a knowledge set.
@@ -215,7 +215,7 @@ def tested_sentence(code: str, data: Mapping[str, Any]) -> str:
         )
         return str(sentence) % data
     if code == "none":
-        return str(_("There is to be no reranker."))
+        return str(_("Reranking is off."))
     return stored_message(code, str(data.get("message", code)), data)
 
 

@@ -18,7 +18,12 @@ class RewriteKeepsWords:
         return max(overlap(case.question, rewrite, tools.tokenizer) for rewrite in case.rewrites)
 
 
-@metric("compression_keeps", label=_("Compression keeps the answer"), help=_("What is expected is left."), order=51)
+@metric(
+    "compression_keeps",
+    label=_("Compression keeps the answer"),
+    help=_("Share of the expected answer that is kept."),
+    order=51,
+)
 class CompressionKeeps:
     """Share of accepted strings, key points and quotations of the sources that the compressed context still has."""
 

@@ -24,11 +24,7 @@ _STRATEGIES = (
     Choice("adaptive", _("adaptive: by question type")),
     Choice("self_rag", _("self_rag: grades passages and answers, retries")),
 )
-_SWITCHES = (
-    Choice("", _("depends on mode")),
-    Choice("on", _("always")),
-    Choice("off", _("never")),
-)
+_SWITCHES = (Choice("", _("depends on mode")), Choice("on", _("always")), Choice("off", _("never")))
 _PRESETS = (
     Choice("", _("none")),
     Choice("accurate", _("accurate: checks itself, slowest")),
@@ -61,7 +57,7 @@ _COMPRESSION_METHODS = (
     Choice("llm_compression", _("llm_compression: by the language model")),
     Choice("hybrid", _("hybrid: sentences, then the language model")),
 )
-_GRAPH_USES = (
+_GRAPH_USE = (
     Choice("auto", _("auto: where several passages answer together")),
     Choice("on", _("on: every question")),
     Choice("off", _("off: never")),
@@ -72,6 +68,7 @@ _OVERFLOWS = (
     Choice("top_k", _("top_k: drop it and all after it")),
     Choice("summarise", _("summarise: shorten to key points")),
 )
+_EACH_SEARCH = _("For keyword and semantic search each.")
 
 MODES = choice_values(_MODES)
 STRATEGIES = choice_values(_STRATEGIES)
@@ -177,10 +174,8 @@ class FactOptions:
 class RetrievalOptions:
     """Retrieval, stages 1 to 3 (D3 to D5, D15, D23)."""
 
-    coarse_limit: int = option(
-        1500, _("First-stage candidates"), _("Per arm: keyword and semantic."), low=10, high=5000
-    )
-    fine_limit: int = option(160, _("Second-stage candidates"), _("Per arm: keyword and semantic."), low=10, high=1000)
+    coarse_limit: int = option(1500, _("First-stage candidates"), _EACH_SEARCH, low=10, high=5000)
+    fine_limit: int = option(160, _("Second-stage candidates"), _EACH_SEARCH, low=10, high=1000)
     exact: bool = option(
         True,
         _("Compare whole vectors of small collections"),
@@ -216,7 +211,7 @@ class RetrievalOptions:
     )
     embedder_switch: int = option(
         0,
-        _("Embedding model on its way"),
+        _("Embedding model being prepared"),
         _("0: the model in use; another number: the change of the model whose vectors are ready, for comparing."),
         low=0,
         high=1_000_000_000,
@@ -228,7 +223,9 @@ class RetrievalOptions:
         low=-1,
         high=1_000_000_000,
     )
-    reranker_weights: int = option(-1, _("Reranker weights"), _("-1: in use; 0: packaged; n: fit n."), low=-1, high=999)
+    reranker_weights: int = option(
+        -1, _("Reranker weights"), _("-1: in use; 0: packaged; n: version n."), low=-1, high=999
+    )
     fuzzy: bool = option(True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."))
     names: bool = option(
         True, _("Search file names and folders"), _("A file name or folder in the question finds its documents.")
@@ -238,7 +235,9 @@ class RetrievalOptions:
     # .879 (TeleQuAD), each on 300 questions. On TeleQuAD it began to fall at 0.5.
     title_weight: float = option(0.3, _("Weight of title and headings"), _("0: like any other text."), low=0, high=1)
     # "auto": comparisons, questions of several steps, and those whose names no passage found has together
-    graph: str = option("auto", _("Follow names to other passages"), _("Sentence by sentence."), choices=_GRAPH_USES)
+    graph: str = option(
+        "auto", _("Search along names"), _("Also finds passages that share names with those found."), choices=_GRAPH_USE
+    )
     title_boost: float = option(0.2, _("Maximum title-match boost"), low=0, high=0.5)
     profile: bool = option(True, _("Use the profile"), _("The user's work profile, where they allow it."))
     profile_shift: float = option(0.1, _("Maximum profile shift of semantic weight"), low=0, high=0.1)

@@ -74,7 +74,7 @@ def test_a_model_is_added_tested_prepared_used_and_taken_back(administrator, ser
     assert setup_now().embedder.client == "openai:bge-m3"
     with translation.override("zh-hans"):
         client.cookies["django_language"] = "zh-hans"
-        assert "更换嵌入模型" in client.get(LIST).content.decode()
+        assert "更换向量模型" in client.get(LIST).content.decode()
     client.post(reverse("admin:knowledge_searchmodel_back"))
     client.post(reverse("admin:knowledge_searchmodel_drop"))
     assert model_registry.live_model() == packaged

@@ -74,6 +74,24 @@ def test_the_guided_pages_are_for_those_with_the_right(owner, own_set, reviewer)
 
 
 @pytest.mark.parametrize(
+    ("language", "of_all", "of_one"),
+    [
+        ("en", "Platform administrator: all tenants", "Tenant administrator"),
+        ("zh-hans", "平台管理员（所有租户）", "租户管理员"),
+    ],
+)
+def test_the_page_says_whose_administrator_a_person_will_be(administrator, stranger, language, of_all, of_one):
+    for actor, label, role in ((administrator, of_all, "platform_admin"), (stranger, of_one, "tenant_admin")):
+        client = signed_in(actor)
+        page = client.get(PERSON, headers={"accept-language": language})
+        client.post(PERSON, {"username": f"by-{actor}", "position": "administrator", "clearance": "0"})
+
+        assert dict(page.context["form"].fields["position"].choices)["administrator"] == label
+        assert label in page.content.decode()
+        assert roles_held(User.objects.get(username=f"by-{actor}"))[0] == role
+
+
+@pytest.mark.parametrize(
     ("position", "roles"),
     [
         ("employee", ["employee"]),

@@ -59,7 +59,7 @@ def test_an_owner_sees_what_was_learnt_and_switches_it_on_and_off(owner, home, l
 
     home.refresh_from_db()
     assert home.options == {"retrieval": {"use_shift": STANDARD_SHIFT}}
-    assert "Use takes part in the ranking now." in answer
+    assert "Ranking from use is on." in answer
     assert "Maximum shift: 0.30" in answer
     client.post(reverse(ACT), {"set": home.pk, "act": "off"})
     home.refresh_from_db()

@@ -128,7 +128,7 @@ def source_delete(*, scope: Scope, actor: User, source_id: int, with_documents: 
 def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
     """Take over the values, then check them together.
 
-    Private addresses were allowed for the hosts that an administrator of the site has seen; with other ones the
+    Private addresses were allowed for the hosts that a platform administrator has seen; with other ones the
     permission ends.
     """
     seen, was_at = hosts_of(source), source.location
@@ -163,7 +163,7 @@ def _settings_check(source: Source, *, for_owner: bool) -> None:
 
 
 def _options(source: Source, *, scope: Scope, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Checked, and stored without what is as by default. Private addresses are for administrators of the site."""
+    """Checked, and stored without what is as by default. Private addresses are for platform administrators."""
     private = bool(source.options.get("allow_private"))
     options = strictly(SourceOptions, {"allow_private": private, **given})
     if options.allow_private != private and scope.administers != "everything":

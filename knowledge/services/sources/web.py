@@ -1,7 +1,7 @@
 """Pages and site maps as sources, fetched with the protection of ragcore.fetching (D12); one page by its address.
 
 Addresses of private networks are refused, also after redirects and whatever a name resolves to, unless the operator
-has given the host to the tenant or an administrator of the site has allowed the hosts of one source. A single page
+has given the host to the tenant or a platform administrator has allowed the hosts of one source. A single page
 (POST /api/v1/documents/url) is checked at once and fetched in the background.
 """
 

@@ -43,13 +43,11 @@ def test_a_way_is_told_with_the_signs_that_decided():
 
     step = Step(name="plan", detail={"strategy": plan.strategy, "reasons": list(plan.reasons)})
 
-    assert (
-        step_event(step)["detail"] == "Way chosen: Several steps (the answer takes several steps; difficulty 7 of 10)"
-    )
+    assert step_event(step)["detail"] == "Strategy: Several steps (the answer takes several steps; difficulty 7 of 10)"
 
 
 def test_without_reasons_only_the_way_is_told():
-    assert step_event(Step(name="plan", detail={"strategy": "direct"}))["detail"] == "Way chosen: Direct"
+    assert step_event(Step(name="plan", detail={"strategy": "direct"}))["detail"] == "Strategy: Direct"
 
 
 @pytest.mark.parametrize("codes", [(), ("sign:cue", "cue:definition"), ("",)])

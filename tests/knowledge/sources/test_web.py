@@ -112,13 +112,13 @@ def test_a_long_address_is_refused(owner, common):
         document_from_url(scope=scope_of(owner), actor=owner, url="http://example.org/" + "a" * 600, sets=[common.pk])
 
 
-def test_private_addresses_of_one_source_are_for_administrators_of_the_site(owner):
+def test_private_addresses_of_one_source_are_for_platform_administrators(owner):
     keeper = make_user("keeper")
     make_set("own", owners=[keeper])
     with site({"/a": PAGE}) as url:
         source = web_source(owner, "url", f"{url}/a", options={"allow_private": True})
         job = run(owner, source)
-        with pytest.raises(NotAllowedError, match="whole site"):
+        with pytest.raises(NotAllowedError, match="platform administrators"):
             web_source(keeper, "url", f"{url}/a", options={"allow_private": True})
 
     assert counts(job) == {"found": 1, "new": 1}
