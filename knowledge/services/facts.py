@@ -11,9 +11,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 
 from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from knowledge import model_registry
 from knowledge.indexes.graph_triples import NewTriple, triples_store
@@ -32,6 +35,8 @@ KINDS = (Chunk.Kind.BODY, Chunk.Kind.WHOLE)  # the others repeat what these say
 BY_MODEL = "model"  # the rule of a fact
 ASKED_AT_ONCE = 4  # passages
 MODEL_SECONDS = 40.0  # of one request
+MOST_TRIES = 3  # of a passage for which a model that answers others does not
+SENTENCE = "The lamp is part of the desk."  # that any model answers which answers at all
 
 
 def facts_read_next() -> bool:
@@ -118,10 +123,19 @@ def _facts_withdraw(sets: list[int]) -> None:
 # ── by the language model ───────────────────────────────────────────────────────────────────────
 
 
-def facts_ask_next(sets: list[int]) -> bool:
-    """Let the model read the next passages of the next document that it has not read to the end; whether it did.
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the model said of passages that it was asked about together."""
 
-    Nothing without a model, and where it does not answer: then its place is kept, and it is asked again later.
+    facts: Sequence[Sequence[ExtractedFact]]  # of each, up to the first for which it was away
+    is_answering: bool  # others, and not for that one
+
+
+def facts_ask_next(sets: list[int]) -> bool:
+    """Let the model read the next passages of the next document that it has not read to the end.
+
+    False: nothing is to be read now, there is no model, or it answers nothing. Then every place is kept, and it is
+    asked again later. A passage for which alone it does not answer is left out after MOST_TRIES.
     """
     limits = passages_limits(sets=sets)
     model = background_model(is_patient=False)
@@ -130,41 +144,64 @@ def facts_ask_next(sets: list[int]) -> bool:
         return False
     if reading.model:  # another prompt has read it: from the beginning
         Triple.objects.filter(version=reading.version_id, rule=BY_MODEL).delete()
-        reading.model, reading.ordinal, reading.asked = "", -1, 0
+        reading.model, reading.ordinal, reading.asked, reading.tries = "", -1, 0, 0
     document = reading.version.document
-    most = min(ASKED_AT_ONCE, limits[reading.knowledge_set_id] - reading.asked)
+    wanted = 1 if reading.tries else ASKED_AT_ONCE  # what comes behind a passage that fails would be asked in vain
+    most = min(wanted, limits[reading.knowledge_set_id] - reading.asked)
     chunks = [chunk for _, chunk in zip(range(max(most, 0)), _chunks(document, after=reading.ordinal), strict=False)]
-    found = async_to_sync(_ask)(model, document.title, chunks)
-    return _progress(reading, document, chunks, found)
+    said = async_to_sync(_ask)(model, document.title, chunks)
+    return _progress(reading, document, chunks, said, is_end=len(chunks) == len(said.facts) < wanted)
 
 
-async def _ask(model: ChatModel, title: str, chunks: Sequence[Chunk]) -> list[list[ExtractedFact] | None]:
-    """Facts of each passage; None where the model could not be reached."""
+async def _ask(model: ChatModel, title: str, chunks: Sequence[Chunk]) -> _Said:
+    """Facts of the passages. Where it answered for none of them, a sentence says whether it answers at all."""
+    found = await asyncio.gather(*(_ask_one(model, title, chunk.heading_path, chunk.text) for chunk in chunks))
+    read = list(takewhile(lambda facts: facts is not None, found))
+    is_answering = any(facts is not None for facts in found)
+    if chunks and not is_answering:
+        is_answering = await _ask_one(model, "", (), SENTENCE) is not None
+    return _Said([facts for facts in read if facts is not None], is_answering)
 
-    async def one(chunk: Chunk) -> list[ExtractedFact] | None:
-        llm = LlmClient(model, seconds=MODEL_SECONDS)
-        facts = await extract_by_model(chunk.text, title=title, heading_path=chunk.heading_path, llm=llm)
-        is_away = llm.counts["unreachable"] or llm.counts["busy"] or llm.counts["silent"]
-        return None if facts is None and is_away else facts or []
 
-    return await asyncio.gather(*map(one, chunks))
+async def _ask_one(
+    model: ChatModel, title: str, heading_path: Sequence[str], text: str
+) -> Sequence[ExtractedFact] | None:
+    """Facts of a passage; None where the model could not be reached."""
+    llm = LlmClient(model, seconds=MODEL_SECONDS)
+    facts = await extract_by_model(text, title=title, heading_path=heading_path, llm=llm)
+    is_away = llm.counts["unreachable"] or llm.counts["busy"] or llm.counts["silent"]
+    return None if facts is None and is_away else facts or []
 
 
 @transaction.atomic
-def _progress(
-    reading: FactReading, document: Document, chunks: Sequence[Chunk], found: Sequence[list[ExtractedFact] | None]
-) -> bool:
-    """Store what was read up to the first passage for which the model was away; False where it was away at once."""
+def _progress(reading: FactReading, document: Document, chunks: Sequence[Chunk], said: _Said, *, is_end: bool) -> bool:
+    """Store what was read up to the first passage for which the model was away; False where it was away altogether."""
     row = FactReading.objects.select_for_update().filter(version=reading.version_id).first()
     if row is None:  # the version is gone
         return True
-    read = [(chunk, facts) for chunk, facts in zip(chunks, found, strict=True) if facts is not None]
-    if chunks and not read:
-        return False
+    read = list(zip(chunks, said.facts, strict=False))
     row.facts += _load(document, reading.knowledge_set_id, read)
-    row.model, row.asked = "", reading.asked + len(read)
-    row.ordinal = max([reading.ordinal, *(chunk.ordinal for chunk, _ in read)])
-    if len(chunks) < ASKED_AT_ONCE:  # the end of the document, or as many as its set allows
-        row.model = MODEL_RULES
-    row.save(update_fields=["facts", "model", "asked", "ordinal"])
-    return True
+    row.model, row.asked, row.ordinal = MODEL_RULES if is_end else "", reading.asked + len(read), reading.ordinal
+    row.tries = 0 if read else reading.tries
+    if read:
+        row.ordinal = read[-1][0].ordinal
+    if len(read) < len(chunks):
+        _put_off(row, chunks[len(read)], is_answering=said.is_answering)
+    row.save(update_fields=["facts", "model", "asked", "ordinal", "tries", "tried"])
+    return bool(read) or said.is_answering or not chunks
+
+
+def _put_off(row: FactReading, chunk: Chunk, *, is_answering: bool) -> None:
+    """Note that the model did not answer for a passage: other documents come first. After MOST_TRIES it is left out.
+
+    Only what happened while it answered others counts.
+    """
+    row.tried, row.tries = timezone.now(), row.tries + is_answering
+    if row.tries >= MOST_TRIES:
+        logger.warning(
+            "the model answers, but %s times not for passage %s of version %s: it is left out of the facts",
+            row.tries,
+            chunk.ordinal,
+            row.version_id,
+        )
+        row.ordinal, row.asked, row.tries = chunk.ordinal, row.asked + 1, 0
