@@ -230,7 +230,10 @@ def _locked(change: GatedChange) -> GatedChange:
 
 
 def _finish(row: GatedChange, left: Callable[[], object], record: Callable[[], None], *, before: str) -> None:
-    """Do what is left of an act, and record it. Where it fails, the change is open again. Raises what it raises."""
+    """Do what is left of an act, and record it. Where it fails, the change is open again. Raises what it raises.
+
+    Where the process dies meanwhile the change stays published: who starts the act again is not held by it any more.
+    """
     try:
         left()
     except Exception:
