@@ -21,6 +21,7 @@ class Notification(models.Model):
     created = models.DateTimeField(_("created"), auto_now_add=True)
     read = models.DateTimeField(_("read"), null=True, blank=True)
     mailed = models.DateTimeField(_("mailed"), null=True, blank=True)
+    leased_until = models.DateTimeField(null=True, blank=True)  # by the worker that mails it
 
     class Meta:
         verbose_name = _("notification")

@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
@@ -22,6 +23,8 @@ from notifications.queue import mail_enqueue
 from notifications.selectors import notifications_of
 
 logger = logging.getLogger(__name__)
+
+LEASE = timedelta(minutes=5)  # longer than a mail server is waited for, shorter than a lost task is
 
 
 @transaction.atomic
@@ -56,14 +59,14 @@ def notifications_read_all(*, scope: Scope) -> int:
     return notifications_of(scope=scope, unread=True).update(read=timezone.now())
 
 
-@transaction.atomic
 def notification_mail(*, notification_id: int) -> bool:
     """Send the mail of a notification in the language of the site, once; False where there is nothing to send.
 
-    Raises OSError and SMTPException where the server does not take it.
+    No row is locked while the mail server is waited for: who sends it has a lease, which others respect. Raises OSError
+    and SMTPException where the server does not take it; then it can be sent again.
     """
-    rows = Notification.objects.select_for_update(of=("self",)).select_related("recipient")
-    row = rows.filter(pk=notification_id, mailed=None, recipient__is_active=True).first()
+    rows = Notification.objects.filter(pk=notification_id, mailed=None)
+    row = rows.filter(recipient__is_active=True).select_related("recipient").first()
     if row is None or not row.recipient.email:
         return False
     with translation.override(settings.LANGUAGE_CODE):
@@ -72,9 +75,15 @@ def notification_mail(*, notification_id: int) -> bool:
         note = _("You receive this message because of your role in the knowledge assistant.")
         body = "\n\n".join(part for part in (sentence, address, note) if part)
         subject = " ".join(sentence.split())[:200]
-    send_mail(subject, body, settings.DEFAULT_FROM_EMAIL, [row.recipient.email])
-    row.mailed = timezone.now()
-    row.save(update_fields=["mailed"])
+    is_free = Q(leased_until=None) | Q(leased_until__lt=timezone.now())
+    if not rows.filter(is_free).update(leased_until=timezone.now() + LEASE):
+        return False
+    try:
+        send_mail(subject, body, settings.DEFAULT_FROM_EMAIL, [row.recipient.email])
+    except Exception:
+        rows.update(leased_until=None)
+        raise
+    rows.update(mailed=timezone.now(), leased_until=None)
     return True
 
 

@@ -35,6 +35,7 @@ from ragcore.types import ChunkDraft
 
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 MOST_GOLDEN = 20_000
+CASES_BETWEEN = 100  # two calls of `alive`
 MOST_MADE = 2_000
 MOST_WRITTEN = 300  # passages for which a language model writes questions
 MOST_WHOLE = 3  # passages of a document that all count where nothing says which one answers
@@ -107,6 +108,7 @@ class _Collector:
     ) -> None:
         self.scope, self.home, self.passages, self.alive = scope, home, passages, alive
         self.dropped: Counter[str] = Counter()
+        self._plain: dict[int, str] = {}  # passage → its text, squeezed
         self.of_document: dict[int, list[PassageText]] = defaultdict(list)
         for passage in passages.values():
             self.of_document[passage.document].append(passage)
@@ -118,7 +120,9 @@ class _Collector:
         rows = GoldenCase.objects.filter(golden_set__in=golden_sets_about(knowledge_set=self.home))
         cases = list(rows.exclude(relevant=[]).filter(expects_refusal=False).order_by("pk")[:MOST_GOLDEN])
         named = self._documents({name for case in cases for name in case.relevant})
-        for case in cases:
+        for at, case in enumerate(cases):
+            if at % CASES_BETWEEN == 0:
+                self.alive()
             documents = {one for name in case.relevant for one in named.get(name, ())}
             chunks = [chunk for one in documents for chunk in self._answering(case, one)]
             if chunks:
@@ -148,10 +152,16 @@ class _Collector:
             return [passages[0].chunk]
         for texts in (case.passages, case.answers):
             wanted = [plain for text in texts if len(plain := squeeze(text)) > 1]
-            found = [one.chunk for one in passages if any(plain in squeeze(one.text) for plain in wanted)]
+            found = [one.chunk for one in passages if any(plain in self._squeezed(one) for plain in wanted)]
             if found:
                 return found
         return [one.chunk for one in passages] if len(passages) <= MOST_WHOLE else []
+
+    def _squeezed(self, passage: PassageText) -> str:
+        """Its text, squeezed once for all cases of its document."""
+        if passage.chunk not in self._plain:
+            self._plain[passage.chunk] = squeeze(passage.text)
+        return self._plain[passage.chunk]
 
     def votes(self) -> Iterator[QuestionPair]:
         """Questions whose answers people found helpful, with the passages that the answers point to."""

@@ -8,8 +8,9 @@ with the first that is. A further kind is one class with an entry in `KINDS`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from django.db.models import QuerySet
@@ -27,7 +28,7 @@ from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter, Reranke
 from knowledge.options_draft import PROMPT_TEXTS
 from knowledge.selectors.options import QUERY_GROUPS, site_options
 from knowledge.selectors.search_models import OF_ENVIRONMENT
-from knowledge.services.embedder_switch import switch_finish
+from knowledge.services.embedder_switch import switch_check, switch_finish
 from knowledge.services.lexicon import lexicon_version_drop, lexicon_version_use
 from knowledge.services.options import ChangeNote, Given, options_merge, set_options_update, site_options_update
 from knowledge.services.query_adapters import adapter_switch_on
@@ -48,8 +49,11 @@ class GatedKind(Protocol):
         """How the draft is asked."""
         ...
 
-    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
-        """Make it live. Raises what the service of its kind raises."""
+    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> Callable[[], object] | None:
+        """Make it live. Raises what the service of its kind raises.
+
+        Returns what is left to do once the transaction is committed, because it asks a model and must hold no locks.
+        """
         ...
 
     def discard(self, change: GatedChange) -> None:
@@ -148,9 +152,12 @@ class EmbedderKind:
             asked["min_cosine"] = round(floor, 3)
         return ConfigurationPlan(name=DRAFT, options={"retrieval": asked})
 
-    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
-        if is_last(change):
-            switch_finish(scope=scope, actor=actor, switch_id=change.payload["switch"], reason=change.reason)
+    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> Callable[[], object] | None:
+        if not is_last(change):
+            return None
+        given: dict[str, Any] = {"scope": scope, "switch_id": change.payload["switch"]}
+        switch_check(**given)
+        return partial(switch_finish, **given, actor=actor, reason=change.reason)
 
     def discard(self, change: GatedChange) -> None:
         """Its vectors stay, until the change of the model is cancelled."""

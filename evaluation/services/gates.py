@@ -6,8 +6,9 @@ publish it; where that person belongs to another tenant, with those of an owner 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -190,13 +191,13 @@ def change_settle(*, change: GatedChange) -> GatedChange:
 def change_publish(*, scope: Scope, actor: User, change: GatedChange, reason: str = "") -> GatedChange:
     """Publish what has passed; with a reason also what has not.
 
-    Raises ChangeNotDecidableError where it is not measured yet, or over, or out of date, or lacks a reason;
-    NotFoundError, NotAllowedError and what publishing raises.
+    Call outside of transactions. Raises ChangeNotDecidableError where it is not measured yet, or over, or out of date,
+    or lacks a reason; NotFoundError, NotAllowedError and what publishing raises: then it is open as before.
     """
     set_owned(scope=scope, set_id=change.knowledge_set_id)
     change = change_settle(change=change)
     with transaction.atomic():
-        row = GatedChange.objects.select_for_update().select_related("knowledge_set").get(pk=change.pk)
+        row = _locked(change)
         if row.state == State.MEASURING:
             raise ChangeNotDecidableError("measuring")
         if not row.is_open:
@@ -205,12 +206,41 @@ def change_publish(*, scope: Scope, actor: User, change: GatedChange, reason: st
             raise ChangeNotDecidableError("reason")
         if live_sha256(row.knowledge_set) != row.base_sha256:
             raise ChangeNotDecidableError("stale")
-        is_override = row.state == State.FAILED
+        before, is_override = row.state, row.state == State.FAILED
         row.reason = reason.strip() if is_override else ""
-        KINDS[row.kind].publish(row, scope=scope, actor=actor)
+        left = KINDS[row.kind].publish(row, scope=scope, actor=actor)
         _decide(row, actor, State.OVERRIDDEN if is_override else State.PUBLISHED, reason.strip() if is_override else "")
-        _audit(row, actor, "change.override" if is_override else "change.publish", reason=row.reason)
+        record = partial(_audit, row, actor, "change.override" if is_override else "change.publish", reason=row.reason)
+        if left is None:
+            record()
+        else:
+            transaction.on_commit(partial(_finish, row, left, record, before=before))
     return row
+
+
+def _locked(change: GatedChange) -> GatedChange:
+    """The change as it is now, locked with its set and with all changes that are one act with it.
+
+    So of two people who publish the last two of an act at the same moment, the second one sees that it is the last.
+    """
+    act = Q(pk=change.pk) | Q(pk__in=changes_together(change).values("pk"))
+    list(GatedChange.objects.select_for_update().filter(act).order_by("pk").values_list("pk", flat=True))
+    rows = GatedChange.objects.select_for_update(of=("self", "knowledge_set")).select_related("knowledge_set")
+    return rows.get(pk=change.pk)
+
+
+def _finish(row: GatedChange, left: Callable[[], object], record: Callable[[], None], *, before: str) -> None:
+    """Do what is left of an act, and record it. Where it fails, the change is open again. Raises what it raises.
+
+    Where the process dies meanwhile the change stays published: who starts the act again is not held by it any more.
+    """
+    try:
+        left()
+    except Exception:
+        published = GatedChange.objects.filter(pk=row.pk, state=row.state)
+        published.update(state=before, reason="", decided_by=None, decided=None)
+        raise
+    record()
 
 
 def change_discard(*, change: GatedChange, actor: User | None) -> GatedChange:
@@ -218,12 +248,11 @@ def change_discard(*, change: GatedChange, actor: User | None) -> GatedChange:
     over.
     """
     with transaction.atomic():
-        rows = GatedChange.objects.select_for_update(of=("self",)).select_related("knowledge_set")
-        row = rows.get(pk=change.pk)
+        row = _locked(change)
         if not row.is_open:
             raise ChangeNotDecidableError("over")
-        together = changes_together(row).filter(state__in=OPEN).values("pk")
-        for one in (row, *rows.filter(pk__in=together).order_by("pk")):
+        together = changes_together(row).filter(state__in=OPEN).select_related("knowledge_set")
+        for one in (row, *together.order_by("pk")):
             _runs_end(one, actor)
             _decide(one, actor, State.DISCARDED, "")
             _audit(one, actor, "change.discard")

@@ -51,7 +51,7 @@ def case_run(asked: AskedCase, *, component: str) -> CaseResult:
     """Never raises for the case: what fails is recorded with its code, and counts as 0 where it could be measured."""
     start = perf_counter()
     try:
-        observed = observe(asked, component)
+        return _result(asked, observe(asked, component))
     except NothingForComponentError as error:
         return CaseResult(scores={}, seconds=0.0, trace={"skipped": error.code})
     except RagError as error:
@@ -59,6 +59,10 @@ def case_run(asked: AskedCase, *, component: str) -> CaseResult:
     except Exception:
         logger.exception("a case of an evaluation run failed")
         return _failed(asked.row, component, INTERNAL, perf_counter() - start)
+
+
+def _result(asked: AskedCase, observed: Observed) -> CaseResult:
+    """What was observed, measured."""
     ranks = stage_ranks(observed.state) if observed.state is not None else {}
     named = _Names(asked, {chunk for order in ranks.values() for chunk in order})
     measured = _measured(asked.row, observed, ranks, named)

@@ -55,10 +55,13 @@ class TrainingWork(ABC, Generic[RowT]):
         """Train to the end. Raises StoppedError, RagError."""
 
     def alive(self, **values: Any) -> None:
-        """Renew the lease and write progress. Raises StoppedError where the training was cancelled meanwhile."""
-        held = type(self.row)._default_manager.filter(pk=self.row.pk, state=State.TRAINING)
+        """Renew the lease and write progress.
+
+        Raises StoppedError where the training was cancelled meanwhile, or another worker took it up: the lease of this
+        one had lapsed, and both would write.
+        """
         seconds = self.worked + time.monotonic() - self.begun
-        if not held.update(leased_until=timezone.now() + LEASE, seconds=seconds, **values):
+        if not _held(self.row).update(leased_until=timezone.now() + LEASE, seconds=seconds, **values):
             raise StoppedError
 
     def is_due(self) -> bool:
@@ -69,10 +72,10 @@ class TrainingWork(ABC, Generic[RowT]):
         return True
 
     def finish(self, **values: Any) -> None:
-        """Store what came of it. Raises StoppedError where the training was cancelled meanwhile."""
+        """Store what came of it. Raises StoppedError as `alive` does."""
         self.alive()
-        held = type(self.row)._default_manager.filter(pk=self.row.pk, state=State.TRAINING)
-        held.update(finished=timezone.now(), **values, **self.row.EMPTIED)
+        if not _held(self.row).update(finished=timezone.now(), **values, **self.row.EMPTIED):
+            raise StoppedError
 
 
 def training_create(rows: QuerySet[RowT], *, error: PermanentError, **values: Any) -> RowT:
@@ -115,8 +118,13 @@ def training_work(
     return True
 
 
+def _held(row: RowT) -> QuerySet[RowT]:
+    """The row while it is trained by the worker that read it: every start has a number of its own."""
+    return type(row)._default_manager.filter(pk=row.pk, state=State.TRAINING, starts=row.starts)
+
+
 def _fail(row: Training, error: RagError) -> None:
-    type(row)._default_manager.filter(pk=row.pk, state__in=Training.OPEN).update(
+    _held(row).update(
         state=State.FAILED,
         error_code=error.code,
         error_message=error.message[:512],

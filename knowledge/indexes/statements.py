@@ -224,6 +224,11 @@ def files_lock_exclusive(*, tenant_id: int) -> None:
     fetch(LOCK, {"name": f"ragsite.files.{tenant_id}"})
 
 
+def lexicon_lock(*, tenant_id: int, set_id: int | None) -> None:
+    """Wait until no other transaction imports a file into this lexicon; without a set, into that of the tenant."""
+    fetch(LOCK, {"name": f"ragsite.lexicon.{tenant_id}.{set_id or 0}"})
+
+
 def embedder_lock_shared() -> None:
     """The embedding model of the site stays what it is until the transaction ends. Many transactions may share it."""
     fetch(LOCK_SHARED, {"name": "ragsite.embedder"})

@@ -18,12 +18,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField("wholevector", "cell", models.IntegerField(db_default=0, default=0)),
         migrations.AddField("latentvector", "cell", models.IntegerField(db_default=0, default=0)),
-        migrations.AddIndex(
-            "wholevector", models.Index(fields=["tenant_id", "cell"], name="knowledge_whole_cell")
-        ),
-        migrations.AddIndex(
-            "latentvector", models.Index(fields=["tenant_id", "cell"], name="knowledge_latent_cell")
-        ),
         migrations.CreateModel(
             name="VectorCells",
             fields=[

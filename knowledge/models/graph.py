@@ -228,7 +228,8 @@ class TripleName(models.Model):
 class FactReading(models.Model):
     """A version whose facts were read for a set, and by which rules. Rows go with their version.
 
-    Where a language model reads, too: passages up to `ordinal` are read, `asked` requests were made of it.
+    Where a language model reads, too: passages up to `ordinal` are read, `asked` of them by it. `tries` counts how
+    often it answered others and not for the next one; `tried` is when it was last asked without an answer for that.
     """
 
     version = models.OneToOneField(
@@ -244,6 +245,8 @@ class FactReading(models.Model):
     model = models.CharField(max_length=32, blank=True, db_default="")  # version of the prompt
     ordinal = models.IntegerField(default=-1, db_default=-1)
     asked = models.PositiveIntegerField(default=0, db_default=0)
+    tries = models.PositiveSmallIntegerField(default=0, db_default=0)
+    tried = models.DateTimeField(null=True)
     made = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
 
 from knowledge.models import Document, EntityReading, FactReading, KnowledgeSet, SiteOptions
 from ragcore.graph.extraction import RULES_VERSION
@@ -12,6 +14,7 @@ from ragcore.graph.model_extraction import MODEL_RULES
 from ragcore.options import FactOptions, resolve
 
 GROUP = "facts"
+RETRY_PAUSE = timedelta(minutes=10)  # until the model is asked again about a passage that it did not answer for
 
 
 def sets_read_for_facts() -> list[int]:
@@ -43,12 +46,16 @@ def passages_limits(*, sets: list[int]) -> dict[int, int]:
 
 
 def readings_to_ask(*, limits: Mapping[int, int]) -> QuerySet[FactReading]:
-    """Live versions that the rules have read and the model has not read to the end, of sets that let it."""
+    """Live versions that the rules have read and the model has not read to the end, of sets that let it.
+
+    Those for which the model did not answer come last, and rest for RETRY_PAUSE where it answered for others.
+    """
     rows = FactReading.objects.filter(
         knowledge_set__in=list(limits), rules=RULES_VERSION, version=F("version__document__live_version")
     )
     rows = rows.filter(version__document__deleted=None).exclude(model=MODEL_RULES)
-    return rows.select_related("version__document").order_by("pk")
+    rows = rows.filter(Q(tries=0) | Q(tried__lt=timezone.now() - RETRY_PAUSE))
+    return rows.select_related("version__document").order_by("tries", F("tried").asc(nulls_first=True), "pk")
 
 
 def documents_to_read(*, sets: list[int]) -> QuerySet[Document]:

@@ -108,11 +108,17 @@ def switch_finish(*, scope: Scope, actor: User, switch_id: int, reason: str = ""
     Call outside of transactions. `reason`: why, against what was measured. Raises MissingRightError, NotFoundError,
     EmbedderSwitchError.
     """
+    row = switch_check(scope=scope, switch_id=switch_id)
+    return _turned(row, actor=actor, action="embedder.switch", reason=reason)
+
+
+def switch_check(*, scope: Scope, switch_id: int) -> EmbedderSwitch:
+    """A switch that `switch_finish` can finish. Raises MissingRightError, NotFoundError, EmbedderSwitchError."""
     row = _get(scope, switch_id)
     _refuse_locked()
     if row.state != State.READY:
         raise EmbedderSwitchError(row.state if row.state in EmbedderSwitchError.reasons else "not_ready")
-    return _turned(row, actor=actor, action="embedder.switch", reason=reason)
+    return row
 
 
 def switch_back(*, scope: Scope, actor: User) -> EmbedderSwitch:

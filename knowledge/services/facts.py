@@ -174,9 +174,7 @@ async def _ask_one(
 
 
 @transaction.atomic
-def _progress(
-    reading: FactReading, document: Document, chunks: Sequence[Chunk], said: _Said, *, is_end: bool
-) -> bool:
+def _progress(reading: FactReading, document: Document, chunks: Sequence[Chunk], said: _Said, *, is_end: bool) -> bool:
     """Store what was read up to the first passage for which the model was away; False where it was away altogether."""
     row = FactReading.objects.select_for_update().filter(version=reading.version_id).first()
     if row is None:  # the version is gone
@@ -201,7 +199,9 @@ def _put_off(row: FactReading, chunk: Chunk, *, is_answering: bool) -> None:
     row.tried, row.tries = timezone.now(), row.tries + is_answering
     if row.tries >= MOST_TRIES:
         logger.warning(
-            "passage %s of version %s is not read for facts: the model did not answer for it %s times, and did for others",
-            *(chunk.ordinal, row.version_id, row.tries),
+            "the model answers, but %s times not for passage %s of version %s: it is left out of the facts",
+            row.tries,
+            chunk.ordinal,
+            row.version_id,
         )
         row.ordinal, row.asked, row.tries = chunk.ordinal, row.asked + 1, 0

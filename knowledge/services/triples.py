@@ -63,16 +63,20 @@ class TriplesTaken:
 def triples_import(
     *, scope: Scope, actor: User, lines: Iterable[bytes], form: TripleFormat, set_id: int | None = None, name: str
 ) -> TriplesTaken:
-    """Store the facts of lines while they are read; faulty lines are reported, the others stay.
+    """Store the facts of lines while they are read; faulty lines are reported, the others stay, also if it breaks off.
 
     `set_id`: the knowledge set of lines that name none. Raises NotFoundError, NotAllowedError for `set_id`.
     """
     load = _Load(scope=scope, actor=actor, form=form, name=name[:255])
     if set_id is not None:
         load.set_of(set_id)
-    for one in read_triples(lines, form, read_cell=unescaped_cell):
-        load.take(one, set_id)
-    return load.finish()
+    try:
+        for one in read_triples(lines, form, read_cell=unescaped_cell):
+            load.take(one, set_id)
+        return load.finish()
+    except Exception:
+        load.break_off()
+        raise
 
 
 @dataclass(slots=True)
@@ -147,15 +151,22 @@ class _Load:
     def finish(self) -> TriplesTaken:
         for set_id in list(self._rows):
             self._store(set_id)
-        for one in self.imports.values():
-            one.state = State.PARTIAL if self.taken.rejected_count else State.SUCCEEDED
-            one.rejected, one.faults = self.taken.rejected_count, self.taken.rejected
-            one.save(update_fields=["state", "rejected", "faults"])
-            import_recorded(self.actor, one)
+        self._end(State.PARTIAL if self.taken.rejected_count else State.SUCCEEDED)
         self.taken.imports = [one.pk for one in self.imports.values()]
+        return self.taken
+
+    def break_off(self) -> None:
+        """The sender went away, or something failed: what is stored stays, and its imports say that it is not all."""
+        self._end(State.FAILED)
+
+    def _end(self, state: State) -> None:
+        for one in self.imports.values():
+            if one.state == State.RUNNING:
+                one.state, one.rejected, one.faults = state, self.taken.rejected_count, self.taken.rejected
+                one.save(update_fields=["state", "rejected", "faults"])
+                import_recorded(self.actor, one)
         if self.taken.accepted:
             enqueue_on_commit(TEND_TRIPLES)
-        return self.taken
 
 
 # ── in the background ───────────────────────────────────────────────────────────────────────────

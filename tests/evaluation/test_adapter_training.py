@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 from django.db import IntegrityError
@@ -14,7 +16,7 @@ from accounts.models import AuditEvent
 from accounts.selectors import scope_for
 from evaluation.errors import AdapterTrainingError
 from evaluation.models import GatedChange, GoldenSet
-from evaluation.services import trainings
+from evaluation.services import adapter_pairs, trainings
 from evaluation.services.adapter_pairs import pairs_collect
 from evaluation.services.adapter_training import (
     training_advance,
@@ -27,6 +29,7 @@ from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs import run_advance
 from evaluation.services.training_publishing import adapter_publish
+from evaluation.services.trainings import TrainingWork, training_work
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import QueryAdapter
 from tests.admin.conftest import signed_in
@@ -194,6 +197,43 @@ def test_a_training_that_is_broken_off_again_and_again_ends(admin, radio, golden
     assert (row.state, row.error_data["reason"]) == ("failed", "lost")
 
 
+class Younger(TrainingWork[QueryAdapter]):
+    """Has the training, and is at work on it."""
+
+    error = AdapterTrainingError
+
+    def run(self):
+        self.alive(round=3)
+
+
+class Elder(Younger):
+    """Is overtaken by a younger worker because its own lease had lapsed."""
+
+    def run(self):
+        rows = QueryAdapter.objects.all()
+        rows.update(leased_until=timezone.now() - timedelta(seconds=1))
+        assert training_work(rows, pk=self.row.pk, work=Younger, error=self.error)
+        self.goes_on()
+
+
+def refused(work):
+    raise AdapterTrainingError("few", found=1, least=2)
+
+
+@pytest.mark.parametrize(
+    "goes_on", [lambda work: work.alive(round=7), lambda work: work.finish(round=7, state="ready"), refused]
+)
+def test_a_worker_whose_lease_lapsed_writes_nothing_once_another_one_trains(admin, radio, golden, monkeypatch, goes_on):
+    row = start(admin, radio)
+    monkeypatch.setattr(Elder, "goes_on", goes_on, raising=False)
+
+    training_work(QueryAdapter.objects.all(), pk=row.pk, work=Elder, error=AdapterTrainingError)
+
+    row.refresh_from_db()
+    assert (row.state, row.round, row.starts, row.error_code) == ("training", 3, 2, "")
+    assert row.leased_until > timezone.now()
+
+
 def test_only_owners_train_and_who_lost_the_set_teaches_it_nothing(admin, radio, golden):
     stranger, owner = make_user("stranger", tenant=admin.tenant), make_user("owner", tenant=admin.tenant)
     with pytest.raises(NotAllowedError):
@@ -239,6 +279,24 @@ def test_pairs_come_from_all_there_is_within_the_rights_of_who_asks(admin, radio
     outsider = make_user("outsider", tenant=make_tenant())
     none = pairs_collect(scope=scope_for(outsider), knowledge_set=radio, origins=["golden"], alive=lambda: None)
     assert (none.pairs, dict(none.passages)) == ([], {})
+
+
+def test_cases_of_a_long_document_renew_the_lease_and_prepare_each_passage_once(admin, radio, golden, monkeypatch):
+    ingest(admin, radio, **{WORDS[0]: "\n\n".join(f"# Shelf {n}\n\nShelf {n} of {WORDS[0]}. " * 90 for n in range(4))})
+    case = golden.cases.get(relevant=[WORDS[0]])
+    for n in range(5):
+        golden.cases.create(question=f"{case.question} {n}", relevant=case.relevant, answers=[f"Shelf {n} of"])
+    monkeypatch.setattr(adapter_pairs, "CASES_BETWEEN", 2)
+    monkeypatch.setattr(adapter_pairs, "squeeze", squeezed := Mock(side_effect=adapter_pairs.squeeze))
+    alive = Mock()
+
+    found = pairs_collect(scope=scope_for(admin), knowledge_set=radio, origins=["golden"], alive=alive)
+
+    texts = [one.text for one in found.passages.values()]
+    asked = Counter(call.args[0] for call in squeezed.call_args_list)
+    assert len(texts) > len(radio.documents.all())  # one document has several passages
+    assert max(asked[text] for text in texts) == 1
+    assert alive.call_count >= golden.cases.count() // 2
 
 
 def test_the_pages_start_follow_and_switch(admin, radio, golden):

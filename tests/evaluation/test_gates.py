@@ -6,6 +6,7 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Tenant, User
@@ -40,6 +41,7 @@ from knowledge.services.sets import set_update
 from knowledge.types import RetrievalRequest
 from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
+from tests.knowledge.locks import Beside
 from tests.scripted_llm import Recorded, Reply, serving
 
 WORDS = ("antenna", "battery", "carrier", "downlink", "encoder", "filter", "gateway", "handover")
@@ -329,6 +331,40 @@ def test_default_settings_are_measured_on_every_guarded_set_that_inherits_them(a
     site_options_update(scope=scope, actor=admin, options={"retrieval": {"top_k": 11}})
     site_options_update(scope=scope, actor=admin, options={"chunking": {"max_tokens": 500}})
     assert GatedChange.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_publish_the_last_two_of_an_act_at_once_one_performs_it(admin, two):
+    scope, options = scope_for(admin), {"retrieval": {"top_k": 12}}
+    with pytest.raises(MeasuredFirstError) as held:
+        site_options_update(scope=scope, actor=admin, options=options)
+    first, second = held_changes(held.value)
+    beside = Beside(lambda: change_publish(scope=scope, actor=admin, change=first))
+
+    with transaction.atomic():
+        change_publish(scope=scope, actor=admin, change=second)
+        beside.start_and_wait_for_lock()
+
+    beside.end()
+    assert set(GatedChange.objects.values_list("state", flat=True)) == {"published"}
+    assert site_options(tenant_id=admin.tenant_id) == options
+
+
+@pytest.mark.django_db(transaction=True)
+def test_giving_up_and_publishing_what_is_one_act_wait_for_each_other_in_one_order(admin, two):
+    scope = scope_for(admin)
+    with pytest.raises(MeasuredFirstError) as held:
+        site_options_update(scope=scope, actor=admin, options={"retrieval": {"top_k": 12}})
+    first, second = sorted(held_changes(held.value), key=lambda one: one.pk)
+    beside = Beside(lambda: change_discard(change=second, actor=admin))
+
+    with transaction.atomic():
+        GatedChange.objects.select_for_update().get(pk=first.pk)
+        beside.start_and_wait_for_lock()
+        GatedChange.objects.select_for_update(nowait=True).get(pk=second.pk)  # who gives up does not hold it yet
+
+    beside.end()
+    assert set(GatedChange.objects.values_list("state", flat=True)) == {"discarded"}
 
 
 @pytest.mark.django_db(transaction=True)

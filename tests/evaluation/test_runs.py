@@ -15,7 +15,7 @@ from accounts.models import AuditEvent, User
 from accounts.selectors import scope_for
 from evaluation.errors import NothingToEvaluateError, RunNotOpenError, TooManyConfigurationsError
 from evaluation.models import CaseOutcome, EvaluationRun, GoldenSet, RunConfiguration
-from evaluation.services import run_components, runs
+from evaluation.services import run_cases, run_components, runs
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.run_plans import ConfigurationPlan
@@ -199,6 +199,23 @@ def test_what_fails_is_recorded_with_its_case_and_counts_as_nothing(admin, golde
     assert sorted(CaseOutcome.objects.values_list("error", flat=True)) == ["", "retrieval_unavailable"]
     assert run.figures["recall@1"]["value"] == 0.5
     assert run.configurations.get().failed == 1
+
+
+def test_what_fails_while_it_is_measured_is_recorded_with_its_case_too(admin, golden_set, monkeypatch):
+    def fails_once(observed, ranks):
+        if len(named) == 0:
+            named.append(ranks)
+            raise KeyError("no such stage")
+        return {}
+
+    named = []
+    monkeypatch.setattr(runs, "_warm", lambda asked: None)
+    monkeypatch.setattr(run_cases, "_trace", fails_once)
+
+    run = retrieval_run(admin, golden_set)
+
+    assert (run.state, run.configurations.get().failed) == ("done", 1)
+    assert sorted(CaseOutcome.objects.values_list("error", flat=True)) == ["", "internal"]
 
 
 def test_a_golden_set_without_cases_cannot_run(admin):

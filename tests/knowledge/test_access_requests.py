@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from unittest.mock import Mock
+
 import pytest
 from django.core import mail
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from accounts.models import AuditEvent, User
 from knowledge.models import AccessRequest, KnowledgeSet
@@ -14,6 +18,7 @@ from notifications.models import Notification
 from notifications.services import notification_mail, notification_send
 from tests.api.conftest import alice, bob, eve, root, world
 from tests.api.world import client_of, document_make, error_of, set_make
+from tests.knowledge.locks import apart
 
 __all__ = ["alice", "bob", "eve", "root", "world"]
 
@@ -192,6 +197,56 @@ def test_where_a_mail_server_is_set_a_mail_is_sent_once(world, settings, django_
     assert message.to == ["alice@example.org"]
     assert "\n" not in message.subject
     assert "https://kb.example.org/access-requests/1" in message.body
+
+
+@pytest.fixture
+def mailed(world, settings):
+    """A notification of somebody who has an address."""
+    settings.EMAIL_HOST = "mail.example.org"
+    User.objects.filter(pk=world.alice.pk).update(email="alice@example.org")
+    return Notification.objects.create(recipient=world.alice, kind="access.requested", data={"person": "b", "set": "c"})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_a_mail_is_sent_nothing_waits_and_nobody_sends_it_too(mailed, alice, monkeypatch):
+    def sends_slowly(*given):
+        apart(lambda: marked.append(alice.post(f"{INBOX}/read").json()))
+        apart(lambda: again.append(notification_mail(notification_id=mailed.pk)))
+        mail.send_mail(*given)
+
+    marked, again = [], []
+    monkeypatch.setattr("notifications.services.send_mail", sends_slowly)
+
+    assert notification_mail(notification_id=mailed.pk)
+
+    assert (marked, again, len(mail.outbox)) == ([{"marked": 1}], [False], 1)
+    mailed.refresh_from_db()
+    assert None not in (mailed.read, mailed.mailed)
+
+
+def failing(error):
+    """Sending fails once, with this."""
+    return Mock(side_effect=[error, None])
+
+
+def test_a_mail_that_the_server_did_not_take_is_sent_by_the_next_try(mailed, monkeypatch):
+    monkeypatch.setattr("notifications.services.send_mail", failing(OSError("timed out")))
+
+    with pytest.raises(OSError, match="timed out"):
+        notification_mail(notification_id=mailed.pk)
+
+    assert notification_mail(notification_id=mailed.pk)
+
+
+def test_a_mail_whose_worker_was_killed_is_sent_when_its_lease_is_over(mailed, monkeypatch):
+    monkeypatch.setattr("notifications.services.send_mail", failing(KeyboardInterrupt()))
+
+    with pytest.raises(KeyboardInterrupt):
+        notification_mail(notification_id=mailed.pk)
+
+    assert not notification_mail(notification_id=mailed.pk)
+    Notification.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    assert notification_mail(notification_id=mailed.pk)
 
 
 def test_service_accounts_and_people_who_left_are_told_nothing(world):

@@ -8,6 +8,7 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+from django.db import transaction
 
 from accounts.errors import MissingRightError
 from accounts.models import AuditEvent, Tenant
@@ -38,7 +39,9 @@ from knowledge.services.embedder_switch import (
 from knowledge.services.maintenance import vectors_merge
 from knowledge.services.search_models import search_model_delete, search_model_save, search_model_test
 from knowledge.types import RetrievalRequest
+from ragcore.errors import RagError
 from tests.factories import ingest, make_admin, make_set, make_tenant, scope_of
+from tests.knowledge.locks import apart
 from tests.scripted_llm import Reply, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -226,12 +229,18 @@ def test_what_the_environment_sets_is_not_overruled(who, target, corpus, setting
     assert model_registry.live_model() == "other"
 
 
-def test_golden_sets_are_asked_with_both_models_before_the_switch(platform, who, target, corpus, server):
+@pytest.fixture
+def guarded(platform, who, target, corpus):
+    """A switch that is ready, and that a golden set guards."""
     rows = [GoldenRow(question="How is the tilt of the antenna adjusted?", relevant=("tilt",), answers=("a motor",))]
     golden_import(tenant=platform.tenant, name="masts", rows=rows).golden_set.sets.add(corpus)
     row = switch_start(**who, target=target)
     vectors_tend()
+    return row
 
+
+def test_golden_sets_are_asked_with_both_models_before_the_switch(platform, who, guarded, server):
+    row = guarded
     with pytest.raises(MeasuredFirstError):
         embedder_publish(**who, switch_id=row.pk)
     change = GatedChange.objects.get()
@@ -252,3 +261,51 @@ def test_golden_sets_are_asked_with_both_models_before_the_switch(platform, who,
     assert model_registry.live_model() == row.model
     assert EmbedderSwitch.objects.get(state=State.LIVE).reason == "The old server is switched off."
     assert AuditEvent.objects.filter(action="change.override").exists()
+
+
+@pytest.fixture
+def failed(who, corpus, guarded):
+    """The change that holds the switch, measured, and a passage that came since."""
+    with pytest.raises(MeasuredFirstError):
+        embedder_publish(**who, switch_id=guarded.pk)
+    GatedChange.objects.update(state="failed")
+    ingest(who["actor"], corpus, late="A late page about the grounding of towers.")
+    return GatedChange.objects.get()
+
+
+def test_no_change_is_locked_while_vectors_are_made_for_the_switch(who, guarded, failed, server):
+    respond, free = server.respond, []
+
+    def looks(asked):
+        apart(lambda: free.append(lockable(failed.pk)))
+        return respond(asked)
+
+    server.respond = looks
+    change_publish(**who, change=failed, reason="The old server is switched off.")
+
+    assert free
+    assert all(free)
+    assert model_registry.live_model() == guarded.model
+
+
+def lockable(pk):
+    """Whether nobody holds the change."""
+    with transaction.atomic():
+        return GatedChange.objects.select_for_update(skip_locked=True).filter(pk=pk).exists()
+
+
+def test_a_switch_that_fails_leaves_its_change_open(who, guarded, failed, server):
+    respond, before = server.respond, model_registry.live_model()
+    server.respond = lambda asked: Reply(status=401)
+
+    with pytest.raises(RagError):
+        change_publish(**who, change=failed, reason="The old server is switched off.")
+
+    failed.refresh_from_db()
+    assert (failed.state, failed.reason, failed.decided_by, failed.decided) == ("failed", "", None, None)
+    assert model_registry.live_model() == before
+    assert not AuditEvent.objects.filter(action="change.override").exists()
+    server.respond = respond
+    change_publish(**who, change=failed, reason="It answers again.")
+    assert model_registry.live_model() == guarded.model
+    assert AuditEvent.objects.get(action="change.override").data["reason"] == "It answers again."

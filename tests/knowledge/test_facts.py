@@ -1,15 +1,20 @@
 import json
+import re
 
 import pytest
+from django.utils import timezone
 
 from knowledge.models import FactReading, Triple
+from knowledge.selectors.facts import RETRY_PAUSE
 from knowledge.selectors.triples import triples_askable
 from knowledge.services import document_delete, model_slots
+from knowledge.services.facts import MOST_TRIES
 from knowledge.services.triple_search import triples_retrieve_and_rewrite
 from knowledge.services.triples import triples_tend
 from ragcore.graph.extraction import extract_facts
+from ragcore.graph.model_extraction import MODEL_RULES
 from ragcore.llm.openai_chat import OpenAIChatModel
-from tests.factories import ingest, make_set, make_user, scope_of
+from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
 from tests.knowledge.locks import apart
 from tests.scripted_llm import Reply, serving
 
@@ -166,13 +171,14 @@ def test_a_model_reads_passages_once_and_what_it_invents_is_dropped(owner, model
 @pytest.mark.django_db(transaction=True)
 def test_reading_by_a_model_that_is_away_goes_on_later_and_asks_no_more_than_the_set_allows(owner, model):
     into = make_set(owners=[owner], options={"facts": {"extract": True, "model_passages": 2}})
-    parts = (f"# Part {n}\n\n" + f"The Rectifier {n} feeds the Relay Board {n} of the cabinet. " * 60 for n in range(5))
-    document = ingest(owner, into, doc="\n\n".join(parts))["doc"]
+    texts = (f"# Part {n}\n\n" + f"The Rectifier {n} feeds the Relay Board {n} of the cabinet. " * 60 for n in range(5))
+    document = ingest(owner, into, doc="\n\n".join(texts))["doc"]
     assert document.live_version.chunks.filter(kind="body").count() > 2
     model.default = Reply(status=503)
 
-    triples_tend()
-    assert FactReading.objects.get().ordinal == -1
+    for _ in range(MOST_TRIES + 1):
+        triples_tend()
+    assert FactReading.objects.values_list("ordinal", "tries").get() == (-1, 0)  # nothing counts against the document
 
     model.requests.clear()
     model.default = said()
@@ -180,6 +186,74 @@ def test_reading_by_a_model_that_is_away_goes_on_later_and_asks_no_more_than_the
     assert len(model.requests) == 2
     triples_tend()
     assert len(model.requests) == 2
+
+
+def numbered(server, *silent_about):
+    """The model quotes the Rectifier of each passage, but does not answer for these."""
+
+    def respond(asked):
+        passage = asked.body["messages"][0]["content"]
+        if any(f"Rectifier {n} " in passage for n in silent_about):
+            return Reply(status=503)
+        found = re.search(r"The Rectifier (\d+) feeds the Relay Board \d+", passage)
+        if found is None:
+            return said()
+        n = found[1]
+        return said({**FACT, "subject": f"Relay Board {n}", "object": f"Rectifier {n}", "quote": found[0]})
+
+    server.respond = respond
+
+
+def parts(*numbers):
+    return "\n\n".join(f"# Part {n}\n\n" + f"The Rectifier {n} feeds the Relay Board {n} here. " * 60 for n in numbers)
+
+
+def tend_after_the_pause():
+    FactReading.objects.exclude(tried=None).update(tried=timezone.now() - 2 * RETRY_PAUSE)
+    triples_tend()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_passage_for_which_the_model_did_not_answer_is_asked_about_again(owner, model):
+    into = make_set(owners=[owner], options=READ)
+    ingest(owner, into, doc=parts(1, 2, 3))
+    numbered(model, 2)
+
+    triples_tend()
+    assert ("Relay Board 1", "Rectifier 1") in by_model()
+    assert ("Relay Board 2", "Rectifier 2") not in by_model()
+    assert FactReading.objects.get().model == ""
+    before = len(model.requests)
+    triples_tend()
+    assert len(model.requests) == before  # not without a pause
+
+    numbered(model)
+    tend_after_the_pause()
+
+    assert set(by_model()) == {(f"Relay Board {n}", f"Rectifier {n}") for n in (1, 2, 3)}
+    assert FactReading.objects.values_list("model", "tries").get() == (MODEL_RULES, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_document_for_which_the_model_never_answers_keeps_no_other_from_it_and_is_left_out_in_the_end(
+    owner, model, caplog
+):
+    into = make_set(owners=[owner], options=READ)
+    neighbour = make_user(tenant=make_tenant())
+    bad = ingest(owner, into, bad="The Rectifier 9 feeds the Relay Board 9.")["bad"]
+    ingest(neighbour, make_set(owners=[neighbour], options=READ), good="The Rectifier 1 feeds the Relay Board 1.")
+    numbered(model, 9)
+
+    triples_tend()
+
+    assert by_model() == [("Relay Board 1", "Rectifier 1")]
+    reading = FactReading.objects.get(version=bad.live_version_id)
+    assert (reading.model, reading.tries, reading.ordinal) == ("", 1, -1)
+    for _ in range(MOST_TRIES - 1):
+        tend_after_the_pause()
+    reading.refresh_from_db()
+    assert (reading.model, reading.tries) == (MODEL_RULES, 0)
+    assert f"passage 0 of version {bad.live_version_id}" in caplog.text
 
 
 @pytest.mark.django_db(transaction=True)

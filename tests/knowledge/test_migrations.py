@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.test.utils import CaptureQueriesContext
 
 from knowledge.models import (
     Document,
@@ -113,7 +114,7 @@ def check_taken_up_again(owner, settings, folder, *, job_id):
 
 # ── vectors, names, and what the language model did not write ────────────────────────────────────
 
-VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018", "0046")
+VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018", "0046", "0051")
 ALL_FAILED = {"summary.extractive": 2, "question.rules": 2, "section.outline": 1, "model.unavailable": 3}
 REPORTS = {
     "failed": ALL_FAILED,
@@ -210,6 +211,34 @@ def test_identities_get_homes_and_records_of_several_keepers_stay_apart_on_the_w
         migrations_apply(*HOMES)
 
     assert list(Document.objects.order_by("pk").values_list("external_id", flat=True)) == ["e1", f"e1~{other.pk}"]
+
+
+# ── indexes ─────────────────────────────────────────────────────────────────────────────────────
+
+CELLS = ("knowledge", "0051")
+CELL_INDEXES = ["knowledge_latent_cell", "knowledge_whole_cell"]
+BROKEN_OFF = """
+CREATE INDEX knowledge_whole_cell ON knowledge_wholevector (tenant_id, cell);
+CREATE INDEX knowledge_latent_cell ON knowledge_latentvector (tenant_id);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'knowledge_latent_cell'::regclass
+"""  # one as 0046 made it before, one whose build was broken off
+
+
+def test_indexes_of_cells_are_built_beside_other_work_and_once_more_where_that_was_broken_off():
+    migrations_unapply(*CELLS)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(BROKEN_OFF)
+    finally:
+        with CaptureQueriesContext(connection) as queries:
+            migrations_apply(*CELLS)
+
+    made = [one["sql"] for one in queries if "CREATE INDEX" in one["sql"]]
+    assert [sql.split(" ON ")[0] for sql in made] == ['CREATE INDEX CONCURRENTLY "knowledge_latent_cell"']
+    valid = "SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE indisvalid"
+    with connection.cursor() as cursor:
+        cursor.execute(f"{valid} AND relname LIKE 'knowledge_%_cell' ORDER BY relname")
+        assert [name for (name,) in cursor.fetchall()] == CELL_INDEXES
 
 
 # ── everything, in the long form ────────────────────────────────────────────────────────────────

@@ -3,8 +3,10 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.http import UnreadablePostError
 
 from accounts.errors import NotAllowedError, NotFoundError
+from accounts.models import AuditEvent
 from knowledge.indexes.graph_triples import NewTriple, names_clean, triples_store
 from knowledge.model_registry import tokenizer
 from knowledge.models import Triple, TripleImport, TripleName, TripleVector
@@ -131,6 +133,21 @@ def test_faulty_lines_are_named_and_lines_name_their_sets(owner, into):
         (5, "not_found"),
     ]
     assert TripleImport.objects.get().state == "partial"
+
+
+def test_an_import_whose_sender_goes_away_is_over_and_keeps_what_came(owner, into, monkeypatch):
+    monkeypatch.setattr("knowledge.services.triples.BATCH", 1)
+
+    def lines():
+        yield line("a", "b", "c")
+        raise UnreadablePostError("the connection was closed")
+
+    with pytest.raises(UnreadablePostError):
+        triples_import(scope=scope_of(owner), actor=owner, lines=lines(), form="jsonl", set_id=into.pk, name="x")
+
+    assert TripleImport.objects.values_list("state", "accepted").get() == ("failed", 1)
+    assert Triple.objects.count() == 1
+    assert AuditEvent.objects.filter(action="triples.import", data__triples=1).exists()
 
 
 @pytest.mark.parametrize("name", ["facts.csv", "facts.nt", "facts.jsonl"])

@@ -12,10 +12,12 @@ from uuid import uuid4
 from django.db import transaction
 
 from accounts.audit.csv_export import escaped_cell, unescaped_cell
+from accounts.errors import NameTakenError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import LexiconTermError
+from knowledge.indexes.statements import lexicon_lock
 from knowledge.models import LexiconTerm
 from knowledge.selectors.lexicon import lexicon_set_get, terms_of
 from knowledge.services.lexicon.tbx import is_tbx, tbx_entries, tbx_of
@@ -26,6 +28,7 @@ from knowledge.services.lexicon.terms import (
     home_terms,
     stored_values,
     term_key,
+    term_store,
 )
 from ragcore.text.csv_fields import allow_long_fields
 
@@ -65,7 +68,7 @@ class LineFault:
     """A line that was not taken; the first line of the file is 1."""
 
     line: int
-    error: LexiconTermError
+    error: LexiconTermError | NameTakenError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,7 @@ def lexicon_import(
     """
     home = lexicon_set_get(scope=scope, set_id=set_id)
     tenant_id = home.tenant_id if home is not None else scope.tenant_id
+    lexicon_lock(tenant_id=tenant_id, set_id=set_id)
     known = home_terms(scope=scope, home=home)
     by_key: dict[str, list[LexiconTerm]] = {}
     for term in known.values():
@@ -117,7 +121,13 @@ def lexicon_import(
         if before == stored_values(term):
             done["same"] += 1
             continue
-        term.save()
+        try:
+            term_store(term)  # the lexicon may have terms that the asker may not see
+        except NameTakenError as error:
+            for name, value in (before or {}).items():
+                setattr(term, name, value)
+            faults.append(LineFault(line=number, error=error))
+            continue
         known[(term.key, term.long_form)] = term
         if old is None:
             by_key.setdefault(term.key, []).append(term)

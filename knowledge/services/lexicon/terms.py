@@ -69,7 +69,7 @@ def term_save(
         setattr(term, name, value)
     if before is not None and before == stored_values(term):
         return term
-    _store(term)
+    term_store(term)
     change_record(term=term, before=before, after=stored_values(term), actor=actor, batch=batch)
     audit_record(actor=actor, action="lexicon.change", target=term.text, term=term.pk, **_place(term))
     return term
@@ -141,11 +141,12 @@ def _undo(change: LexiconChange) -> LexiconTerm | None:
         term = LexiconTerm(pk=change.term_id, tenant_id=change.tenant_id, knowledge_set_id=change.knowledge_set_id)
     for name in STORED:
         setattr(term, name, change.before[name])
-    _store(term)
+    term_store(term)
     return term
 
 
-def _store(term: LexiconTerm) -> None:
+def term_store(term: LexiconTerm) -> None:
+    """Save a term. Raises NameTakenError where another one has its words; the transaction goes on."""
     try:
         with transaction.atomic():
             term.save()
