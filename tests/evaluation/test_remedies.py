@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accounts.models import AuditEvent
+from chat.models import Message
 from evaluation.errors import RemedyNotOfferedError
 from evaluation.models import (
     Diagnosis,
