@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
@@ -21,7 +23,7 @@ from feedback.models import BadCase
 from knowledge.models import Document, KnowledgeSet, LanguageModel, SearchModel, Source
 from tests.api.test_documents import bulk, line, upload
 from tests.api.world import client_of, document_make, error_of, message_make
-from tests.factories import make_admin, make_set, make_user
+from tests.factories import ingest, make_admin, make_set, make_user
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = "/api/v1/knowledge-sets"
@@ -224,6 +226,20 @@ def test_objects_of_another_tenant_open_on_no_page_and_no_history(people):
                 answer = client.get(reverse(name, args=[row.pk]))
                 assert answer.status_code in (302, 403, 404), (model, page)
                 assert MARK not in answer.content.decode(), (model, page)
+
+
+def test_what_was_done_to_a_row_in_the_admin_is_shown_to_administrators_only(people):
+    owner = people[Role.OWNER]
+    made = ingest(owner, make_set("shelf", owners=[owner], tenant=owner.tenant), page="The mast is high.")["page"]
+    kind = ContentType.objects.get_for_model(Document)
+    LogEntry.objects.create(
+        user=owner, content_type=kind, object_id=str(made.pk), object_repr="x", action_flag=2, change_message=MARK
+    )
+    address = reverse("admin:knowledge_document_history", args=[made.pk])
+
+    assert browser(owner).get(reverse("admin:knowledge_document_change", args=[made.pk])).status_code == 200
+    assert browser(owner).get(address).status_code == 403
+    assert MARK in browser(people[Role.TENANT_ADMIN]).get(address).content.decode()
 
 
 def hidden_of(model_admin: Any) -> dict[str, Any]:

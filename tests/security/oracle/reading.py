@@ -433,7 +433,9 @@ def opens(rules: Rules, who: Person, target: Target) -> bool | None:
         return False  # leads to the page of the object
     if route.tail == "delete":
         return is_open and row(rules, who, pk) and delete(rules, who, pk)
-    if route.tail in ("change", "history"):
+    if route.tail == "history":
+        return is_open and who.administers and row(rules, who, pk)
+    if route.tail == "change":
         return is_open and row(rules, who, pk)
     raise KeyError(route.name)
 
