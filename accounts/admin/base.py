@@ -16,8 +16,7 @@ from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import Field, Model, QuerySet
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import formats, timezone
 from django.utils.html import format_html
@@ -138,12 +137,11 @@ class TenantAdmin(ModelAdmin):
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponseBase:
+    ) -> HttpResponse:
         """What was done to a row in the admin, with the names of those who did it: for administrators."""
         if not is_administrator(request):
             raise PermissionDenied
-        page: HttpResponseBase = super().history_view(request, object_id, extra_context)
-        return page
+        return super().history_view(request, object_id, extra_context)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A new row belongs to one's own tenant unless somebody says otherwise."""
