@@ -249,6 +249,8 @@ class Permits:
     def _of_a_lexicon(self, who: Person, change: Change, fresh: Any) -> bool:
         """Rows of the lexicon of a set or of the own tenant."""
         row = change.row
+        if change.columns <= {"author_id"} and self._person(who, row["author_id"]):
+            return True  # who wrote it is gone
         if row.get("clearance", 0) > who.clearance:  # unless it goes with the whole set
             in_set = row["knowledge_set_id"]
             return change.after is None and in_set is not None and self.rules.manages_set(who, in_set)
