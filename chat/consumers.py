@@ -85,7 +85,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
 
     async def connect(self) -> None:
         self.followed: dict[uuid.UUID, asyncio.Task[None]] = {}
-        self.token = ""
+        self.token = ""  # nosec B105 - nothing yet
         self.watching: asyncio.Task[None] | None = None
         user = self.scope.get("user")
         if not (isinstance(user, User) and user.is_active):

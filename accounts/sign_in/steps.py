@@ -29,7 +29,7 @@ MAX_SECONDS = 15 * 60
 Step = Literal["code", "password", "setup"]
 PAGES: dict[Step, str] = {
     "code": "accounts:sign_in_code",
-    "password": "accounts:sign_in_password",
+    "password": "accounts:sign_in_password",  # nosec B105 - the name of a page
     "setup": "accounts:sign_in_setup",
 }
 

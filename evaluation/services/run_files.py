@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as Xml
+from xml.etree import ElementTree as Xml  # nosec B405 - writes only
 
 from accounts.audit.csv_export import BOM, safe_cell
 from evaluation.errors import InvalidBaselineError

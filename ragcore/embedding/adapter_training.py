@@ -149,7 +149,7 @@ class AdapterTraining:
             random = np.random.default_rng([self.settings.seed, self.round, number])
             known = np.unique([row for question in rows.tolist() for row in self.pairs.right[question]])
             for _batch in range(self.settings.batches):
-                batch = random.choice(rows, min(self.settings.batch, len(rows)), replace=False)
+                batch = random.choice(rows, min(self.settings.batch, len(rows)), replace=False)  # nosec B311 - training
                 model = self.models[number]
                 loss, gradients = _gradients(self.pairs, batch, known, model.weights, self.settings, random)
                 model.update(gradients, self.settings)

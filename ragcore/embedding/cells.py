@@ -120,7 +120,7 @@ def cells_fit(sample: FloatArray, *, count: int, seed: int = 1) -> tuple[FloatAr
     Spherical k-means of float32[n, d], normalised, along its principal directions; the same ones each time.
     """
     random = np.random.default_rng(seed)
-    rows = sample[random.choice(len(sample), min(len(sample), AT_ONCE), replace=False)]
+    rows = sample[random.choice(len(sample), min(len(sample), AT_ONCE), replace=False)]  # nosec B311 - training
     projection = principal_directions(second_moment(rows))[:, :SHORT].copy()
     short = normalised(sample @ projection)
     centres = first_centres(short, count=count, random=random)
@@ -142,7 +142,7 @@ def first_centres(vectors: FloatArray, *, count: int, random: np.random.Generato
     for start in range(0, count, each):
         weights = np.maximum(1.0 - near.astype(np.float64), 1e-6)
         size = min(each, count - start)
-        picked = vectors[random.choice(len(vectors), size, replace=len(vectors) < size, p=weights / weights.sum())]
+        picked = vectors[random.choice(len(vectors), size, replace=len(vectors) < size, p=weights / weights.sum())]  # nosec B311 - training
         drawn.append(picked)
         for at in range(0, len(vectors), AT_ONCE):
             part = slice(at, at + AT_ONCE)

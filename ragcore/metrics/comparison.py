@@ -92,7 +92,7 @@ def permutation_p(change: Sample) -> float:
     random = np.random.default_rng(SEED)
     step = max(1, AT_ONCE // len(differing))
     sizes = [min(step, PERMUTATIONS - begin) for begin in range(0, PERMUTATIONS, step)]
-    far = sum(_as_far(signs=random.choice((-1.0, 1.0), (size, len(differing))), values=differing) for size in sizes)
+    far = sum(_as_far(signs=random.choice((-1.0, 1.0), (size, len(differing))), values=differing) for size in sizes)  # nosec B311 - statistics
     return (far + 1) / (PERMUTATIONS + 1)  # with the one that happened
 
 

@@ -63,8 +63,8 @@ def _one_model(figures: Matrix, good: npt.NDArray[np.bool_], decided: Matrix, ra
     positives, others = np.flatnonzero(good), np.flatnonzero(~good)
     rows = np.concatenate(
         [
-            random.choice(positives, size=min(SAMPLE, len(positives)), replace=False),
-            random.choice(others, size=min(SAMPLE, len(others)), replace=False),
+            random.choice(positives, size=min(SAMPLE, len(positives)), replace=False),  # nosec B311 - training
+            random.choice(others, size=min(SAMPLE, len(others)), replace=False),  # nosec B311 - training
             np.flatnonzero(decided >= 0),
         ]
     )
