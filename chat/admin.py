@@ -22,9 +22,8 @@ from accounts.roles import REVIEW_PERMISSION
 from chat.announcements.admin import AnnouncementAdmin
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
-from chat.selectors import sources_lost
+from chat.selectors import chunks_shown, sources_lost
 from chat.turns.strategy_statistics import PERIODS, strategy_figures
-from knowledge.selectors.passages import chunks_readable
 
 __all__ = ["AnnouncementAdmin"]  # registered by being imported
 
@@ -54,8 +53,7 @@ def is_reviewer(request: HttpRequest) -> bool:
 def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
     """What a reviewer is shown of one answer: template variables."""
     citations = list(message.citations.select_related("document", "version", "chunk").order_by("number"))
-    chunks = chunks_readable(scope=admin_scope(request)).filter(pk__in=[c.chunk_id for c in citations])
-    readable = set(chunks.order_by().values_list("pk", flat=True))
+    readable = chunks_shown(scope=admin_scope(request), citations=citations)
     shown = [citation for citation in citations if citation.chunk_id in readable]
     lost = sources_lost(message=message, documents=len(citations))
     withheld = len(citations) - len(shown) + lost  # forms of the question may repeat earlier answers

@@ -148,11 +148,16 @@ def answer_approve(
 
 def _replace(earlier: ApprovedAnswer, actor: User) -> None:
     """Withdraw an answer because the actor approves another one; its owner is told."""
-    if not _withdraw(earlier, Withdrawal.BY_HAND):
-        return
-    audit_record(actor=actor, action="answer.unapprove", target=earlier.question[:200], answer=earlier.pk)
-    if earlier.approved_by is not None and earlier.approved_by != actor:
+    if _withdraw_by_hand(earlier, actor) and earlier.approved_by != actor:
         _tell(earlier, APPROVED_REPLACED)
+
+
+def _withdraw_by_hand(row: ApprovedAnswer, actor: User) -> bool:
+    """Withdraw and record it; whether it was in force."""
+    if not _withdraw(row, Withdrawal.BY_HAND):
+        return False
+    audit_record(actor=actor, action="answer.unapprove", target=row.question[:200], answer=row.pk)
+    return True
 
 
 @transaction.atomic
@@ -161,8 +166,7 @@ def approved_withdraw(*, scope: Scope, actor: User, answer_id: int, is_reviewer:
     found = approved_listed(scope=scope, is_reviewer=is_reviewer).filter(pk=answer_id).first()
     if found is None:
         raise NotFoundError
-    if _withdraw(found, Withdrawal.BY_HAND):
-        audit_record(actor=actor, action="answer.unapprove", target=found.question[:200], answer=found.pk)
+    _withdraw_by_hand(found, actor)
     return found
 
 

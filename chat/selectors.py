@@ -16,6 +16,7 @@ from chat.models import Conversation, Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest
 from knowledge.selectors import chunk_get, documents_readable
 from knowledge.selectors.answer_space import citations_askable
+from knowledge.selectors.passages import chunks_readable
 
 NAMESPACE = uuid.UUID("5b0e2a5e-8d57-4f6b-9d0c-4a1c4c1f3f61")
 
@@ -141,6 +142,12 @@ def lost_documents(*, message: str) -> Exists:
     """
     left = Message.objects.filter(pk=OuterRef(message), document_sources__gt=0).annotate(left=Count("citations"))
     return Exists(left.filter(document_sources__gt=F("left")))
+
+
+def chunks_shown(*, scope: Scope, citations: Sequence[MessageCitation]) -> set[int]:
+    """Ids of those of the cited passages that the person may read, in other people's answers too."""
+    rows = chunks_readable(scope=scope).filter(pk__in={one.chunk_id for one in citations})
+    return set(rows.order_by().values_list("pk", flat=True))
 
 
 def sources_lost(*, message: Message, documents: int) -> int:

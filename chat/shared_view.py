@@ -17,12 +17,11 @@ from accounts.scope import Scope
 from chat.branches import branches_of
 from chat.models import Message, MessageCitation, SharedLink
 from chat.rendering import render_markdown
-from chat.selectors import sources_lost
+from chat.selectors import chunks_shown, sources_lost
 from chat.view_models import text_lang
 from knowledge.models import KnowledgeSet
 from knowledge.rendering import markdown_html
 from knowledge.selectors import sets_readable
-from knowledge.selectors.passages import chunks_readable
 
 MOST_TURNS = 50  # of a conversation: the last ones
 _BUTTON = re.compile(r'<button class="cite"[^<>]*data-cite="(\d+)"[^<>]*>\d+</button>')
@@ -73,8 +72,7 @@ def shared_turns(*, scope: Scope, link: SharedLink) -> list[SharedTurn]:
     related = ("citations__chunk", "citations__document__sets", "attachment_citations")
     turns = list(rows.order_by("created").prefetch_related(*related))
     citations = [citation for turn in turns for citation in turn.citations.all()]
-    chunks = chunks_readable(scope=scope).filter(pk__in={one.chunk_id for one in citations})
-    readable = set(chunks.order_by().values_list("pk", flat=True))
+    readable = chunks_shown(scope=scope, citations=citations)
     sets = {one.pk: one for one in sets_readable(scope=scope)}
     return [_turn(turn, readable, sets) for turn in turns]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import chain
 
@@ -10,16 +11,17 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.models import User
-from accounts.roles import REVIEW_PERMISSION
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.models import Message
 from evaluation.models import Diagnosis, DiagnosisRun, EvaluationRun, GoldenCase, GoldenSet
+from feedback.services import is_reviewing
 from knowledge.models import Chunk, Document, KnowledgeSet
 from knowledge.selectors import documents_readable, sets_managed
 from knowledge.selectors.passages import chunks_readable
 
 NUMBERED = re.compile(r"#\d{1,12}")
+NAMES_AT_ONCE = 1000  # in one statement
 
 
 def golden_sets_listed(*, scope: Scope) -> QuerySet[GoldenSet]:
@@ -33,8 +35,7 @@ def golden_sets_kept(*, scope: Scope, actor: User) -> QuerySet[GoldenSet]:
     made or whose knowledge sets they own, every one of them.
     """
     rows = golden_sets_listed(scope=scope)
-    is_reviewer = actor.is_staff and actor.has_perm(REVIEW_PERMISSION)
-    if is_reviewer or scope.administers != "nothing":
+    if is_reviewing(actor) or scope.administers != "nothing":
         return rows
     mine = list(sets_managed(scope=scope).order_by().values_list("pk", flat=True))
     held = GoldenSet.sets.through.objects.filter(goldenset_id=OuterRef("pk"))
@@ -55,10 +56,9 @@ def golden_sets_about(*, knowledge_set: KnowledgeSet) -> QuerySet[GoldenSet]:
 
 
 def _speaks_for(user: User, knowledge_set: KnowledgeSet) -> bool:
-    scope = scope_for(user)
-    if user.is_staff and user.has_perm(REVIEW_PERMISSION) and user.tenant_id == knowledge_set.tenant_id:
+    if is_reviewing(user) and user.tenant_id == knowledge_set.tenant_id:
         return True
-    return sets_managed(scope=scope).filter(pk=knowledge_set.pk).exists()
+    return sets_managed(scope=scope_for(user)).filter(pk=knowledge_set.pk).exists()
 
 
 def golden_set_named(*, scope: Scope, name: str) -> GoldenSet:
@@ -125,10 +125,21 @@ def diagnosis_run_latest(*, scope: Scope) -> DiagnosisRun | None:
 
 def documents_named(*, scope: Scope, names: Iterable[str]) -> list[int]:
     """Ids of the documents of these names (external ids, #numbers) that the asker may open."""
-    wanted = set(names)
-    numbers = {int(name[1:]) for name in wanted if NUMBERED.fullmatch(name)}
-    rows = documents_readable(scope=scope).filter(Q(external_id__in=wanted) | Q(pk__in=numbers))
-    return list(rows.order_by("pk").values_list("pk", flat=True))
+    return sorted(set(chain.from_iterable(documents_by_name(scope=scope, names=names).values())))
+
+
+def documents_by_name(*, scope: Scope, names: Iterable[str]) -> dict[str, list[int]]:
+    """Name -> ids of the documents that have it and that the asker may open; names of none are left out."""
+    wanted = sorted(set(names))
+    found: dict[str, list[int]] = defaultdict(list)
+    for start in range(0, len(wanted), NAMES_AT_ONCE):
+        some = set(wanted[start : start + NAMES_AT_ONCE])
+        numbers = {int(name[1:]) for name in some if NUMBERED.fullmatch(name)}
+        rows = documents_readable(scope=scope).filter(Q(external_id__in=some) | Q(pk__in=numbers))
+        for pk, external_id in rows.order_by("pk").values_list("pk", "external_id"):
+            for name in {external_id, f"#{pk}"} & some:
+                found[name].append(pk)
+    return found
 
 
 def chunks_named(*, scope: Scope, chunks: Iterable[int]) -> dict[int, tuple[int, str, str]]:

@@ -14,7 +14,6 @@ from django.utils.translation import gettext_noop
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.roles import REVIEW_PERMISSION
-from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
 from chat.models import MessageCitation
@@ -127,7 +126,7 @@ def asker_tell(*, actor: User, case: BadCase) -> bool:
     return bool(answer)
 
 
-def reviewers_of(*, scope: Scope, case: BadCase) -> list[User]:
+def reviewers_of(*, case: BadCase) -> list[User]:
     """People to whom a case can be given, by name: those of the tenant for whom `cases_reviewable` has it.
 
     What it cites is looked up once for all. Asked one by one are only owners of the sets that it is about and, where
@@ -135,8 +134,10 @@ def reviewers_of(*, scope: Scope, case: BadCase) -> list[User]:
     """
     cited = MessageCitation.objects.filter(message_id=case.message_id).order_by()
     named = Q(document__readers__isnull=False) | Q(document__source_readers__isnull=False)
-    cites = cited.aggregate(clearance=Max("document__clearance"), named=Count("pk", filter=named))
-    people = _staff(scope=scope, case=case)
+    cites = cited.aggregate(clearance=Max("document__clearance"), named=Count("pk", filter=named), left=Count("pk"))
+    people = _staff(case=case)
+    if case.message.document_sources > cites["left"]:  # nobody knows who may read what is gone
+        people = people.filter(is_superuser=True, tenant__is_default=True)
     return [user for user in people if _is_among(user, case, clearance=cites["clearance"] or 0, named=cites["named"])]
 
 
@@ -150,7 +151,7 @@ def _is_among(user: User, case: BadCase, *, clearance: int, named: int) -> bool:
     return is_cleared and (user.reviews or user.keeps) and _may_review(user, case)  # type: ignore[attr-defined]
 
 
-def _staff(*, scope: Scope, case: BadCase) -> QuerySet[User]:
+def _staff(*, case: BadCase) -> QuerySet[User]:
     """Staff by name; `reviews`: has the permission, `keeps`: owns a set that was asked or holds a cited document."""
     app, codename = REVIEW_PERMISSION.split(".")
     permission = Permission.objects.filter(content_type__app_label=app, codename=codename)

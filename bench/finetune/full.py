@@ -14,10 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 import time
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +24,13 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.losses import MatryoshkaLoss, MultipleNegativesRankingLoss
 
+from bench.finetune.halves import first_half, rows_of
+
 WIDTHS = (384, 192)
 ROUNDS = 12
 BATCH = 64
 RATE = 3e-5
 LENGTH = 256  # tokens of a passage
-_PART = re.compile(r"[\W_]{0,8}(?:part|第)?[\W_]{0,8}\d{1,9}[\W_]{0,8}(?:部分|章|节|页|卷|期)?\W{0,8}$", re.IGNORECASE)
 
 
 def main() -> None:
@@ -52,15 +51,15 @@ class _Set:
     """Passages, and questions with the places of what answers them, split by document."""
 
     def __init__(self, folder: Path) -> None:
-        corpus = _rows(folder / "corpus.jsonl")
+        corpus = rows_of(folder / "corpus.jsonl")
         self.texts = [f"{row.get('title') or ''}\n{row['text']}" for row in corpus]
         place = {str(row["id"]): number for number, row in enumerate(corpus)}
         relevant: dict[str, set[int]] = {}
         for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
             query, document = line.split("\t")[:2]
             relevant.setdefault(query, set()).add(place[document])
-        seen = _first_half(corpus)
-        queries = [(row["text"], relevant.get(str(row["id"]), set())) for row in _rows(folder / "queries.jsonl")]
+        seen = {place[str(one)] for one in first_half(corpus)}
+        queries = [(row["text"], relevant.get(str(row["id"]), set())) for row in rows_of(folder / "queries.jsonl")]
         self.known = [one for one in queries if one[1] and one[1] <= seen]
         self.asked = [one for one in queries if one[1] and not one[1] & seen]
         self.seen = sorted(seen)
@@ -156,24 +155,6 @@ def _device() -> str:
 
 def _on_device(features: dict[str, Any]) -> dict[str, Any]:
     return {name: value.to(_device()) if hasattr(value, "to") else value for name, value in features.items()}
-
-
-def _first_half(corpus: Sequence[dict[str, Any]]) -> set[int]:
-    """Places of about half of the passages: whole documents, as `bench.finetune.measure` chooses them."""
-    groups: dict[str, list[int]] = {}
-    for place, row in enumerate(corpus):
-        title = _PART.sub("", (row.get("title") or "").strip()).casefold()
-        groups.setdefault(str(row.get("doc_id") or title or row["id"]), []).append(place)
-    seen: set[int] = set()
-    for name in sorted(groups, key=lambda one: sha256(one.encode()).digest()):
-        if len(seen) >= len(corpus) / 2:
-            break
-        seen.update(groups[name])
-    return seen
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,6 +16,7 @@ from django.core.management import call_command
 from accounts.models import Tenant, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from bench.finetune.halves import Rows, first_half, rows_of
 from bench.retrieval import work_off
 from evaluation.services.adapter_training import training_advance, training_start
 from evaluation.services.golden import benchmark_load
@@ -27,9 +27,8 @@ from knowledge.services.latent_models import latents_refresh
 from knowledge.types import RetrievalMode, RetrievalRequest
 from ragcore.metrics.bootstrap import paired_interval
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
-from ragcore.text.question_pairs import MADE, document_group
+from ragcore.text.question_pairs import MADE
 
-Rows = list[dict[str, Any]]
 Asked = list[tuple[str, frozenset[str]]]
 PLAIN = 0  # the option `query_adapter` without any
 
@@ -57,12 +56,12 @@ class _Set:
             username=f"bench-{name}", tenant=tenant, is_staff=True, is_superuser=True, clearance=4
         )
         self.scope: Scope = scope_for(self.admin)
-        self.corpus, self.queries = _rows(folder / "corpus.jsonl"), _rows(folder / "queries.jsonl")
+        self.corpus, self.queries = rows_of(folder / "corpus.jsonl"), rows_of(folder / "queries.jsonl")
         lines = (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()
         self.relevant: dict[str, set[str]] = {}
         for query, document, *_grade in (line.split("\t") for line in lines):
             self.relevant.setdefault(query, set()).add(document)
-        self.seen = _first_half(self.corpus)
+        self.seen = first_half(self.corpus)
 
     def measure(self, limit: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """The figures of the set, and what else there is to tell a person."""
@@ -160,28 +159,10 @@ class _Set:
         return self._recall(set_id, asked, PLAIN)
 
 
-def _first_half(corpus: Rows) -> set[str]:
-    """Ids of about half of the passages: whole documents, in an order that does not follow that of the file."""
-    groups: dict[str, list[str]] = {}
-    for row in corpus:
-        name = row.get("doc_id") or document_group(row.get("title") or "", 0) or row["id"]
-        groups.setdefault(str(name), []).append(row["id"])
-    seen: set[str] = set()
-    for name in sorted(groups, key=lambda one: sha256(one.encode()).digest()):
-        if len(seen) >= len(corpus) / 2:
-            break
-        seen.update(groups[name])
-    return seen
-
-
 def _removed(before: Sequence[float], after: Sequence[float]) -> float:
     """Share of what was missed before that is found now; below 0 where more is missed."""
     missed = 1 - fmean(before)
     return round((fmean(after) - fmean(before)) / missed, 4) if missed > 0 else 0.0
-
-
-def _rows(path: Path) -> Rows:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def _write(path: Path, rows: Rows) -> None:

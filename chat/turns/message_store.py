@@ -34,9 +34,9 @@ from ragcore.errors import RagError
 
 TITLE_CHARACTERS = 80
 CLIENT_KEY_VERSION = 5  # of the UUID of a conversation whose id the client has chosen (selectors.conversation_keys)
-RESULT = ("answer", "answer_html", "state", "status", "confidence", "sentences", "metadata", "trace", "finished") + (
-    "document_sources",
-    "file_sources",
+RESULT = (
+    *("answer", "answer_html", "state", "status", "confidence", "sentences", "metadata", "trace", "finished"),
+    *("document_sources", "file_sources"),
 )
 FAILURE = ("state", "finished", "error_code", "error_message", "error_data")
 

@@ -87,7 +87,7 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "mark_form": CaseMarkForm(initial=mark),
         "is_marked": bool(mark["passage"]),
         "mark_hidden": _has_mark(case) and not mark["passage"],
-        "reviewers": reviewers_of(scope=scope, case=case),
+        "reviewers": reviewers_of(case=case),
         "fix_link": case.fix if case.fix.startswith(("/", "https://", "http://")) and " " not in case.fix else "",
         "offered": remedies_offered(scope=scope, actor=admin_user(request), case=case),
         "applied": applied,
@@ -155,7 +155,7 @@ def _act_mark(request: HttpRequest, case: BadCase) -> None:
 
 def _act_assign(request: HttpRequest, case: BadCase) -> None:
     chosen = next(iter(ids_of([request.POST.get("assignee", "")])), None)
-    people = {user.pk: user for user in reviewers_of(scope=admin_scope(request), case=case)}
+    people = {user.pk: user for user in reviewers_of(case=case)}
     case_assign(actor=admin_user(request), case=case, assignee=people.get(chosen) if chosen else None)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, get_args
 
 import numpy as np
@@ -17,7 +18,7 @@ from django.db.models import QuerySet
 
 from accounts.scope import Scope
 from evaluation.models import GoldenCase
-from evaluation.selectors import documents_named, golden_sets_about
+from evaluation.selectors import documents_by_name, golden_sets_about
 from evaluation.services.useful_sources import UsefulAnswer, answers_opened, answers_voted_for
 from knowledge import model_registry
 from knowledge.models import Chunk, ChunkEdit, Document, KnowledgeSet
@@ -119,29 +120,16 @@ class _Collector:
         """Cases that expect documents of the set, with the passages of these that hold the answer."""
         rows = GoldenCase.objects.filter(golden_set__in=golden_sets_about(knowledge_set=self.home))
         cases = list(rows.exclude(relevant=[]).filter(expects_refusal=False).order_by("pk")[:MOST_GOLDEN])
-        named = self._documents({name for case in cases for name in case.relevant})
+        named = documents_by_name(scope=self.scope, names=chain.from_iterable(case.relevant for case in cases))
         for at, case in enumerate(cases):
             if at % CASES_BETWEEN == 0:
                 self.alive()
-            documents = {one for name in case.relevant for one in named.get(name, ())}
+            documents = {one for name in case.relevant for one in named.get(name, ()) if one in self.of_document}
             chunks = [chunk for one in documents for chunk in self._answering(case, one)]
             if chunks:
                 yield self._pair(case.question, chunks, "golden")
             elif documents:
                 self.dropped["no_passage"] += 1
-
-    def _documents(self, names: set[str]) -> dict[str, list[int]]:
-        """Name → documents of the set."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for start in range(0, len(names), 1000):
-            some = sorted(names)[start : start + 1000]
-            ids = [one for one in documents_named(scope=self.scope, names=some) if one in self.of_document]
-            for pk, external_id in (
-                documents_askable(scope=self.scope).filter(pk__in=ids).values_list("pk", "external_id")
-            ):
-                found[external_id].append(pk)
-                found[f"#{pk}"].append(pk)
-        return found
 
     def _answering(self, case: GoldenCase, document: int) -> list[int]:
         """The passages of a relevant document that a quotation or an answer of the case stands in; of a short

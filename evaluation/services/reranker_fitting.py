@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from accounts.services import audit_record
 from evaluation.errors import RerankerFitError
 from evaluation.models import GoldenCase, GoldenSet
 from evaluation.queue import FIT_RERANKER
-from evaluation.selectors import documents_named, golden_sets_kept
+from evaluation.selectors import documents_by_name, golden_sets_kept
 from evaluation.services.trainings import (
     TrainingWork,
     difference_shown,
@@ -227,10 +228,12 @@ def _golden(scope: Scope, golden_sets: Sequence[GoldenSet]) -> list[_Question]:
         of_set[case.golden_set_id].append(case)
     share = MOST_CASES // max(len(of_set), 1)
     asked = {one.pk: tuple(one.sets.order_by("pk").values_list("pk", flat=True)) for one in golden_sets}
-    chosen = [(case, asked[pk]) for pk, cases in sorted(of_set.items()) for case in cases[:share]]
+    chosen = [case for _, cases in sorted(of_set.items()) for case in cases[:share]]
+    named = documents_by_name(scope=scope, names=chain.from_iterable(case.relevant for case in chosen))
+    right = [{document for name in case.relevant for document in named.get(name, ())} for case in chosen]
     return [
-        _Question(case.question, tuple(documents_named(scope=scope, names=case.relevant)), sets)
-        for case, sets in chosen
+        _Question(case.question, tuple(sorted(documents)), asked[case.golden_set_id])
+        for case, documents in zip(chosen, right, strict=True)
     ]
 
 

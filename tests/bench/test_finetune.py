@@ -1,6 +1,7 @@
 """How the bench of fitted query vectors splits a set, and what it counts."""
 
-from bench.finetune.measure import _first_half, _removed
+from bench.finetune.halves import first_half
+from bench.finetune.measure import _removed
 
 
 def test_halves_hold_whole_documents():
@@ -8,11 +9,11 @@ def test_halves_hold_whole_documents():
         {"id": f"{name}-{part}", "title": f"{name} part {part}", "text": ""} for name in "abcdefgh" for part in range(5)
     ]
 
-    seen = _first_half(corpus)
+    seen = first_half(corpus)
 
     assert 20 <= len(seen) < 25
     assert all(sum(one.startswith(name) for one in seen) in (0, 5) for name in "abcdefgh")
-    assert seen == _first_half(corpus[::-1])
+    assert seen == first_half(corpus[::-1])
 
 
 def test_the_share_of_misses_that_are_found():

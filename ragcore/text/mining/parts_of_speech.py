@@ -18,12 +18,8 @@ from ragcore.text.tokenise import stop_words
 _CHINESE = re.compile(f"[{CJK}]")
 _NOUNS = ("n", "vn", "an", "j", "g", "l", "i", "s", "x")  # beginnings of tags; words that are not listed count as nouns
 _BINDING = ("p", "c", "u", "y", "e", "o", "r", "z", "k", "h")  # prepositions, particles, pronouns, …
-_LOOSE = (
-    "d",
-    "t",
-    "q",
-    "m",
-)  # adverbs, times, measures, numbers: of several characters they may begin a term (随机接入)
+# adverbs, times, measures, numbers: of several characters they may begin a term (随机接入)
+_LOOSE = ("d", "t", "q", "m")
 DOUBTFUL = 0.5
 _ADVERB = re.compile(r"[a-z]{3,}ly\Z")
 _DETERMINERS = frozenset(
