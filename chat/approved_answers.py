@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from accounts.compiled_queries import CompiledQuery
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
@@ -64,6 +65,18 @@ def in_force() -> Q:
 def approved_in_force() -> QuerySet[ApprovedAnswer]:
     """Answers that are neither withdrawn nor expired."""
     return ApprovedAnswer.objects.filter(in_force())
+
+
+def _of_tenant(*, tenant: int) -> QuerySet[ApprovedAnswer, int]:
+    return ApprovedAnswer.objects.filter(tenant_id=tenant, withdrawn=None).order_by().values_list("pk", flat=True)[:1]
+
+
+_ANY_OF_TENANT = CompiledQuery(_of_tenant, tenant=int)
+
+
+def any_approved(*, tenant_id: int) -> bool:
+    """Whether the tenant has answers that are not withdrawn: most have none, and every question asks for one."""
+    return bool(_ANY_OF_TENANT(tenant=tenant_id))
 
 
 def approved_listed(*, scope: Scope, is_reviewer: bool) -> QuerySet[ApprovedAnswer]:

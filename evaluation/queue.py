@@ -8,6 +8,7 @@ RESUME_RUNS = "evaluation.resume_runs"
 MEASURE_LEXICONS = "evaluation.measure_lexicons"
 SEND_REPORTS = "evaluation.send_reports"
 WATCH_EXPERIMENTS = "evaluation.watch_experiments"
+WATCH_CHANGES = "evaluation.watch_changes"
 TRAIN_ADAPTER = "evaluation.train_adapter"
 FIT_RERANKER = "evaluation.fit_reranker"
 RESUME_TRAININGS = "evaluation.resume_trainings"
@@ -20,6 +21,7 @@ QUEUES = {
     FIT_RERANKER: "diagnosis",
     SEND_REPORTS: "nightly",
     WATCH_EXPERIMENTS: "diagnosis",
+    WATCH_CHANGES: "nightly",
     RESUME_DIAGNOSIS: "chat",  # short, and not behind what it watches
     RESUME_RUNS: "chat",
     RESUME_TRAININGS: "chat",

@@ -15,11 +15,13 @@ from evaluation.queue import (
     RESUME_TRAININGS,
     SEND_REPORTS,
     TRAIN_ADAPTER,
+    WATCH_CHANGES,
     WATCH_EXPERIMENTS,
 )
 from evaluation.services.adapter_training import training_advance, trainings_resume
 from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
 from evaluation.services.experiment_watch import experiments_watch
+from evaluation.services.gates import changes_watch
 from evaluation.services.lexicon_effect import lexicons_measure
 from evaluation.services.reranker_fitting import fit_advance, fits_resume
 from evaluation.services.runs import run_advance, runs_resume
@@ -72,6 +74,12 @@ def measure_lexicons() -> None:
 def watch_experiments() -> None:
     """Stop experiments whose candidate is worse, and say which one is better."""
     experiments_watch()
+
+
+@shared_task(name=WATCH_CHANGES)
+def watch_changes() -> None:
+    """Tell people of changes that are measured."""
+    changes_watch()
 
 
 @shared_task(name=TRAIN_ADAPTER)

@@ -80,6 +80,11 @@ app.conf.beat_schedule = {
         "schedule": crontab(minute="*/5"),
         "options": {"queue": "diagnosis", "expires": 300},
     },
+    "tell people of changes that are measured": {
+        "task": "evaluation.watch_changes",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60},
+    },
     "find a worker for trainings that lost theirs": {
         "task": "evaluation.resume_trainings",
         "schedule": 60.0,

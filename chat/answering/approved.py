@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 import time
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.compiled_queries import CompiledQuery
 from accounts.selectors import person_name
 from chat.answering.cache_key import understand_by_rules
 from chat.answering.context import AnswerContext
@@ -32,7 +30,9 @@ async def approved_record(context: AnswerContext, *, counts: bool = True) -> Ans
     A question that depends on its conversation has none. `counts`: whether it is a use.
     """
     start = time.perf_counter()
-    if context.attached is not None or any(name in context.request.given for name in _OWN_WORDS):
+    if not context.may_be_approved or context.attached is not None:
+        return None
+    if any(name in context.request.given for name in _OWN_WORDS):
         return None
     understood, depends_on_history = await run_cpu(understand_by_rules, context)
     if depends_on_history:
@@ -70,16 +70,7 @@ def _html(record: AnswerRecord) -> str:
     return render_markdown(record.text, citations={c.number for c in record.citations}, sentences=[], with_places=True)
 
 
-def _of_tenant(*, tenant: int) -> QuerySet[ApprovedAnswer, int]:
-    return ApprovedAnswer.objects.filter(tenant_id=tenant, withdrawn=None).order_by().values_list("pk", flat=True)[:1]
-
-
-_ANY_OF_TENANT = CompiledQuery(_of_tenant, tenant=int)  # most tenants have none, and every question asks for one
-
-
 def _found(context: AnswerContext, question: str, *, counts: bool) -> AnswerRecord | None:
-    if not _ANY_OF_TENANT(tenant=context.scope.tenant_id):
-        return None
     rows = approved_in_force().filter(tenant_id=context.scope.tenant_id, keys__contains=[question_key(question)])
     for row in rows.select_related("approved_by"):
         sources = list(row.sources.select_related("document", "chunk").order_by("number"))

@@ -14,12 +14,14 @@ from typing import Any
 
 from accounts.scope import Scope
 from chat.answering.context import AnswerContext
-from chat.types import AnswerRecord
+from chat.types import AnswerRecord, to_plain
 from knowledge import model_registry
 from knowledge.selectors.answer_space import answer_space, profile_values
 from knowledge.types import AnswerSpace
 from ragcore.retrieval.stages.fusion import profile_shift
 from ragcore.text.normalise import normalise_query
+from ragcore.text.request_cache import cached
+from ragcore.types.answering import Question
 from ragcore.understanding.standalone import Standalone, add_context, standalone_by_rules
 
 # How an answer is shown or kept has no part in what it says; the question, rights and sets have parts of their own.
@@ -62,9 +64,13 @@ class CacheKey:
 def understand_by_rules(context: AnswerContext) -> tuple[Standalone, bool]:
     """The question without its conversation, day and person; and whether its search depends on the conversation.
 
-    Computes; uses no ORM.
+    Computes; uses no ORM. Once in an answer.
     """
-    question, tokenizer = context.question, model_registry.tokenizer()
+    return cached(("understood", context.question), lambda: _understand(context.question))
+
+
+def _understand(question: Question) -> tuple[Standalone, bool]:
+    tokenizer = model_registry.tokenizer()
     found = standalone_by_rules(question, tokenizer)
     if not question.history:
         return found, False
@@ -75,8 +81,8 @@ def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_hist
     """The key of a question, of rights and sets as of this moment. Uses the ORM."""
     scope, request = context.scope, context.request
     space = answer_space(scope=scope, sets=request.sets, filters=request.filters)
-    filters = {"filters": asdict(request.filters), "sets": sorted(request.sets)} if request.filters else None
-    values = asdict(request)
+    filters = {"filters": to_plain(request.filters), "sets": sorted(request.sets)} if request.filters else None
+    values = to_plain(request)
     parts = {
         "options": {name: values[name] for name in values.keys() - _NOT_OPTIONS},
         "given": sorted(request.given - _NOT_OPTIONS),

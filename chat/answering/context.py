@@ -16,6 +16,7 @@ from accounts.compiled_queries import CompiledQuery
 from accounts.models import User
 from accounts.scope import Scope
 from chat.answering.answer_config import AnswerConfig, resolve_answer_config
+from chat.approved_answers import any_approved
 from chat.attachments.search import Attached, attached_load
 from chat.executors import run_db
 from chat.models import Conversation, Message
@@ -76,6 +77,7 @@ class AnswerContext:
     attached: Attached | None = None  # passages of the files of this conversation
     summary: str = ""  # of turns that are too old for the history
     within: Scope | None = None  # rights of a second person, which hold as well: who asks a stored question again
+    may_be_approved: bool = True  # False: the tenant has no approved answer at all
 
     @property
     def history(self) -> tuple[Turn, ...]:
@@ -101,34 +103,48 @@ async def build_context(
     is_streaming: bool = False,
 ) -> AnswerContext:
     """The context of a question. `deadline`: the time limit, where it runs already."""
-    profile, config, attached, lexicon = await run_db(_loaded, scope=scope, user=user, request=request, message=message)
+    loaded = await run_db(_load, scope=scope, user=user, request=request, message=message)
     return AnswerContext(
         scope=scope,
         request=request,
-        config=config,
-        question=build_question(request.query, history=history, profile=profile, user=user),
+        config=loaded.config,
+        question=build_question(request.query, history=history, profile=loaded.profile, user=user),
         events=events,
         stop=stop or asyncio.Event(),
         deadline=deadline or Deadline(),
         message_id=message.pk,
         is_streaming=is_streaming,
         renders_blocks=message.conversation.channel == Conversation.Channel.WEB,
-        attached=attached,
-        lexicon=lexicon,
+        attached=loaded.attached,
+        lexicon=loaded.lexicon,
         summary=message.conversation.summary,
+        may_be_approved=loaded.may_be_approved,
     )
 
 
-def _loaded(
-    *, scope: Scope, user: User, request: AnswerRequest, message: Message
-) -> tuple[Profile | None, AnswerConfig, Attached | None, Lexicon | None]:
-    """What the question needs of the database, on one connection."""
-    profile = profile_get(user, sets=request.sets) if request.personal else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loaded:
+    """What a question needs of the database."""
+
+    profile: Profile | None
+    config: AnswerConfig
+    attached: Attached | None
+    lexicon: Lexicon | None
+    may_be_approved: bool
+
+
+def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message) -> _Loaded:
+    """All of it on one connection."""
     attached = None
     if request.attachments or request.conversation_id is not None:  # nothing is attached to a conversation that is new
         attached = attached_load(scope=scope, keys=request.attachments, conversation_id=message.conversation_id)
-    lexicon = lexicon_of_person(scope=scope)
-    return profile, resolve_answer_config(scope=scope, request=request), attached, lexicon
+    return _Loaded(
+        profile=profile_get(user, sets=request.sets) if request.personal else None,
+        config=resolve_answer_config(scope=scope, request=request),
+        attached=attached,
+        lexicon=lexicon_of_person(scope=scope),
+        may_be_approved=any_approved(tenant_id=scope.tenant_id),
+    )
 
 
 def build_question(query: str, *, history: Sequence[Turn], profile: Profile | None, user: User) -> Question:

@@ -202,7 +202,8 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
 
 def _with_version_numbers(record: AnswerRecord) -> AnswerRecord:
     chunks = [citation.chunk_id for citation in record.citations if not citation.attachment]
-    numbers = dict(Chunk.objects.filter(pk__in=chunks).values_list("pk", "version__number")) if chunks else {}
+    found = Chunk.objects.filter(pk__in=chunks).order_by().values_list("pk", "version__number")
+    numbers = dict(found) if chunks else {}
     if passages := [-citation.chunk_id for citation in record.citations if citation.attachment]:
         kept = AttachmentPassage.objects.filter(pk__in=passages).values_list("pk", flat=True)
         numbers |= {-pk: 1 for pk in kept}  # one that was removed meanwhile is no source any more

@@ -10,6 +10,7 @@ import json
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,7 +118,9 @@ class Hub:
     async def close(self) -> None:
         """Stop reading; who still listens hears nothing any more."""
         self._streams.clear()
-        if self._task is not None:
+        if self._task is not None and not self._task.done():
+            with suppress(RedisError):  # the client of Redis does not let a command be cancelled that waits
+                await self._wake()
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 

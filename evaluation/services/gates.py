@@ -6,6 +6,7 @@ publish it; where that person belongs to another tenant, with those of an owner 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,9 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from accounts.audit.events import event_add
 from accounts.models import User
@@ -36,7 +39,19 @@ from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet, QueryAdapter
 from knowledge.selectors import set_owned, sets_managed
 from knowledge.services.options import Given
+from notifications.kinds import notification_kind
+from notifications.services import notification_send
 
+logger = logging.getLogger(__name__)
+
+CHANGE_PASSED = notification_kind(
+    "change_passed",
+    gettext_noop("A change that concerns “%(set)s” was measured and has passed. It waits for your decision."),
+)
+CHANGE_FAILED = notification_kind(
+    "change_failed",
+    gettext_noop("A change that concerns “%(set)s” was measured and has not passed. It waits for your decision."),
+)
 LIVE = "live"  # name of the configuration
 State, Kind = GatedChange.State, GatedChange.Kind
 OPEN = (State.MEASURING, State.PASSED, State.FAILED)
@@ -183,9 +198,38 @@ def change_settle(*, change: GatedChange) -> GatedChange:
     results = change_results(change=change)
     passed = bool(results) and all(one.verdict is not None and one.verdict.has_passed for one in results)
     state = State.PASSED if passed else State.FAILED
-    GatedChange.objects.filter(pk=change.pk, state=State.MEASURING).update(state=state)
+    with transaction.atomic():
+        if GatedChange.objects.filter(pk=change.pk, state=State.MEASURING).update(state=state):
+            _tell(change, CHANGE_PASSED if passed else CHANGE_FAILED)
     change.refresh_from_db()
     return change
+
+
+def changes_watch() -> int:
+    """Settle every change whose runs are over; how many were. Safe to run twice."""
+    measuring = GatedChange.objects.filter(state=State.MEASURING).select_related("knowledge_set", "requested_by")
+    settled = 0
+    for change in measuring.order_by("pk"):
+        try:
+            settled += change_settle(change=change).state != State.MEASURING
+        except Exception:  # of one change: the others are not kept waiting
+            logger.exception("change %s could not be settled", change.pk)
+    return settled
+
+
+def _tell(change: GatedChange, kind: str) -> None:
+    """Who asked for the change hears that it is measured, and where it is one act with others the owners of the set do:
+    it is not published without them.
+    """
+    people = list(change.knowledge_set.owners.all()) if changes_together(change).exists() else []
+    if change.requested_by is not None:
+        people.append(change.requested_by)
+    notification_send(
+        recipients=people,
+        kind=kind,
+        data={"set": change.knowledge_set.shown_name},
+        link=reverse("admin:evaluation_gatedchange_change", args=[change.pk]),
+    )
 
 
 def change_publish(*, scope: Scope, actor: User, change: GatedChange, reason: str = "") -> GatedChange:

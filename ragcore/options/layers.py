@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Generic, TypeVar
 
 from ragcore.errors import InvalidOptionsError
@@ -33,8 +33,13 @@ class Resolved(Generic[T]):
 
 def options_sha256(*groups: object) -> str:
     """A fingerprint that is the same for the same values, in any process."""
-    data = [{type(g).__name__: asdict(g)} for g in groups]  # type: ignore[call-overload]
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+    data = [{type(group).__name__: _values(group)} for group in groups]
+    return hashlib.sha256(json.dumps(data, sort_keys=True, default=_values).encode()).hexdigest()
+
+
+def _values(group: Any) -> dict[str, Any]:
+    """`dataclasses.asdict` of the outermost level, without its copies of every value."""
+    return {one.name: getattr(group, one.name) for one in fields(group)}
 
 
 def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[T]:

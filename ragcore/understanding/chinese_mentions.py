@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from ragcore.ports import Tokenizer
 from ragcore.text.scripts import CJK
@@ -159,11 +160,17 @@ def _topics(text: str, tokenizer: Tokenizer) -> Iterator[str]:
             yield topic
 
 
+@cache
+def _attribute_lengths() -> tuple[int, ...]:
+    """The longest first."""
+    return tuple(sorted({len(word) for word in entries("chinese", "attributes")}, reverse=True))
+
+
 def without_attribute(topic: str) -> str:
     """载波聚合 of 载波聚合的工作原理; a topic that is nothing but an attribute stays."""
     while True:
-        ends = (len(word) for word in entries("chinese", "attributes") if topic.endswith(word))
-        shorter = topic[: -max(ends, default=0) or len(topic)].rstrip("的之")
+        end = next((n for n in _attribute_lengths() if topic[-n:] in entries("chinese", "attributes")), 0)
+        shorter = topic[: -end or len(topic)].rstrip("的之")
         if len(shorter) < 2 or shorter == topic.rstrip("的之"):
             return topic.rstrip("的之")
         topic = shorter

@@ -19,6 +19,7 @@ INGESTION_PROCESSES = 2
 INGESTION_MEMORY_KB = 1_000_000  # a process that has grown beyond it is replaced after its task
 BACKGROUND_THREADS = 4  # its tasks wait for the database most of the time
 COURTESY = 10  # of 19: ingestion takes the processor that people's questions leave
+MOST_COURTESY = 19  # scans, diagnoses, evaluation runs and trainings take what is left then
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def _ingestion(env: Environment) -> Program:
 
 def _recognition(env: Environment) -> Program:
     """One scan at a time, apart: texts never wait for scans (D31). Between scans it diagnoses cases."""
-    return _worker(env, "ocr", RECOGNITION_QUEUES, ("--pool", "solo"), niceness=COURTESY)
+    return _worker(env, "ocr", RECOGNITION_QUEUES, ("--pool", "solo"), niceness=MOST_COURTESY)
 
 
 def _background(env: Environment) -> Program:

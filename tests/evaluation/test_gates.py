@@ -17,7 +17,7 @@ from evaluation.admin.gate_words import weakness_words
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import EvaluationRun, GatedChange, GoldenSet
 from evaluation.services.comparison import ComparedCase, GateVerdict, gate_judge, scores_compare
-from evaluation.services.gates import change_discard, change_publish, change_settle, changes_shown
+from evaluation.services.gates import change_discard, change_publish, change_settle, changes_shown, changes_watch
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs import run_advance
@@ -39,6 +39,7 @@ from knowledge.services.options import ChangeNote, options_restore, set_options_
 from knowledge.services.search_models import reranker_publish, search_model_save
 from knowledge.services.sets import set_update
 from knowledge.types import RetrievalRequest
+from notifications.models import Notification
 from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 from tests.knowledge.locks import Beside
@@ -331,6 +332,37 @@ def test_default_settings_are_measured_on_every_guarded_set_that_inherits_them(a
     site_options_update(scope=scope, actor=admin, options={"retrieval": {"top_k": 11}})
     site_options_update(scope=scope, actor=admin, options={"chunking": {"max_tokens": 500}})
     assert GatedChange.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_owners_hear_once_that_a_change_of_what_sets_share_waits_for_them(admin, two):
+    owners = [make_user(), make_user()]
+    for home, owner in zip(two, owners, strict=True):
+        home.owners.add(owner)
+    with pytest.raises(MeasuredFirstError):
+        site_options_update(scope=scope_for(admin), actor=admin, options={"retrieval": {"top_k": 12}})
+    assert changes_watch() == 0  # still measured
+    for run in EvaluationRun.objects.all():
+        while run_advance(run_id=run.pk, seconds=60):
+            pass
+
+    assert [changes_watch(), changes_watch()] == [2, 0]
+
+    for home, owner in zip(two, owners, strict=True):
+        told = Notification.objects.get(recipient=owner)
+        change = GatedChange.objects.get(knowledge_set=home)
+        assert (told.kind, told.data) == (f"change_{change.state}", {"set": home.name})
+        assert told.link == reverse("admin:evaluation_gatedchange_change", args=[change.pk])
+    assert Notification.objects.filter(recipient=admin).count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_of_one_set_is_told_to_who_asked_for_it(admin, radio, golden):
+    radio.owners.add(make_user())
+
+    measured(admin, radio, WORSE)
+
+    assert [(one.recipient, one.kind) for one in Notification.objects.all()] == [(admin, "change_failed")]
 
 
 @pytest.mark.django_db(transaction=True)
