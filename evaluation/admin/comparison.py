@@ -46,7 +46,20 @@ DETAILS = {
     "strategy": gettext_lazy("Strategy"),
     "model": gettext_lazy("Model"),
     "understood": gettext_lazy("Understood as"),
+    "judge": gettext_lazy("Judge"),
 }
+
+
+def _detail(name: str, value: Any) -> tuple[str, str]:
+    """A fact of a trace with its label; of the language model that judged also what it took."""
+    if name != "judge":
+        return str(DETAILS.get(name, name)), str(value)
+    told = _("%(model)s, %(tokens)s tokens") % {"model": value["model"], "tokens": value["tokens"]}
+    if value["failed"]:
+        told = _("rules, because %(model)s did not answer") % {"model": value["model"]}
+    return str(DETAILS[name]), told
+
+
 STAGES = ("lexical", "coarse", "dense", "fused", "rerank", "quality", "use", "final")
 
 
@@ -292,7 +305,7 @@ def case_page(request: HttpRequest, *, run: EvaluationRun, case: int, context: d
                 "configuration": configuration,
                 "trace": trace,
                 "status": STATUSES.get(trace.status, trace.status) if trace else "",
-                "details": [(DETAILS.get(name, name), value) for name, value in trace.detail.items()] if trace else [],
+                "details": [_detail(*one) for one in trace.detail.items()] if trace else [],
                 "stages": _stages(trace.rankings) if trace else [],
                 "times": [(stage_label(name), ms) for name, ms in trace.stages.items()] if trace else [],
             }

@@ -10,6 +10,9 @@ from ragcore.metrics.registry import metric_info
 
 def fault_words(fault: GateFault) -> str:
     """Why a metric does not pass, in the language of the reader."""
+    if fault.reason == "failed":
+        counts = {"failed": int(fault.value or 0), "cases": int(fault.limit or 0)}
+        return gettext("%(failed)s of %(cases)s cases ended with an error, so that they cannot be compared.") % counts
     info = metric_info(fault.metric)
     name = gettext(info.label) if info is not None else fault.metric
     if fault.value is None:

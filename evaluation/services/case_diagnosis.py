@@ -29,6 +29,7 @@ from evaluation.models import Diagnosis, DiagnosisRun, GoldenCase
 from evaluation.queue import ADVANCE_DIAGNOSIS, QUEUES
 from evaluation.services.bearing import Wanted
 from evaluation.services.diagnosis import DiagnosedAnswer, answer_diagnose, diagnosis_store
+from feedback.features import standalone_question
 from feedback.models import BadCase
 from knowledge.queue import enqueue_on_commit
 from ragcore.errors import RagError
@@ -147,15 +148,15 @@ def _call_worker(run: DiagnosisRun) -> None:
 
 def _diagnose(run: DiagnosisRun, case: BadCase) -> None:
     """One case; what goes wrong with it is logged and counted, and the next night tries it again."""
-    wanted, found = known_answer(case), []
+    found = []
     try:
-        found = list(_by_rights(case, wanted))
+        found = list(_by_rights(case, known_answer(case)))
     except RagError as error:
         logger.warning("case %s was not diagnosed: %s", case.pk, error.code)
     except Exception:
         logger.exception("case %s was not diagnosed", case.pk)
     with transaction.atomic():
-        for diagnosed in found:
+        for diagnosed, wanted in found:
             diagnosis_store(actor=None, diagnosed=diagnosed, wanted=wanted)
         DiagnosisRun.objects.filter(pk=run.pk).update(
             last_case=case.pk,
@@ -173,7 +174,8 @@ def known_answer(case: BadCase) -> Wanted:
     if case.marked_document_id is not None or case.accepted:
         return Wanted(passage=marked_passage(case), answers=tuple(case.accepted))
     tenant_id = case.message.conversation.tenant_id
-    golden = GoldenCase.objects.filter(golden_set__tenant_id=tenant_id, question=case.message.question).first()
+    asked = (case.message.question, standalone_question(case.message))
+    golden = GoldenCase.objects.filter(golden_set__tenant_id=tenant_id, question__in=asked).order_by("pk").first()
     if golden is None:
         return Wanted()
     first, *others = golden.relevant or [""]
@@ -193,18 +195,22 @@ def marked_passage(case: BadCase) -> str:
     return f"#{case.marked_document_id}" + ("" if case.marked_ordinal is None else f":{case.marked_ordinal + 1}")
 
 
-def _by_rights(case: BadCase, wanted: Wanted) -> Iterator[DiagnosedAnswer]:
-    """The diagnosis with the rights of the asker, and where it finds nothing, the one of an owner who finds more."""
+def _by_rights(case: BadCase, wanted: Wanted) -> Iterator[tuple[DiagnosedAnswer, Wanted]]:
+    """The diagnosis with the rights of the asker, and where it finds nothing, the one of an owner who finds more; each
+    with what was known of the right answer under these rights.
+    """
     asker = case.message.conversation.user
-    own = _as(asker, case, wanted) or _as(asker, case, Wanted(answers=wanted.answers, points=wanted.points))
+    own, known = _as(asker, case, wanted), wanted
+    if own is None:  # they may not open the document that is named, and know nothing of what it says
+        own, known = _as(asker, case, Wanted()), Wanted()
     if own is not None:
-        yield own
-    if own is not None and (own.bearing is not None or wanted.expects_refusal):
+        yield own, known
+    if own is not None and (own.bearing is not None or wanted.expects_refusal) and known == wanted:
         return
     for owner in _owners(case, asker):
         more = _as(owner, case, wanted)
         if more is not None and more.bearing is not None:
-            yield more
+            yield more, wanted
             return
 
 

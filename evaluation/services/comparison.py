@@ -13,6 +13,7 @@ from ragcore.metrics.registry import metric_info
 
 Scores = Mapping[str, float]
 MOST_LOST = 0.05  # of the mean of a primary share, whatever the test says: of few cases it says nothing
+MOST_FAILED = 0.05  # of the cases of a configuration: cases that fail in both count 0 in both, and hide any difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +84,22 @@ def scores_compare(cases: Iterable[ComparedCase]) -> Comparison:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateFault:
     """Why something does not pass: worse than the baseline beyond chance (worse) or by more than MOST_LOST (lost),
-    below its floor, or not measured at all.
+    below its floor, or not measured at all (missing); or too many cases have failed, which is said of no metric.
     """
 
-    metric: str
-    reason: str  # worse | lost | below | missing
-    value: float | None
-    limit: float | None  # the baseline's mean, or the floor
+    metric: str  # "" for failed
+    reason: str  # worse | lost | below | missing | failed
+    value: float | None  # failed: so many cases
+    limit: float | None  # the baseline's mean, or the floor; failed: cases of the configuration
     p: float | None = None  # corrected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failures:
+    """Cases of a configuration that ended with an error, of all that were asked."""
+
+    failed: int
+    cases: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,17 +134,25 @@ class GateVerdict:
 
 
 def gate_judge(
-    *, means: Mapping[str, float], floors: Mapping[str, float], comparison: Comparison | None
+    *,
+    means: Mapping[str, float],
+    floors: Mapping[str, float],
+    comparison: Comparison | None,
+    failures: Sequence[Failures] = (),
 ) -> GateVerdict:
-    """Passed if no primary metric is worse than the baseline and none is below its floor.
+    """Passed if no primary metric is worse than the baseline, none is below its floor, and the cases were answered.
 
     Worse is what the paired permutation test finds significant, with p-values corrected for the primary metrics alone,
     and a share whose mean falls by more than MOST_LOST: with fewer than `least_differing` cases that differ no test can
     find anything, exact as it is.
     `means`: of the candidate. A metric with a floor that was not measured is a fault: otherwise a change could pass by
-    not being measured. `comparison`: None without a baseline.
+    not being measured. `comparison`: None without a baseline. `failures`: of the configurations that were asked.
     """
-    faults = []
+    faults = [
+        GateFault(metric="", reason="failed", value=one.failed, limit=one.cases)
+        for one in sorted(failures, key=lambda one: -one.failed)[:1]
+        if one.failed > MOST_FAILED * one.cases
+    ]
     compared = comparison.metrics if comparison is not None else {}
     primary = [name for name in compared if (info := metric_info(name)) is not None and info.is_primary]
     corrected = holm({name: compared[name].p for name in primary})
@@ -164,6 +181,11 @@ def gate_judge(
 def _is_lost(name: str, one: PairedDifference) -> bool:
     info = metric_info(name)
     return info is not None and info.unit == "share" and abs(one.difference) > MOST_LOST + TIE
+
+
+def configuration_failures(configuration: RunConfiguration) -> Failures:
+    """How many of the cases of a configuration have failed; the run is over."""
+    return Failures(failed=configuration.failed, cases=configuration.outcomes.count())
 
 
 def configuration_means(configuration: RunConfiguration) -> dict[str, float]:

@@ -21,6 +21,7 @@ from evaluation.services.bearing import Bearing, Wanted, bearing_find, window_co
 from evaluation.services.lab import lab_run
 from evaluation.services.lab_replay import Replay, replay_get
 from evaluation.services.lab_types import LabRow, LabRun
+from feedback.features import standalone_question
 from knowledge import model_registry
 from ragcore.diagnosis.classify import diagnose
 from ragcore.diagnosis.types import BearingPassage, Diagnosis, FailedAnswer, Whereabouts
@@ -187,11 +188,12 @@ def _source(message: Message, row: LabRow | None, run: LabRun) -> MessageCitatio
 
 
 def _failed(message: Message, passage: BearingPassage | None, bearing: Bearing | None, wanted: Wanted) -> FailedAnswer:
-    words = keywords(message.question, model_registry.tokenizer())
+    question = standalone_question(message)
+    words = keywords(question, model_registry.tokenizer())
     rows = message.citations.filter(cited=True).select_related("chunk")
     cited = {row.document_id for row in rows}
     return FailedAnswer(
-        question=message.question,
+        question=question,
         answer=message.answer,
         status=message.status,
         passage=passage,

@@ -1,7 +1,7 @@
 """The gate before publishing: a draft is measured against what is live on the golden sets that guard it (D34, B8).
 
 What can be guarded is a kind of `evaluation.services.gated_kinds`. A draft is asked with the rights of who wants to
-publish it; where that person belongs to another tenant, with those of an owner of the set, who can read its documents.
+publish it; where that person may not ask the set, with those of an owner of the set, who can read its documents.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from evaluation.selectors import golden_sets_about, golden_sets_listed
 from evaluation.services.comparison import (
     Comparison,
     GateVerdict,
+    configuration_failures,
     configuration_means,
     configurations_compare,
     gate_judge,
@@ -37,7 +38,7 @@ from evaluation.services.run_plans import ConfigurationPlan
 from evaluation.services.runs import run_cancel, run_start
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet, QueryAdapter
-from knowledge.selectors import set_owned, sets_managed
+from knowledge.selectors import set_owned, sets_managed, sets_readable
 from knowledge.services.options import Given
 from notifications.kinds import notification_kind
 from notifications.services import notification_send
@@ -140,14 +141,22 @@ def raise_if_guarded(
 
 
 def asker_of(*, actor: User | None, knowledge_set: KnowledgeSet) -> User | None:
-    """With whose rights a change of a set is measured: of the actor, or of an owner or administrator of its tenant."""
-    if actor is not None and actor.tenant_id == knowledge_set.tenant_id:
+    """With whose rights a change of a set is measured: of the actor where they may ask it, or of an owner, or of an
+    administrator of its tenant. Who may not ask it would find nothing, with and without the change.
+    """
+    if actor is not None and actor.tenant_id == knowledge_set.tenant_id and _may_ask(actor, knowledge_set):
         return actor
     people = User.objects.filter(tenant_id=knowledge_set.tenant_id, is_active=True, is_service=False).order_by("pk")
     owner = people.filter(owned_sets=knowledge_set).first()
     if owner is not None:
         return owner
-    return next((one for one in people.filter(is_staff=True) if scope_for(one).administers != "nothing"), None)
+    staff = people.filter(is_staff=True)
+    able = (one for one in staff if scope_for(one).administers != "nothing" and _may_ask(one, knowledge_set))
+    return next(able, None)
+
+
+def _may_ask(user: User, knowledge_set: KnowledgeSet) -> bool:
+    return sets_readable(scope=scope_for(user)).filter(pk=knowledge_set.pk).exists()
 
 
 def change_measure(*, change: GatedChange, golden_sets: Sequence[GoldenSet], actor: User | None) -> None:
@@ -184,7 +193,12 @@ def run_judge(run: EvaluationRun) -> GateResult:
         return GateResult(run=run, comparison=None, verdict=None)
     live, draft = pair
     comparison = configurations_compare(live, draft)
-    verdict = gate_judge(means=configuration_means(draft), floors=run.golden_set.floors, comparison=comparison)
+    verdict = gate_judge(
+        means=configuration_means(draft),
+        floors=run.golden_set.floors,
+        comparison=comparison,
+        failures=[configuration_failures(one) for one in (live, draft)],
+    )
     return GateResult(run=run, comparison=comparison, verdict=verdict)
 
 

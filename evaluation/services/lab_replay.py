@@ -19,6 +19,7 @@ from accounts.selectors import scope_for
 from chat.models import Message
 from chat.turns.replay import stored_filters
 from evaluation.services.lab_types import LabConfiguration, LabQuestion, LabRow, LabRun, Move, moves_between
+from feedback.features import standalone_question
 from feedback.selectors import cases_reviewable
 from knowledge.models import Chunk
 from knowledge.selectors import documents_askable, sets_listed
@@ -28,7 +29,7 @@ from ragcore.options import RetrievalOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A stored question as the lab asks it again."""
+    """A stored question as the lab asks it again: with what its conversation adds, as it was searched for."""
 
     message: Message
     asker: User
@@ -62,7 +63,9 @@ def replay_get(*, scope: Scope, message_id: str, is_reviewer: bool) -> Replay:
         message=message,
         asker=message.conversation.user,
         question=LabQuestion(
-            text=message.question, sets=tuple(sorted(there)), filters=stored_filters(request.get("filters") or {})
+            text=standalone_question(message),
+            sets=tuple(sorted(there)),
+            filters=stored_filters(request.get("filters") or {}),
         ),
         configuration=_configuration(request, message.trace),
         sets_gone=len(asked - there),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 from evaluation.errors import NothingForComponentError
@@ -17,6 +17,7 @@ from evaluation.services.run_components import AskedCase, Observed, observe
 from knowledge import model_registry
 from ragcore.errors import RagError
 from ragcore.graph.retrieval import ScoredTriple
+from ragcore.llm.client import LlmClient, with_short_retries
 from ragcore.metrics.registry import (
     MeasuredCase,
     MeasuredSource,
@@ -35,6 +36,7 @@ DEEPEST = 30  # passages of a ranking that are looked at: ten documents may stan
 KEPT = 10  # passages of a ranking in a trace
 REFUSALS = ("refused", "search_results")
 INTERNAL = "internal"
+REST_SECONDS = 60.0  # for which a judge that did not answer is left alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +68,9 @@ def _result(asked: AskedCase, observed: Observed) -> CaseResult:
     ranks = stage_ranks(observed.state) if observed.state is not None else {}
     named = _Names(asked, {chunk for order in ranks.values() for chunk in order})
     measured = _measured(asked.row, observed, ranks, named)
-    scores = {name: round(value, 6) for name, value in measure(measured, _tools()).items()}
-    return CaseResult(scores=scores, seconds=observed.seconds, trace=_trace(observed, ranks))
+    tools = _tools(_judge())
+    scores = {name: round(value, 6) for name, value in measure(measured, tools).items()}
+    return CaseResult(scores=scores, seconds=observed.seconds, trace=_trace(observed, ranks) | _judged_by(tools.llm))
 
 
 def case_dimensions(row: GoldenRow, *, sets: str = "") -> dict[str, str]:
@@ -81,8 +84,36 @@ def case_dimensions(row: GoldenRow, *, sets: str = "") -> dict[str, str]:
     }
 
 
-def _tools() -> MetricTools:
-    return MetricTools(tokenizer=model_registry.tokenizer(), embedder=model_registry.embedder())
+def _tools(llm: LlmClient | None = None) -> MetricTools:
+    return MetricTools(tokenizer=model_registry.tokenizer(), embedder=model_registry.embedder(), llm=llm)
+
+
+@dataclass(slots=True)
+class _Rest:
+    """A judge that does not answer is not asked again for a while: each case would wait for it."""
+
+    until: float = 0.0
+
+
+_rest = _Rest()
+
+
+def _judge() -> LlmClient | None:
+    """The language model that grades answers, where one of its own is configured; None: rules judge."""
+    model = model_registry.judge_model()
+    if model is None or monotonic() < _rest.until:
+        return None
+    return LlmClient(with_short_retries(model))
+
+
+def _judged_by(llm: LlmClient | None) -> dict[str, Any]:
+    """What the trace says of the judge; nothing where rules judged alone."""
+    if llm is None or not llm.counts["asked"]:
+        return {}
+    failed = sum(llm.counts[name] for name in ("unavailable", "late", "interrupted", "invalid"))
+    if llm.counts["unavailable"] or llm.counts["late"]:
+        _rest.until = monotonic() + REST_SECONDS
+    return {"judge": {"model": llm.model.name, "tokens": llm.usage.total_tokens, "failed": failed}}
 
 
 def expected(row: GoldenRow) -> dict[str, Any]:

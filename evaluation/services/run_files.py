@@ -20,6 +20,7 @@ from evaluation.services.comparison import (
     Comparison,
     GateFault,
     GateVerdict,
+    configuration_failures,
     configuration_means,
     gate_judge,
     scores_compare,
@@ -46,18 +47,23 @@ def comparison_junit(
     comparison: Comparison, *, name: str, floors: Mapping[str, float], candidate: RunConfiguration
 ) -> bytes:
     """The verdict of the gate as JUnit XML."""
-    verdict = gate_judge(means=configuration_means(candidate), floors=floors, comparison=comparison)
+    verdict = gate_judge(
+        means=configuration_means(candidate),
+        floors=floors,
+        comparison=comparison,
+        failures=[configuration_failures(candidate)],
+    )
     return verdict_junit(verdict, name=name, comparison=comparison)
 
 
 def verdict_junit(verdict: GateVerdict, *, name: str, comparison: Comparison | None) -> bytes:
     """One test case for each metric that decided, failed where it does not pass."""
     name = "".join(letter for letter in name if letter.isprintable())  # XML knows no control characters
-    suite = Xml.Element(
-        "testsuite", name=name, tests=str(len(verdict.checked)), failures=str(len({f.metric for f in verdict.faults}))
-    )
-    for metric in verdict.checked:
-        case = Xml.SubElement(suite, "testcase", classname=name, name=metric)
+    failed = dict.fromkeys(fault.metric for fault in verdict.faults)
+    checked = dict.fromkeys([*failed, *verdict.checked])
+    suite = Xml.Element("testsuite", name=name, tests=str(len(checked)), failures=str(len(failed)))
+    for metric in checked:
+        case = Xml.SubElement(suite, "testcase", classname=name, name=metric or "cases")
         for fault in (one for one in verdict.faults if one.metric == metric):
             Xml.SubElement(case, "failure", type=fault.reason, message=fault_words(fault))
         if comparison is not None and metric in comparison.metrics:
@@ -70,6 +76,8 @@ def verdict_junit(verdict: GateVerdict, *, name: str, comparison: Comparison | N
 
 def fault_words(fault: GateFault) -> str:
     """Why a metric does not pass, in English: for consoles and files."""
+    if fault.reason == "failed":
+        return f"{fault.value:g} of {fault.limit:g} cases ended with an error"
     if fault.value is None:
         return f"{fault.metric} was not measured, and has a lowest value of {fault.limit:g}"
     if fault.reason == "below":

@@ -109,7 +109,7 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
         answer="" if withheld else trace.get("answer", "") or trace.get("checked", ""),
         is_withheld=withheld,
         status=trace.get("status", ""),
-        detail={name: trace[name] for name in ("mode", "strategy", "model", "understood") if trace.get(name)},
+        detail={name: trace[name] for name in ("mode", "strategy", "model", "understood", "judge") if trace.get(name)},
         rankings={stage: tuple(_places(order, known, row)) for stage, order in ranks.items()},
         sources=tuple(_source(number, chunk, cited, known) for number, chunk, cited in sources),
         sentences=() if withheld else tuple((text, support) for text, support in trace.get("sentences", [])),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -17,6 +18,7 @@ from evaluation.services.case_diagnosis import (
     diagnosis_runs_at_night,
     diagnosis_runs_resume,
 )
+from evaluation.services.lab_replay import replay_get
 from feedback.models import BadCase
 from knowledge import queue
 from ragcore.errors import RagError
@@ -211,7 +213,24 @@ def test_what_only_owners_may_open_is_a_matter_of_rights_and_told_only_to_those_
     worked_off(diagnosis_run_start(scope=scope_of(reviewer), actor=None), sent)
 
     assert diagnosis_latest(scope=scope_of(reviewer), message=case.message).cause == "permission"
-    assert diagnosis_latest(scope=scope_of(asker), message=case.message).cause == "knowledge_gap"
+    told = diagnosis_latest(scope=scope_of(asker), message=case.message)
+    assert (told.cause, told.answers, told.points) == ("knowledge_gap", [], [])
+    assert "64" not in json.dumps(told.evidence)
+    assert diagnosis_latest(scope=scope_of(reviewer), message=case.message).answers == ["64"]
+
+
+def test_a_question_of_a_conversation_is_searched_for_as_it_was_understood(reviewer, asker, sent):
+    ingest(reviewer, make_set("radio", owners=[reviewer]), rach=RACH)
+    case = case_of(asker, question="How many does it have?", metadata={"understood": QUESTION})
+    golden = GoldenSet.objects.create(tenant=asker.tenant, name="radio")
+    GoldenCase.objects.create(golden_set=golden, question=QUESTION, answers=["64"], relevant=["rach"])
+
+    worked_off(diagnosis_run_start(scope=scope_of(reviewer), actor=None), sent)
+
+    replay = replay_get(scope=scope_of(asker), message_id=str(case.message_id), is_reviewer=False)
+    told = diagnosis_latest(scope=scope_of(asker), message=case.message)
+    assert replay.question.text == QUESTION
+    assert (told.answers, told.document.external_id) == (["64"], "rach")
 
 
 def test_the_list_of_cases_starts_a_run_and_shows_how_far_it_is(reviewer, asker, sent):

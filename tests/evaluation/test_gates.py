@@ -16,13 +16,21 @@ from chat.types import AnswerRequest
 from evaluation.admin.gate_words import weakness_words
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import EvaluationRun, GatedChange, GoldenSet
-from evaluation.services.comparison import ComparedCase, GateVerdict, gate_judge, scores_compare
-from evaluation.services.gates import change_discard, change_publish, change_settle, changes_shown, changes_watch
+from evaluation.services import run_cases
+from evaluation.services.comparison import ComparedCase, Failures, GateVerdict, gate_judge, scores_compare
+from evaluation.services.gates import (
+    asker_of,
+    change_discard,
+    change_publish,
+    change_settle,
+    changes_shown,
+    changes_watch,
+)
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs import run_advance
 from knowledge import model_registry
-from knowledge.errors import MeasuredFirstError
+from knowledge.errors import MeasuredFirstError, RetrievalUnavailableError
 from knowledge.model_setup import setup_forget, setup_now, setup_refresh
 from knowledge.models import KnowledgeSet, LexiconVersion, OptionsChange, SearchModel
 from knowledge.options_draft import OptionsDraft, options_draft
@@ -363,6 +371,40 @@ def test_a_change_of_one_set_is_told_to_who_asked_for_it(admin, radio, golden):
     measured(admin, radio, WORSE)
 
     assert [(one.recipient, one.kind) for one in Notification.objects.all()] == [(admin, "change_failed")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_is_measured_with_rights_that_find_something(admin, radio, golden):
+    """An administrator who may not ask the set would find nothing in it, with the change and without."""
+    owner = make_user("owner")
+    radio.owners.set([owner])
+    KnowledgeSet.objects.filter(pk=radio.pk).update(visibility="members")
+    radio.refresh_from_db()
+
+    assert asker_of(actor=admin, knowledge_set=radio) == owner
+    assert asker_of(actor=owner, knowledge_set=radio) == owner
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_cannot_be_asked_does_not_pass(admin, radio, golden, monkeypatch):
+    def fails(*_args):
+        raise RetrievalUnavailableError
+
+    monkeypatch.setattr(run_cases, "observe", fails)
+
+    change = measured(admin, radio, WORSE)
+
+    page = signed_in(admin).get(reverse("admin:evaluation_gatedchange_change", args=[change.pk])).content.decode()
+    assert change.state == "failed"
+    assert "8 of 8 cases ended with an error, so that they cannot be compared." in page
+
+
+def test_a_few_failed_cases_hold_nothing_back():
+    def verdict(failed: int) -> GateVerdict:
+        return gate_judge(means={}, floors={}, comparison=None, failures=[Failures(failed=failed, cases=100)])
+
+    assert (verdict(5).has_passed, verdict(6).has_passed) == (True, False)
+    assert [(fault.reason, fault.value, fault.limit) for fault in verdict(6).faults] == [("failed", 6, 100)]
 
 
 @pytest.mark.django_db(transaction=True)

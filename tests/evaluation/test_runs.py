@@ -9,6 +9,7 @@ from importlib import import_module
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent, User
@@ -31,7 +32,9 @@ from evaluation.services.runs import (
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.services.triples import triples_import
 from ragcore.errors import InvalidOptionsError
+from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_user
+from tests.scripted_llm import Reply, serving
 
 TEXTS = {
     "ra": "# 随机接入\n\n随机接入是终端与基站建立上行同步的过程。",
@@ -89,6 +92,39 @@ def test_a_run_of_whole_answers_judges_the_new_fields_of_each_case(admin, golden
     trace = configuration.outcomes.get(case=refusing.pk).trace
     assert trace["status"] in ("refused", "search_results")
     assert trace["ranks"]["final"] == trace["ranks"]["final"][:10]
+
+
+JUDGED = {"correctness": 0.25, "completeness": 0.75, "faithfulness": 0.5, "relevance": 0.4, "coherence": 0.3}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_language_model_for_judging_judges_the_answers_of_a_run(admin, golden_set, settings):
+    with serving() as judge:
+        judge.default = Reply(texts=(json.dumps(JUDGED),))
+        settings.LLM_JUDGE_BASE_URL, settings.LLM_JUDGE_MODEL = judge.url, "grader"
+        run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set)
+        page = signed_in(admin).get(
+            reverse("admin:evaluation_evaluationrun_case", args=[run.pk, golden_set.cases.first().pk])
+        )
+
+    figures = run.configurations.get().figures
+    assert (figures["judge_score"]["value"], figures["faithfulness"]["value"]) == (0.5, 0.5)
+    assert {one.trace["judge"]["model"] for one in CaseOutcome.objects.all()} == {"grader"}
+    assert len(judge.requests) == 2
+    assert "grader" in page.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_judge_that_does_not_answer_is_left_alone_and_rules_judge(admin, golden_set, settings, monkeypatch):
+    monkeypatch.setattr(run_cases, "_rest", run_cases._Rest())
+    by_rules = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set).configurations.get().figures
+    with serving() as judge:
+        judge.default = Reply(status=400)
+        settings.LLM_JUDGE_BASE_URL, settings.LLM_JUDGE_MODEL = judge.url, "grader"
+        run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set)
+
+    assert run.configurations.get().figures["judge_score"] == by_rules["judge_score"]
+    assert len(judge.requests) == 1  # the second case does not ask it again
 
 
 @pytest.mark.django_db(transaction=True)

@@ -20,7 +20,13 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from evaluation.models import GoldenSet, RunConfiguration
 from evaluation.selectors import golden_set_named, run_get
-from evaluation.services.comparison import Comparison, GateVerdict, configuration_means, gate_judge
+from evaluation.services.comparison import (
+    Comparison,
+    GateVerdict,
+    configuration_failures,
+    configuration_means,
+    gate_judge,
+)
 from evaluation.services.configuration_text import plan_read
 from evaluation.services.gates import guarding_sets
 from evaluation.services.golden import golden_import
@@ -178,7 +184,12 @@ class Command(BaseCommand):
         comparison = baseline_compare(baseline, candidate) if baseline is not None else None
         if comparison is not None and not comparison.cases:
             raise refusal(f"The baseline has no case of {golden_set.name}.")
-        verdict = gate_judge(means=configuration_means(candidate), floors=golden_set.floors, comparison=comparison)
+        verdict = gate_judge(
+            means=configuration_means(candidate),
+            floors=golden_set.floors,
+            comparison=comparison,
+            failures=[configuration_failures(candidate)],
+        )
         if options["junit"]:
             options["junit"].write_bytes(verdict_junit(verdict, name=golden_set.name, comparison=comparison))
         if options["gate"] or options["baseline"]:
