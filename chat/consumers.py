@@ -39,6 +39,7 @@ from ragcore.errors import RagError
 logger = logging.getLogger(__name__)
 
 NOT_SIGNED_IN = 4401  # close code: the page sends its reader to the sign-in
+INTERNAL = 1011  # close code: the page comes back and asks for what it lacks
 TOO_MANY_SOCKETS = 4429  # close code, after a `problem`: this person has SOCKETS_PER_PERSON open
 MAX_FOLLOWED = 20  # turns that one page may follow at a time
 API_ONLY = ("chunk",)  # the page shows blocks and the tail instead
@@ -152,6 +153,9 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             await self._problem(error.code, error_message(error))
         except Exception:
             logger.exception("a WebSocket message failed")
+            if isinstance(message, Resume):  # the page asks again over another connection
+                await self.close(code=INTERNAL)
+                return
             await self._problem("internal", _("Something went wrong. It has been logged."))
 
     async def _handle(self, message: Ask | Resume | Stop) -> None:
@@ -218,6 +222,16 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             del self.followed[message_id]
 
     async def _forward(self, message_id: uuid.UUID, after: int, scope: Scope) -> None:
+        """What goes wrong closes the connection: the page opens another one and goes on where it was."""
+        try:
+            await self._send_events(message_id, after, scope)
+        except OSError:  # the page has left
+            return
+        except Exception:
+            logger.exception("the events of %s cannot be read", message_id)
+            await self.close(code=INTERNAL)
+
+    async def _send_events(self, message_id: uuid.UUID, after: int, scope: Scope) -> None:
         async with aclosing(read_events(message_id, after, scope=scope)) as events:  # type: ignore[type-var]
             async for event in events:
                 if event.type not in API_ONLY:

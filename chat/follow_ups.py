@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from django.core.cache import cache
 from django.db import DatabaseError
 
 from accounts.scope import Scope
 from chat import selectors
+from chat.answering.example_check import search_circumstances
 from chat.models import Message
 from knowledge import model_registry
 from knowledge.models import Chunk
@@ -24,6 +27,7 @@ from ragcore.text.scripts import cjk_share
 
 SUGGESTED = 3
 TRIED = 5  # searches at most
+KEPT_SECONDS = 24 * 3600
 CITED_DOCUMENTS = 2  # whose sections are looked at
 CHUNKS = 40  # of one document, around the cited passage
 BEST = 3  # hits among which the section must be
@@ -49,10 +53,32 @@ def follow_ups(*, scope: Scope, message_id: uuid.UUID) -> list[str]:
     message = selectors.message_get(scope=scope, message_id=message_id)
     if message.status not in ("answered", "degraded"):
         return []
-    found: list[str] = []
+    name = _cache_name(scope, message)
+    kept: list[tuple[str, int]] | None = cache.get(name)
+    if kept is None:
+        kept = [(one.question, one.document) for one in _searched(scope, message)]
+        cache.set(name, kept, KEPT_SECONDS)
+    documents = {document for _question, document in kept}
+    openable = (
+        set(documents_openable(scope=scope).filter(pk__in=documents).values_list("pk", flat=True)) if kept else ()
+    )
+    return [question for question, document in kept if document in openable]
+
+
+def _cache_name(scope: Scope, message: Message) -> str:
+    """Suggestions hold for the rights and the corpus as they are, until the conversation goes on: a page that is opened
+    again searches for nothing.
+    """
+    circumstances = search_circumstances(scope=scope, sets=tuple(message.request.get("sets", ())))
+    state = f"{message.pk}:{message.conversation.messages.count()}:{circumstances}"
+    return f"follow-ups:{hashlib.sha256(state.encode()).hexdigest()}"
+
+
+def _searched(scope: Scope, message: Message) -> list[_Candidate]:
+    found: list[_Candidate] = []
     for candidate in list(_candidates(scope, message))[:TRIED]:
         if _is_answered(scope, message, candidate):
-            found.append(candidate.question)
+            found.append(candidate)
         if len(found) == SUGGESTED:
             break
     return found

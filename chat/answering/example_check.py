@@ -46,11 +46,18 @@ def _kept(keys: Mapping[str, str]) -> dict[str, bool]:
 
 def _keys(scope: Scope, questions: Sequence[str]) -> dict[str, str]:
     """Question → name in the cache."""
-    space = answer_space(scope=scope)
-    rights = f"{scope.tenant_id}:{scope.clearance}:{space.asked}:{space.lists}:{space.epoch}"
-    return {
-        question: f"example:{hashlib.sha256(f'{rights}:{question}'.encode()).hexdigest()}" for question in questions
-    }
+    circumstances = search_circumstances(scope=scope)
+    return {question: f"example:{_digest(circumstances, question)}" for question in questions}
+
+
+def search_circumstances(*, scope: Scope, sets: Sequence[int] = ()) -> str:
+    """What a search depends on besides its question: the rights, the sets, and the corpus as of this moment."""
+    space = answer_space(scope=scope, sets=sets)
+    return f"{scope.tenant_id}:{scope.clearance}:{space.asked}:{space.lists}:{space.epoch}"
+
+
+def _digest(circumstances: str, text: str) -> str:
+    return hashlib.sha256(f"{circumstances}:{text}".encode()).hexdigest()
 
 
 def _has_answer(scope: Scope, question: str) -> bool:

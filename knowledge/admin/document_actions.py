@@ -49,29 +49,30 @@ TITLES = {"move": _("Move documents"), "copy": _("Add documents to a set"), "rem
 NAMED = 10  # titles on the page
 
 
-def transfer_address(verb: str, ids: list[int]) -> str:
-    """The page that asks for the set."""
-    listed = ",".join(map(str, ids))
-    return f"{reverse('admin:knowledge_document_transfer', args=[verb])}?ids={listed}"
-
-
-def transfer_view(
-    request: HttpRequest, verb: str, *, documents: QuerySet[Document], context: dict[str, Any]
-) -> HttpResponse:
-    """GET: which sets; POST: do it."""
+def chosen_of(request: HttpRequest, documents: QuerySet[Document]) -> QuerySet[Document]:
+    """The documents whose ids stand in the field `ids` of the form, or of the address."""
     data = request.POST if request.method == "POST" else request.GET
-    chosen = documents.filter(pk__in=ids_of(data.get("ids", "").split(",")))
-    if request.method == "POST":
-        return _transfer(request, verb, [document.pk for document in chosen])
+    return documents.filter(pk__in=ids_of(data.get("ids", "").split(",")))
+
+
+def _about(chosen: QuerySet[Document]) -> dict[str, Any]:
+    """What every page says of the chosen documents; all ids are one field, because there may be thousands."""
+    ids = list(chosen.values_list("pk", flat=True))
+    return {"documents": chosen[:NAMED], "count": len(ids), "ids": ",".join(map(str, ids))}
+
+
+def transfer_page(
+    request: HttpRequest, verb: str, *, chosen: QuerySet[Document], context: dict[str, Any]
+) -> TemplateResponse:
+    """Asks which sets."""
     mine = sets_curated(scope=admin_scope(request)).order_by("axis", "name")
     sources = _holding(mine, chosen)
     found = {
         **context,
+        **_about(chosen),
         "title": TITLES[verb],
         "verb": verb,
-        "documents": chosen[:NAMED],
-        "count": chosen.count(),
-        "ids": data.get("ids", ""),
+        "address": reverse("admin:knowledge_document_transfer", args=[verb]),
         "targets": mine,
         "likely": mine.exclude(pk__in=sources.order_by().values("pk")).first(),
         "sources": sources,
@@ -79,12 +80,23 @@ def transfer_view(
     return TemplateResponse(request, "admin/knowledge/document/transfer.html", found)
 
 
+def transfer_view(
+    request: HttpRequest, verb: str, *, documents: QuerySet[Document], context: dict[str, Any]
+) -> HttpResponse:
+    """GET: which sets; POST: do it."""
+    chosen = chosen_of(request, documents)
+    if request.method == "POST" and (done := _transfer(request, verb, [document.pk for document in chosen])):
+        return done
+    return transfer_page(request, verb, chosen=chosen, context=context)
+
+
 def _holding(sets: QuerySet[KnowledgeSet], documents: QuerySet[Document]) -> QuerySet[KnowledgeSet]:
     held = Document.sets.through.objects.filter(document__in=documents.order_by().values("pk"))
     return sets.filter(pk__in=held.values("knowledgeset"))
 
 
-def _transfer(request: HttpRequest, verb: str, ids: list[int]) -> HttpResponse:
+def _transfer(request: HttpRequest, verb: str, ids: list[int]) -> HttpResponse | None:
+    """None where it could not be done; the page says why."""
     source, target = (next(iter(ids_of(request.POST.getlist(name))), 0) for name in ("from_set", "to_set"))
     who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request), "document_ids": ids}
     services: dict[str, Callable[[], TransferResult]] = {
@@ -96,7 +108,7 @@ def _transfer(request: HttpRequest, verb: str, ids: list[int]) -> HttpResponse:
         outcome = services[verb]()
     except RagError as error:
         messages.error(request, error_message(error))
-        return redirect(transfer_address(verb, ids))
+        return None
     text = ngettext("%(count)d document changed its sets.", "%(count)d documents changed their sets.", outcome.changed)
     messages.success(request, text % {"count": outcome.changed})
     for refused in outcome.refused:
@@ -113,23 +125,13 @@ class WeightForm(forms.Form):
     weight = forms.FloatField(min_value=LOWEST, max_value=HIGHEST)
 
 
-def weigh_address(ids: list[int]) -> str:
-    """The page that asks for the weight."""
-    return f"{reverse('admin:knowledge_document_weigh')}?ids={','.join(map(str, ids))}"
-
-
-def weigh_view(request: HttpRequest, *, documents: QuerySet[Document], context: dict[str, Any]) -> HttpResponse:
-    """GET: how much; POST: do it, and go back to the document, or to the list if there are many."""
-    data = request.POST if request.method == "POST" else request.GET
-    chosen = documents.filter(pk__in=ids_of(data.get("ids", "").split(",")))
-    if request.method == "POST":
-        return _weigh(request, [document.pk for document in chosen])
+def weigh_page(request: HttpRequest, *, chosen: QuerySet[Document], context: dict[str, Any]) -> TemplateResponse:
+    """Asks how much the documents count."""
     found = {
         **context,
+        **_about(chosen),
         "title": _("Document weight"),
-        "documents": chosen[:NAMED],
-        "count": chosen.count(),
-        "ids": data.get("ids", ""),
+        "address": reverse("admin:knowledge_document_weigh"),
         "weight": next(iter(chosen.values_list("weight", flat=True)[:1]), 1.0),
         "lowest": LOWEST,
         "highest": HIGHEST,
@@ -137,11 +139,20 @@ def weigh_view(request: HttpRequest, *, documents: QuerySet[Document], context: 
     return TemplateResponse(request, "admin/knowledge/document/weigh.html", found)
 
 
-def _weigh(request: HttpRequest, ids: list[int]) -> HttpResponse:
+def weigh_view(request: HttpRequest, *, documents: QuerySet[Document], context: dict[str, Any]) -> HttpResponse:
+    """GET: how much; POST: do it, and go back to the document, or to the list if there are many."""
+    chosen = chosen_of(request, documents)
+    if request.method == "POST" and (done := _weigh(request, [document.pk for document in chosen])):
+        return done
+    return weigh_page(request, chosen=chosen, context=context)
+
+
+def _weigh(request: HttpRequest, ids: list[int]) -> HttpResponse | None:
+    """None where it could not be done; the page says why."""
     form = WeightForm(request.POST)
     if not form.is_valid():
         messages.error(request, error_message(InvalidWeightError()))
-        return redirect(weigh_address(ids))
+        return None
     weight = form.cleaned_data["weight"]
     outcome = documents_weigh(scope=admin_scope(request), actor=admin_user(request), document_ids=ids, weight=weight)
     text = ngettext("%(count)d document has a new weight.", "%(count)d documents have a new weight.", outcome.changed)
@@ -181,38 +192,50 @@ class ReviewForm(forms.Form):
         return None if self.cleaned_data["without"] else self.cleaned_data["review_by"] or "keep"
 
 
-def review_address(ids: list[int]) -> str:
-    """The page that asks for the review date."""
-    return f"{reverse('admin:knowledge_document_review')}?ids={','.join(map(str, ids))}"
+def review_page(
+    request: HttpRequest, *, chosen: QuerySet[Document], context: dict[str, Any], form: ReviewForm | None = None
+) -> TemplateResponse:
+    """Asks by when the documents are to be reviewed."""
+    found = {
+        **context,
+        **_about(chosen),
+        "title": _("Review documents"),
+        "address": reverse("admin:knowledge_document_review"),
+        "form": form or ReviewForm(),
+    }
+    return TemplateResponse(request, "admin/knowledge/document/review.html", found)
 
 
 def review_view(request: HttpRequest, *, documents: QuerySet[Document], context: dict[str, Any]) -> HttpResponse:
     """GET: by when, or that they were reviewed; POST: do it, and go back to the list."""
-    data = request.POST if request.method == "POST" else request.GET
-    chosen = documents.filter(pk__in=ids_of(data.get("ids", "").split(",")))
+    chosen = chosen_of(request, documents)
     form = ReviewForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
-        outcome = documents_review(
-            scope=admin_scope(request),
-            actor=admin_user(request),
-            document_ids=[document.pk for document in chosen],
-            review_by=form.review_by_or_keep(),
-            is_reviewed=form.cleaned_data["reviewed"],
-        )
-        text = ngettext("Review of %(count)d document saved.", "Reviews of %(count)d documents saved.", outcome.changed)
-        messages.success(request, text % {"count": outcome.changed})
-        for refused in outcome.refused:
-            messages.error(request, f"{refused.title}: {error_message(refused.error)}")
-        return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all&review=planned")
-    found = {
-        **context,
-        "title": _("Review documents"),
-        "form": form,
-        "documents": chosen[:NAMED],
-        "count": chosen.count(),
-        "ids": data.get("ids", ""),
-    }
-    return TemplateResponse(request, "admin/knowledge/document/review.html", found)
+    if request.method != "POST" or not form.is_valid():
+        return review_page(request, chosen=chosen, context=context, form=form)
+    outcome = documents_review(
+        scope=admin_scope(request),
+        actor=admin_user(request),
+        document_ids=[document.pk for document in chosen],
+        review_by=form.review_by_or_keep(),
+        is_reviewed=form.cleaned_data["reviewed"],
+    )
+    text = ngettext("Review of %(count)d document saved.", "Reviews of %(count)d documents saved.", outcome.changed)
+    messages.success(request, text % {"count": outcome.changed})
+    for refused in outcome.refused:
+        messages.error(request, f"{refused.title}: {error_message(refused.error)}")
+    return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all&review=planned")
+
+
+# ── deletion ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def delete_page(request: HttpRequest, *, chosen: QuerySet[Document], context: dict[str, Any]) -> TemplateResponse:
+    """Asks whether the documents are to be deleted; its form is an action of the list, as Django's own page is."""
+    found = {**context, **_about(chosen), "title": _("Delete documents"), "first": chosen.first()}
+    return TemplateResponse(request, "admin/knowledge/document/delete.html", found)
+
+
+# ── upload ────────────────────────────────────────────────────────────────────────────────────────
 
 
 RECENT = timedelta(hours=12)

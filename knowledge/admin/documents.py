@@ -11,7 +11,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
@@ -29,13 +29,15 @@ from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, ids_of, run_action
 from knowledge.admin.document_actions import (
     TITLES,
+    chosen_of,
+    delete_page,
     recent_view,
-    review_address,
+    review_page,
     review_view,
-    transfer_address,
+    transfer_page,
     transfer_view,
     upload_view,
-    weigh_address,
+    weigh_page,
     weigh_view,
 )
 from knowledge.admin.document_acts import edit_view, readers_view, withdraw_view
@@ -108,7 +110,7 @@ class DocumentAdmin(CuratorAdmin):
     show_full_result_count = False
     actions = (
         *("move_selected", "copy_selected", "remove_selected"),
-        *("retry_selected", "rebuild_selected", "weigh_selected", "review_selected"),
+        *("retry_selected", "rebuild_selected", "weigh_selected", "review_selected", "delete_selected"),
     )
     list_before_template = "admin/knowledge/document/list_top.html"
     change_form_template = "admin/knowledge/document/page.html"
@@ -252,20 +254,17 @@ class DocumentAdmin(CuratorAdmin):
     def delete_model(self, request: HttpRequest, obj: Document) -> None:
         self._each(request, [obj], services.document_delete)
 
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
-        self._each(request, queryset, services.document_delete)
-
     @admin.action(description=_("Move to another knowledge set…"))
-    def move_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
-        return HttpResponseRedirect(transfer_address("move", [document.pk for document in queryset]))
+    def move_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
+        return transfer_page(request, "move", chosen=queryset, context=self.admin_site.each_context(request))
 
     @admin.action(description=_("Add to another knowledge set…"))
-    def copy_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
-        return HttpResponseRedirect(transfer_address("copy", [document.pk for document in queryset]))
+    def copy_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
+        return transfer_page(request, "copy", chosen=queryset, context=self.admin_site.each_context(request))
 
     @admin.action(description=_("Remove from a knowledge set…"))
-    def remove_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
-        return HttpResponseRedirect(transfer_address("remove", [document.pk for document in queryset]))
+    def remove_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
+        return transfer_page(request, "remove", chosen=queryset, context=self.admin_site.each_context(request))
 
     @admin.action(description=_("Retry failed documents"))
     def retry_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
@@ -282,12 +281,23 @@ class DocumentAdmin(CuratorAdmin):
         messages.info(request, text % {"count": done})
 
     @admin.action(description=_("Set weight…"))
-    def weigh_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
-        return HttpResponseRedirect(weigh_address([document.pk for document in queryset]))
+    def weigh_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
+        return weigh_page(request, chosen=queryset, context=self.admin_site.each_context(request))
 
     @admin.action(description=_("Set review date…"))
-    def review_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
-        return HttpResponseRedirect(review_address([document.pk for document in queryset]))
+    def review_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
+        return review_page(request, chosen=queryset, context=self.admin_site.each_context(request))
+
+    @admin.action(description=_("Delete…"), permissions=["delete"])
+    def delete_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse | None:
+        """In the place of Django's own, whose page repeats every id in a field of its own: a form has 1,000 at most."""
+        if not request.POST.get("post"):
+            return delete_page(request, chosen=queryset, context=self.admin_site.each_context(request))
+        chosen = chosen_of(request, self.get_queryset(request)) if "ids" in request.POST else queryset
+        done = self._each(request, chosen, services.document_delete)
+        text = ngettext("%(count)d document was deleted.", "%(count)d documents were deleted.", done)
+        messages.success(request, text % {"count": done})
+        return None
 
     def _each(self, request: HttpRequest, rows: Any, service: Callable[..., Any]) -> int:
         """How many documents the service was done for; the reasons of the others are told."""

@@ -21,6 +21,7 @@ from knowledge.models import (
     KnowledgeSet,
 )
 from knowledge.services import retrieve
+from knowledge.services.registration import DEFAULT_SOURCE, source_ensure
 from knowledge.types import RetrievalRequest
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import ingest, make_set, scope_of
@@ -390,6 +391,41 @@ def test_moving_asks_for_the_set_and_says_how_many(administrator, own_set, other
 
     assert "Move 2 documents" in answer.content.decode()
     assert answer.context["likely"] == other_set
+
+
+@pytest.mark.parametrize(
+    "action", ["move_selected", "copy_selected", "weigh_selected", "review_selected", "delete_selected"]
+)
+def test_thousands_are_chosen_in_one_field_and_in_no_address(administrator, own_set, action):
+    source = source_ensure(tenant_id=own_set.tenant_id, name=DEFAULT_SOURCE)
+    rows = [
+        Document(tenant=own_set.tenant, source=source, external_id=f"d{n}", sha256="0" * 64, title=f"d{n}")
+        for n in range(2500)
+    ]
+    made = Document.objects.bulk_create(rows)
+    through = Document.sets.through
+    through.objects.bulk_create(through(document_id=one.pk, knowledgeset_id=own_set.pk) for one in made)
+
+    values = {"action": action, "_selected_action": [made[0].pk], "select_across": "1"}
+    answer = signed_in(administrator).post(f"{reverse(LIST)}?hands=all", values)
+
+    assert answer.status_code == 200
+    assert answer.context["count"] == 2500
+    assert answer.content.decode().count("<input") < 30
+
+
+def test_documents_are_deleted_by_the_ids_of_the_page_as_far_as_one_keeps_them(owner, own_set, other_set):
+    mine, theirs = [make_document(name, own_set) for name in ("a", "b")], make_document("c", other_set)
+    client = signed_in(owner)
+
+    page = client.post(f"{reverse(LIST)}?hands=all", {"action": "delete_selected", "_selected_action": [mine[0].pk]})
+    values = {"action": "delete_selected", "_selected_action": [mine[0].pk], "post": "yes"}
+    ids = ",".join(str(one.pk) for one in (*mine, theirs))
+    done = client.post(f"{reverse(LIST)}?hands=all", {**values, "ids": ids}, follow=True).content.decode()
+
+    assert "Delete 1 document" in page.content.decode()
+    assert "2 documents were deleted." in done
+    assert set(Document.objects.filter(deleted=None).values_list("title", flat=True)) == {"c"}
 
 
 @pytest.mark.parametrize(("verb", "codes"), [("move", ["other"]), ("copy", ["other", "own"]), ("remove", [])])

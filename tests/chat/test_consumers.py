@@ -2,11 +2,13 @@
 
 import pytest
 import pytest_asyncio
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from chat.answering import retrieval
-from chat.consumers import NOT_SIGNED_IN
+from chat.consumers import INTERNAL, NOT_SIGNED_IN
 from chat.executors import run_db
 from chat.models import Message
+from chat.turns import stream_reader
 from chat.turns.message_store import turns_sweep
 from knowledge.errors import RetrievalUnavailableError
 from tests.chat.sockets import LIMIT_SECONDS, Socket
@@ -89,6 +91,28 @@ async def test_a_refreshed_page_sees_the_running_answer(connect, llm):
     events = await second.until("done")
 
     assert [event["data"]["index"] for event in events if event["type"] == "block"] == [0, 1]
+
+
+async def test_a_page_whose_events_cannot_be_read_is_sent_away_and_comes_back(connect, llm, monkeypatch):
+    llm.default = Reply(texts=("It has four steps [1].",))
+    first = await connect()
+    await first.send(type="ask", question=QUESTION)
+    message_id = (await first.until("done"))[0]["message_id"]
+
+    async def broken(*_args):
+        raise RedisConnectionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stream_reader, "_read_entries", broken)
+        second = await connect()
+        await second.send(type="resume", message_id=message_id, after=0)
+        await second.until("turn")
+        closed = await second.receive_output(LIMIT_SECONDS)
+    third = await connect()
+    await third.send(type="resume", message_id=message_id, after=0)
+
+    assert (closed["type"], closed["code"]) == ("websocket.close", INTERNAL)
+    assert (await third.until("done"))[-1]["data"]["status"] == "answered"
 
 
 async def test_stopping_keeps_what_was_written(connect, llm):

@@ -51,6 +51,15 @@ def test_sections_that_were_not_asked_about_are_suggested(message):
     assert suggested(message) == ["pump: Draining the coolant"]
 
 
+def test_a_page_that_is_opened_again_searches_for_nothing(message, monkeypatch):
+    first = suggested(message)
+
+    monkeypatch.setattr("chat.follow_ups.retrieve", None)
+
+    assert suggested(message) == first
+    assert len(first) == 2
+
+
 def test_nothing_is_suggested_of_what_may_be_asked_but_not_opened_nor_after_a_refusal(message):
     KnowledgeSet.objects.update(originals=KnowledgeSet.Originals.KEEPERS)
     assert suggested(message) == []

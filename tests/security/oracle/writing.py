@@ -435,10 +435,10 @@ class Acts:
         page = next(
             p for m, p in admin.site._registry.items() if (m._meta.app_label, m._meta.model_name) == (app, model)
         )
-        names = [*(page.actions or ()), "delete_selected"]
+        names = list(dict.fromkeys([*(page.actions or ()), "delete_selected"]))
         rows = [str(self.any(route.model)) for _ in range(3)]
         return [
-            form(action=name, _selected_action=rows, index="0", post="yes", confirmed="yes")
+            form(action=name, _selected_action=rows, ids=",".join(rows), index="0", post="yes", confirmed="yes")
             for name in self.rng.sample(names, min(2, len(names)))
         ]
 
