@@ -33,6 +33,7 @@ class NotFoundError(PermanentError):
         "passage": "This source does not exist any more, or you may not see it.",
         "pair": "This pair is no longer open.",
         "edit": "This edit no longer exists.",
+        "proposed_case": "This proposal is decided already, or you may not see its document.",
         "job": "There is no job %(job)s, or it is not yours.",
         "set": "There is no knowledge set %(set)s.",
         "lexicon_term": "There is no such term, or you may not change it.",

@@ -120,6 +120,19 @@ class ChangeNotDecidableError(PermanentError):
     }
 
 
+class CaseProposalError(PermanentError):
+    """Golden cases cannot be looked for in documents."""
+
+    code = "case_proposal"
+    default_message = "Golden cases cannot be looked for."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "running": "Golden cases are being looked for already.",
+        "nothing": "The knowledge sets of this golden set have no passage that you may ask.",
+        "no_model": "There is no language model that could write questions.",
+        "wanted": "Ask for 1 to %(most)s golden cases at a time.",
+    }
+
+
 class InvalidBaselineError(PermanentError):
     """A file is not a baseline that `evaluate --output` has written."""
 

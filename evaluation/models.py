@@ -391,6 +391,8 @@ class DiagnosisRun(models.Model):
         return self.done + self.failed
 
 
+from evaluation.proposal_models import ProposalRun as ProposalRun  # noqa: E402
+from evaluation.proposal_models import ProposedCase as ProposedCase  # noqa: E402
 from evaluation.remedy_models import OptionsDraft as OptionsDraft  # noqa: E402  # models of this app
 from evaluation.remedy_models import RemedyApplication as RemedyApplication  # noqa: E402
 from evaluation.remedy_models import WantedDocument as WantedDocument  # noqa: E402

@@ -8,6 +8,7 @@ RESUME_RUNS = "evaluation.resume_runs"
 MEASURE_LEXICONS = "evaluation.measure_lexicons"
 SEND_REPORTS = "evaluation.send_reports"
 WATCH_EXPERIMENTS = "evaluation.watch_experiments"
+ADVANCE_PROPOSALS = "evaluation.advance_proposals"
 WATCH_CHANGES = "evaluation.watch_changes"
 TRAIN_ADAPTER = "evaluation.train_adapter"
 FIT_RERANKER = "evaluation.fit_reranker"
@@ -17,6 +18,7 @@ QUEUES = {
     DIAGNOSE_AT_NIGHT: "diagnosis",
     ADVANCE_RUN: "diagnosis",
     MEASURE_LEXICONS: "diagnosis",
+    ADVANCE_PROPOSALS: "diagnosis",
     TRAIN_ADAPTER: "diagnosis",
     FIT_RERANKER: "diagnosis",
     SEND_REPORTS: "nightly",

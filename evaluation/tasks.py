@@ -6,6 +6,7 @@ from celery import shared_task
 
 from evaluation.queue import (
     ADVANCE_DIAGNOSIS,
+    ADVANCE_PROPOSALS,
     ADVANCE_RUN,
     DIAGNOSE_AT_NIGHT,
     FIT_RERANKER,
@@ -20,6 +21,7 @@ from evaluation.queue import (
 )
 from evaluation.services.adapter_training import training_advance, trainings_resume
 from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
+from evaluation.services.case_proposals import proposals_advance, proposals_resume
 from evaluation.services.experiment_watch import experiments_watch
 from evaluation.services.gates import changes_watch
 from evaluation.services.lexicon_effect import lexicons_measure
@@ -60,8 +62,15 @@ def advance_run(*, run_id: int) -> None:
 
 @shared_task(name=RESUME_RUNS)
 def resume_runs() -> None:
-    """Call a worker to evaluation runs that lost theirs."""
+    """Call a worker to evaluation runs, and searches for golden cases, that lost theirs."""
     runs_resume()
+    proposals_resume()
+
+
+@shared_task(name=ADVANCE_PROPOSALS)
+def advance_proposals(*, run_id: int) -> None:
+    """Look for golden cases in the next passages."""
+    proposals_advance(run_id=run_id)
 
 
 @shared_task(name=MEASURE_LEXICONS)

@@ -24,6 +24,7 @@ from accounts.error_messages import error_message
 from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.adapters import adapter_urls
+from evaluation.admin.case_proposals import proposal_urls
 from evaluation.admin.diagnosis import diagnosis_urls
 from evaluation.admin.experiments import experiment_urls
 from evaluation.admin.lab import lab_urls
@@ -139,7 +140,11 @@ class GoldenSetAdmin(KeptGoldenAdmin):
             path("<int:pk>/export/", view(self.export_cases), name="evaluation_goldenset_export"),
             path("<int:pk>/versions/", view(self.versions), name="evaluation_goldenset_versions"),
         ]
-        return [*own, *super().get_urls()]
+        return [*own, *proposal_urls(self), *super().get_urls()]
+
+    def found_to_change(self, request: HttpRequest, pk: int) -> GoldenSet:
+        """The golden set of the address, for those who keep it. Raises PermissionDenied, Http404."""
+        return self._found(request, self._kept(request, self.get_queryset(request)), pk)
 
     def save_model(self, request: HttpRequest, obj: GoldenSet, form: Any, change: bool) -> None:
         if not change:
@@ -156,7 +161,7 @@ class GoldenSetAdmin(KeptGoldenAdmin):
 
     def import_cases(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         """GET: the form; POST: add the cases of a file. For those who keep the golden set."""
-        golden_set = self._found(request, self._kept(request, self.get_queryset(request)), pk)
+        golden_set = self.found_to_change(request, pk)
         form = GoldenImportForm(request.POST or None, request.FILES or None)
         if form.is_valid():
             done = golden_import(

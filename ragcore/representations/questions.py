@@ -117,6 +117,26 @@ def rule_questions(text: str, heading_path: Sequence[str], tokenizer: Tokenizer)
     return select_questions(questions, "\n".join([*heading_path, text]), tokenizer)
 
 
+def definitions(text: str) -> Iterator[tuple[str, str]]:
+    """(question, sentence) of the sentences that define something: "What is a slice?" and "A slice is a …"."""
+    language = language_of(text)
+    forms = _FORMS.get(language)
+    if forms is None:
+        return
+    for term, sentence in _defining(text, language):
+        yield forms.definition.format(term), sentence
+
+
+def heading_question(heading: str) -> str:
+    """The question of a heading that asks something or names a procedure; "" for any other heading."""
+    plain = _NUMBERING.sub("", heading).strip()
+    forms = _FORMS.get(language_of(plain))
+    if forms is None:
+        return ""
+    question = _about(plain, forms)
+    return "" if question == forms.heading.format(plain) else question
+
+
 def _dated(text: str, heading: str, forms: Forms) -> list[str]:
     """A question about the first date in the text."""
     found = _DATE.search(text)
@@ -137,11 +157,16 @@ def _about(heading: str, forms: Forms) -> str:
 
 def _defined(text: str, language: Language) -> Iterator[str]:
     """Subjects of sentences such as "A slice is a …" and "切片是指…"."""
+    return (term for term, _sentence in _defining(text, language))
+
+
+def _defining(text: str, language: Language) -> Iterator[tuple[str, str]]:
+    """The subjects with their sentences."""
     pattern = _DEFINED_ZH if language == "zh" else _DEFINED_EN
     for sentence in plain_sentences(text):
         found = pattern.match(sentence)
         if found and not _POINTING.match(found["term"]):
-            yield found["term"].strip(" ，,")
+            yield found["term"].strip(" ，,"), sentence
 
 
 def _comparable(defined: Sequence[str], terms: Sequence[str], tokenizer: Tokenizer) -> Iterator[tuple[str, str]]:

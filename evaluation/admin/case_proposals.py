@@ -1,0 +1,120 @@
+"""The page of golden cases that were made from documents: start, progress, and a decision on each (D15)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.admin.base import admin_scope, admin_user
+from accounts.error_messages import error_message
+from evaluation.models import GoldenSet, ProposalRun
+from evaluation.services.case_proposals import (
+    MOST_WANTED,
+    STYLES,
+    proposal_decide,
+    proposals_cancel,
+    proposals_shown,
+    proposals_start,
+)
+from knowledge import model_registry
+from ragcore.errors import RagError
+
+if TYPE_CHECKING:
+    from evaluation.admin.golden import GoldenSetAdmin
+
+SHOWN = 25
+WANTED = 30  # to begin with
+PAGE = "admin:evaluation_goldenset_proposals"
+
+
+class ProposeForm(forms.Form):
+    """How many, by what, and in which phrasings."""
+
+    wanted = forms.IntegerField(min_value=1, max_value=MOST_WANTED)
+    with_model = forms.BooleanField(required=False)
+    styles = forms.MultipleChoiceField(required=False, choices=[(str(style), style.label) for style in STYLES])
+
+
+def proposal_urls(model_admin: GoldenSetAdmin) -> list[URLPattern]:
+    """The address below that of a golden set."""
+
+    def page(request: HttpRequest, pk: int) -> HttpResponseBase:
+        golden_set = model_admin.found_to_change(request, pk)
+        if request.method == "POST":
+            _act(request, golden_set)
+            return redirect(PAGE, pk)
+        return TemplateResponse(
+            request,
+            "admin/evaluation/goldenset/proposals.html",
+            {**model_admin.admin_site.each_context(request), **_content(request, golden_set)},
+        )
+
+    return [path("<int:pk>/proposals/", model_admin.admin_site.admin_view(page), name="evaluation_goldenset_proposals")]
+
+
+def _content(request: HttpRequest, golden_set: GoldenSet) -> dict[str, Any]:
+    shown = proposals_shown(scope=admin_scope(request), golden_set=golden_set)
+    run = golden_set.proposal_runs.first()
+    return {
+        "title": _("Propose cases for “%(name)s”") % {"name": golden_set.name},
+        "golden_set": golden_set,
+        "run": run,
+        "is_open": run is not None and run.state == ProposalRun.State.RUNNING,
+        "proposals": list(shown[:SHOWN]),
+        "total": shown.count(),
+        "has_model": model_registry.light_model() is not None,
+        "styles": [(str(style), style.label) for style in STYLES],
+        "wanted": WANTED,
+        "most": MOST_WANTED,
+    }
+
+
+def _act(request: HttpRequest, golden_set: GoldenSet) -> None:
+    """POST `act`: start, cancel, accept or reject; what went wrong is said on the page."""
+    acts = {"start": _start, "cancel": _cancel, "accept": _decide, "reject": _decide}
+    act = acts.get(request.POST.get("act", ""))
+    if act is None:
+        raise PermissionDenied
+    try:
+        act(request, golden_set)
+    except RagError as error:
+        messages.error(request, error_message(error))
+
+
+def _start(request: HttpRequest, golden_set: GoldenSet) -> None:
+    form = ProposeForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Ask for 1 to %(most)s golden cases at a time.") % {"most": MOST_WANTED})
+        return
+    proposals_start(scope=admin_scope(request), actor=admin_user(request), golden_set=golden_set, **form.cleaned_data)
+
+
+def _cancel(request: HttpRequest, golden_set: GoldenSet) -> None:
+    for run in golden_set.proposal_runs.filter(state=ProposalRun.State.RUNNING):
+        proposals_cancel(actor=admin_user(request), run=run)
+
+
+def _decide(request: HttpRequest, golden_set: GoldenSet) -> None:
+    number = request.POST.get("proposal", "")
+    is_accepted = request.POST["act"] == "accept"
+    lines = {name: request.POST.get(name, "").splitlines() for name in ("answers", "key_points")}
+    made = proposal_decide(
+        scope=admin_scope(request),
+        actor=admin_user(request),
+        golden_set=golden_set,
+        proposal_id=int(number) if number.isdecimal() and len(number) < 18 else 0,
+        values={"question": request.POST.get("question", ""), **lines} if is_accepted else None,
+    )
+    if is_accepted:
+        text = ngettext("%(count)d golden case was added.", "%(count)d golden cases were added.", len(made))
+        messages.success(request, text % {"count": len(made)})
