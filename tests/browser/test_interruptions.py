@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -9,6 +12,7 @@ from tests.browser.content import English
 from tests.scripted_llm import Reply
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
+PDF = "Session management between control and user plane"
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +34,12 @@ def asked(page: Page, question: str = English.question) -> None:
     expect(page.locator(".turn").last).to_have_attribute("data-state", "done")
 
 
+def remember_sets(page: Page, name: str) -> None:
+    """As if the last question had been asked in this set alone, in another conversation."""
+    number = page.locator(f"#chooser input[data-name='{name}']").get_attribute("value")
+    page.evaluate("value => localStorage.setItem('sets', value)", json.dumps([int(number or 0)]))
+
+
 def test_the_keyboard_of_a_phone_leaves_the_open_form_with_its_text(open_page):
     page = open_page(width=390, height=844)
     asked(page)
@@ -44,3 +54,31 @@ def test_the_keyboard_of_a_phone_leaves_the_open_form_with_its_text(open_page):
     expect(page.locator("#vote-comment")).to_have_value("The timer was changed.")
     page.set_viewport_size({"width": 844, "height": 390})
     expect(page.locator("#vote")).to_be_hidden()
+
+
+def test_a_document_is_asked_without_the_sets_of_the_last_question(open_page, live_site):
+    page = open_page()
+    remember_sets(page, "测试")
+    link = page.locator(".start-documents a", has_text=PDF).get_attribute("href") or ""
+    number = re.sub(r"\D", "", link)
+    page.goto(f"{live_site.url}/?document={number}")
+
+    expect(page.locator("#sets-label")).to_have_text("All knowledge sets")
+    asked(page)
+
+    expect(page.locator(".turn .source").first).to_contain_text(PDF)
+    page.goto(live_site.url)
+    expect(page.locator("#sets-label")).to_have_text("测试")
+
+
+def test_an_example_is_asked_where_it_was_checked(open_page, live_site):
+    page = open_page()
+    remember_sets(page, "测试")
+    page.reload()
+    expect(page.locator("#sets-label")).to_have_text("测试")
+
+    page.locator(".example").first.click()
+
+    expect(page.locator(".turn")).to_have_attribute("data-state", "done")
+    expect(page.locator(".turn .source").first).to_contain_text(PDF)
+    expect(page.locator("#sets-label")).to_have_text("All knowledge sets")
