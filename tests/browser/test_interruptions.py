@@ -82,3 +82,19 @@ def test_an_example_is_asked_where_it_was_checked(open_page, live_site):
     expect(page.locator(".turn")).to_have_attribute("data-state", "done")
     expect(page.locator(".turn .source").first).to_contain_text(PDF)
     expect(page.locator("#sets-label")).to_have_text("All knowledge sets")
+
+
+def test_a_source_that_is_opened_before_the_answer_is_complete_opens_when_it_is(open_page, live_site):
+    live_site.llm.default = Reply(texts=English.pieces, hold_before=4)
+    page = open_page()
+    ask(page, f"{English.question} Opened early.")
+    page.locator(".report .cite").first.click()
+
+    panel = page.locator("#evidence")
+    expect(panel).to_contain_text("The source can be opened when the answer is complete.")
+    expect(panel.get_by_role("button", name="Try again")).to_be_visible()
+    live_site.llm.release.set()
+
+    expect(page.locator(".turn")).to_have_attribute("data-state", "done")
+    expect(panel.locator(".evidence-title")).to_be_visible()
+    expect(page.locator(".report .cite[aria-expanded=true]")).to_have_count(1)
