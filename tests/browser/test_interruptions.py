@@ -34,6 +34,11 @@ def asked(page: Page, question: str = English.question) -> None:
     expect(page.locator(".turn").last).to_have_attribute("data-state", "done")
 
 
+def menu_of(page: Page, row) -> None:
+    row.hover()
+    row.locator(".icon-button").click()
+
+
 def remember_sets(page: Page, name: str) -> None:
     """As if the last question had been asked in this set alone, in another conversation."""
     number = page.locator(f"#chooser input[data-name='{name}']").get_attribute("value")
@@ -98,3 +103,16 @@ def test_a_source_that_is_opened_before_the_answer_is_complete_opens_when_it_is(
     expect(page.locator(".turn")).to_have_attribute("data-state", "done")
     expect(panel.locator(".evidence-title")).to_be_visible()
     expect(page.locator(".report .cite[aria-expanded=true]")).to_have_count(1)
+
+
+def test_what_is_sent_after_the_session_has_ended_is_not_taken_for_done(open_page):
+    page = open_page()
+    asked(page)
+    row = page.locator(".side-item[data-current]")
+    menu_of(page, row)
+    page.locator("[data-action=rename]").click()
+    page.context.clear_cookies(name="sessionid")
+    page.locator(".side-rename").fill("A name that nobody stored")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url(re.compile("/sign-in.*expired"))
