@@ -116,3 +116,25 @@ def test_what_is_sent_after_the_session_has_ended_is_not_taken_for_done(open_pag
     page.keyboard.press("Enter")
 
     page.wait_for_url(re.compile("/sign-in.*expired"))
+
+
+def test_a_vote_counts_though_another_branch_is_shown_meanwhile(open_page, live_site):
+    page = open_page(live_site.reader)
+    asked(page)
+    page.locator(".turn").get_by_role("button", name="Answer again").click()
+    page.get_by_role("menuitem", name="Shorter").click()
+    expect(page.locator(".versions")).to_contain_text("2 / 2")
+    expect(page.locator(".turn")).to_have_attribute("data-state", "done")
+    other = page.context.new_page()
+    other.goto(page.url)
+    page.locator("[data-vote=down]").click()
+    page.locator("#vote-comment").fill("Too short.")
+
+    other.get_by_role("button", name="Previous version").click()
+    expect(page.locator(".versions")).to_contain_text("1 / 2")
+    with page.expect_response(lambda response: response.url.endswith("/api/v1/feedback")) as sent:
+        page.locator("#vote [type=submit]").click()
+
+    assert sent.value.json()["comment"] == "Too short."
+    with page.expect_response(lambda response: response.url.endswith("/api/v1/feedback")):
+        page.locator("[data-vote=up]").click()
