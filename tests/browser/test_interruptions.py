@@ -12,6 +12,8 @@ from tests.browser.content import English
 from tests.scripted_llm import Reply
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
+
+FOLLOW_UP = "What is a session deletion?"
 PDF = "Session management between control and user plane"
 
 
@@ -138,3 +140,40 @@ def test_a_vote_counts_though_another_branch_is_shown_meanwhile(open_page, live_
     assert sent.value.json()["comment"] == "Too short."
     with page.expect_response(lambda response: response.url.endswith("/api/v1/feedback")):
         page.locator("[data-vote=up]").click()
+
+
+@pytest.fixture
+def suggesting(open_page, live_site) -> Page:
+    """A finished answer with a suggestion below it."""
+    page = open_page(live_site.reader)
+    button = f'<button class="follow-up" type="button" data-example="{FOLLOW_UP}">{FOLLOW_UP}</button>'
+    html = f'<section class="follow-ups">{button}</section>'
+    page.route("**/follow-ups", lambda route: route.fulfill(body=html, content_type="text/html"))
+    asked(page)
+    expect(page.locator(".follow-up")).to_be_visible()
+    return page
+
+
+def test_a_suggestion_leaves_the_draft_in_the_field(suggesting):
+    suggesting.locator("#question").fill("Half of a questi")
+
+    suggesting.locator(".follow-up").click()
+
+    expect(suggesting.locator(".turn .question").last).to_have_text(FOLLOW_UP)
+    expect(suggesting.locator("#question")).to_have_value("Half of a questi")
+
+
+def test_a_suggestion_is_no_version_of_the_question_that_is_edited(suggesting):
+    suggesting.get_by_role("button", name="Edit the question").click()
+    suggesting.locator(".follow-up").click()
+
+    expect(suggesting.locator(".turn .question")).to_have_text([English.question, FOLLOW_UP])
+    expect(suggesting.locator("#editing")).to_be_hidden()
+    expect(suggesting.locator("#question")).to_have_value("")
+    expect(suggesting.locator(".turn").last).to_have_attribute("data-state", "done")
+
+    suggesting.locator(".turn").first.get_by_role("button", name="Edit the question").click()
+    suggesting.locator("#question").fill("In other words")
+    suggesting.locator(".follow-up").click()
+    expect(suggesting.locator(".turn")).to_have_count(3)
+    expect(suggesting.locator("#question")).to_have_value("In other words")
