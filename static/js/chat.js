@@ -163,7 +163,8 @@ function connected(state) {
 
 /** What Escape closes, the uppermost first. */
 function escape() {
-  return popover.close() || composer.stopEditing() || evidence.close() || side.closeSheet() || (stop(), turn !== null);
+  const closed = tooltip.hide() || popover.close() || composer.stopEditing() || evidence.close() || side.closeSheet();
+  return closed || (stop(), turn !== null);
 }
 
 function keys() {

@@ -177,3 +177,32 @@ def test_a_suggestion_is_no_version_of_the_question_that_is_edited(suggesting):
     suggesting.locator(".follow-up").click()
     expect(suggesting.locator(".turn")).to_have_count(3)
     expect(suggesting.locator("#question")).to_have_value("In other words")
+
+
+def test_the_end_of_an_answer_is_announced_and_leaves_the_focus_on_its_citation(open_page, live_site):
+    live_site.llm.default = Reply(texts=English.pieces, hold_before=4)
+    page = open_page()
+    ask(page, f"{English.question} With a screen reader.")
+    chip = page.locator(".report .cite").first
+    expect(chip).to_be_visible()
+    page.locator("#question").press("Shift+Tab")
+    chip.focus()
+    live_site.llm.release.set()
+
+    expect(page.locator(".turn")).to_have_attribute("data-state", "done")
+    expect(page.locator("#announce")).to_have_text(re.compile(r"^The answer is complete\. Sources: [12]$"))
+    expect(page.locator(".report .cite").first).to_be_focused()
+
+
+def test_escape_hides_the_tooltip_before_it_stops_the_answer(open_page, live_site):
+    live_site.llm.default = Reply(texts=English.pieces, hold_before=4)
+    page = open_page()
+    ask(page, f"{English.question} Do not stop.")
+    page.locator(".report .cite").first.hover()
+    expect(page.locator("#tooltip")).to_be_visible()
+
+    page.keyboard.press("Escape")
+
+    expect(page.locator("#tooltip")).to_be_hidden()
+    live_site.llm.release.set()
+    expect(page.locator(".turn")).to_have_attribute("data-state", "done")
