@@ -28,6 +28,14 @@ export function close({ focus = true } = {}) {
   return true;
 }
 
+/** Another element has taken the place of the opener; null closes the popover. */
+export function openerReplaced(opener) {
+  if (!current) return;
+  if (!opener) return void close({ focus: false });
+  current.opener = opener;
+  opener.setAttribute("aria-expanded", "true");
+}
+
 function move(event) {
   const items = [...current.box.querySelectorAll("[role=menuitem], input, button, a[href]")].filter(
     (item) => item.offsetParent && !item.disabled,

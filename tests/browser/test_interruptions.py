@@ -206,3 +206,62 @@ def test_escape_hides_the_tooltip_before_it_stops_the_answer(open_page, live_sit
     expect(page.locator("#tooltip")).to_be_hidden()
     live_site.llm.release.set()
     expect(page.locator(".turn")).to_have_attribute("data-state", "done")
+
+
+def test_the_list_of_conversations_waits_for_a_new_name_and_keeps_menu_and_focus(open_page, live_site):
+    page = open_page()
+    asked(page, f"{English.question} An earlier conversation.")
+    page.goto(live_site.url)
+    for number, held in enumerate(("rename", "menu", "focus")):
+        live_site.llm.release.clear()
+        live_site.llm.default = Reply(texts=English.pieces, hold_before=4)
+        ask(page, f"{English.question} Meanwhile {number}.")
+        expect(page.locator(".report").last).to_contain_text("cause 65")
+        row = page.locator(".side-item", has_text="session modification").last
+        link = row.locator("a")
+        if held != "focus":
+            menu_of(page, row)
+        if held == "rename":
+            page.locator("[data-action=rename]").click()
+            page.locator(".side-rename").fill("Half a na")
+        elif held == "focus":
+            link.focus()
+        with page.expect_response(re.compile("/conversations")):
+            live_site.llm.release.set()
+        expect(page.locator(".turn").last).to_have_attribute("data-state", "done")
+        expect(page.locator(".side-item .side-running")).to_have_count(0 if held != "rename" else 1)
+        if held == "rename":
+            expect(page.locator(".side-rename")).to_have_value("Half a na")
+            page.locator(".side-rename").press("Escape")
+            expect(page.locator(".side-item .side-running")).to_have_count(0)
+        elif held == "menu":
+            page.locator("[data-action=rename]").click()
+            expect(page.locator(".side-rename")).to_be_focused()
+            page.keyboard.press("Escape")
+        else:
+            expect(link).to_be_focused()
+
+
+def test_the_list_shows_what_was_searched_for_last(open_page):
+    page = open_page()
+    page.evaluate("""() => {
+        const real = window.fetch;
+        window.fetch = async (url, options) => {
+            const query = new URL(url, location.href).searchParams.get("q");
+            if (query === null) return real(url, options);
+            if (query === "a") {
+                document.body.dataset.waits = "";
+                await new Promise((resolve) => (window.answerFirst = resolve));
+            }
+            return new Response(`<p class="side-empty">found for ${query}</p>`);
+        };
+    }""")
+    page.locator("#side-query").fill("a")
+    expect(page.locator("body[data-waits]")).to_have_count(1)
+    page.locator("#side-query").fill("ab")
+    expect(page.locator("#side-list")).to_have_text("found for ab")
+
+    page.evaluate("window.answerFirst()")
+    page.evaluate("new Promise((resolve) => setTimeout(resolve))")
+
+    expect(page.locator("#side-list")).to_have_text("found for ab")
