@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -21,8 +22,12 @@ RECENT = 200  # conversations outside of folders; older ones are found by search
 KEPT = 500  # pinned ones and those in folders
 FOUND = 50  # turns that a search lists, the latest ones
 PLACES = 3  # of them in one conversation
+MOST_WORDS = 10  # that one search looks for
 BEFORE, BEHIND = 30, 90  # characters around a found word
-_MARKS = re.compile(r"(?:\[\d{1,3}\]|[*_`#>|~]|\s)+")
+TRIED = 100  # places in one text, of which that with the most words is shown
+# citation markers and marks of Markdown within a line; PostgreSQL reads the expression, too
+_MARKS = re.compile(r"[ \t]?\[\d{1,3}\]|\*+|`+|~~")
+_GAPS = re.compile(r"(?:^[ \t]*(?:#{1,6}[ \t]|>)|[|\s])+", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +40,27 @@ class ConversationGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationList:
+    """The groups in the order of the side bar."""
+
+    groups: Sequence[ConversationGroup]
+    has_more: bool  # older conversations are not listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Some text of a place; `is_found`: it was looked for."""
+
+    text: str
+    is_found: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a turn says what was looked for: the words before it, it, and the words behind it."""
+    """Where a turn says what was looked for."""
 
     message_id: uuid.UUID
-    before: str
-    words: str
-    behind: str
+    pieces: Sequence[Piece]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +71,20 @@ class ConversationHit:
     places: Sequence[Place]
 
 
-def conversation_groups(*, scope: Scope) -> list[ConversationGroup]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationSearch:
+    """What a search found, the latest first."""
+
+    hits: Sequence[ConversationHit]
+    has_more: bool  # older turns or conversations fit, too
+
+
+def conversation_groups(*, scope: Scope) -> ConversationList:
     """Pinned ones, folders by name, today's, earlier ones; without the archive."""
     listed = _listed(scope).filter(archived=False)
     is_kept = Q(pinned=True) | ~Q(folder="")
-    rows = [*listed.filter(is_kept)[:KEPT], *listed.exclude(is_kept)[:RECENT]]
+    kept, recent = list(listed.filter(is_kept)[: KEPT + 1]), list(listed.exclude(is_kept)[: RECENT + 1])
+    rows = [*kept[:KEPT], *recent[:RECENT]]
     today = timezone.localdate()
     pinned = [row for row in rows if row.pinned]
     loose = [row for row in rows if not row.pinned and not row.folder]
@@ -74,13 +102,15 @@ def conversation_groups(*, scope: Scope) -> list[ConversationGroup]:
         ConversationGroup(name=_("Today"), conversations=[row for row in loose if _day(row) == today]),
         ConversationGroup(name=_("Earlier"), conversations=[row for row in loose if _day(row) != today]),
     ]
-    return [group for group in groups if group.conversations]
+    has_more = len(kept) > KEPT or len(recent) > RECENT
+    return ConversationList(groups=[group for group in groups if group.conversations], has_more=has_more)
 
 
-def conversation_archive(*, scope: Scope) -> list[ConversationGroup]:
+def conversation_archive(*, scope: Scope) -> ConversationList:
     """The archived conversations, the latest first."""
-    rows = list(_listed(scope).filter(archived=True)[:RECENT])
-    return [ConversationGroup(name=_("Archived"), conversations=rows)] if rows else []
+    rows = list(_listed(scope).filter(archived=True)[: RECENT + 1])
+    groups = [ConversationGroup(name=_("Archived"), conversations=rows[:RECENT])] if rows else []
+    return ConversationList(groups=groups, has_more=len(rows) > RECENT)
 
 
 def archived_count(*, scope: Scope) -> int:
@@ -88,17 +118,26 @@ def archived_count(*, scope: Scope) -> int:
     return selectors.conversations_of(scope=scope, channel=Conversation.Channel.WEB).filter(archived=True).count()
 
 
-def conversation_search(*, scope: Scope, words: str) -> list[ConversationHit]:
-    """Conversations whose title, questions or answers contain the words, archived ones, too, the latest first."""
-    mine = _listed(scope)
-    turns = Message.objects.filter(conversation__in=mine.order_by().values("pk")).filter(
-        Q(question__icontains=words) | Q(answer__icontains=words)
+def conversation_search(*, scope: Scope, words: str) -> ConversationSearch:
+    """Conversations with a turn or a title that contains every one of the words, archived ones, too.
+
+    Each word may stand anywhere in the question or in the answer, as stored or without Markdown and citation markers.
+    """
+    mine, wanted = _listed(scope), list(dict.fromkeys(words.split()))[:MOST_WORDS]
+    shown = Func(
+        "answer", Value(_MARKS.pattern), Value(""), Value("g"), function="regexp_replace", output_field=TextField()
     )
+    turns, titled = Message.objects.filter(conversation__in=mine.order_by().values("pk")).alias(shown=shown), Q()
+    for word in wanted:  # the expensive comparison comes last: it is made only where the others fail
+        said = Q(question__icontains=word) | Q(answer__icontains=word) | Q(shown__icontains=word)
+        turns, titled = turns.filter(said), titled & Q(title__icontains=word)
+    rows = list(turns.order_by("-created").only("conversation_id", "question", "answer")[: FOUND + 1])
     places: dict[uuid.UUID, list[Place]] = {}
-    for row in turns.order_by("-created").only("conversation_id", "question", "answer")[:FOUND]:
-        places.setdefault(row.conversation_id, []).append(_place(row, words))
-    found = mine.filter(Q(pk__in=places) | Q(title__icontains=words))[:RECENT]
-    return [ConversationHit(conversation=row, places=places.get(row.pk, ())[:PLACES]) for row in found]
+    for row in rows[:FOUND]:
+        places.setdefault(row.conversation_id, []).append(_place(row, wanted))
+    found = list(mine.filter(Q(pk__in=places) | titled)[: RECENT + 1])
+    hits = [ConversationHit(conversation=row, places=places.get(row.pk, ())[:PLACES]) for row in found[:RECENT]]
+    return ConversationSearch(hits=hits, has_more=len(rows) > FOUND or len(found) > RECENT)
 
 
 def _listed(scope: Scope) -> QuerySet[Conversation]:
@@ -112,15 +151,30 @@ def _day(row: Conversation) -> date:
     return timezone.localdate(row.updated)
 
 
-def _place(message: Message, words: str) -> Place:
+def _place(message: Message, words: Sequence[str]) -> Place:
     """The words in the answer, or else in the question, as people see them."""
-    wanted = words.casefold()
-    for text in (message.answer, message.question):
-        shown = _MARKS.sub(" ", visible(text))
-        at = shown.casefold().find(wanted)
-        if at >= 0:
-            end = at + len(words)
-            before = f"…{shown[at - BEFORE : at]}" if at > BEFORE else shown[:at]
-            behind = f"{shown[end : end + BEHIND]}…" if len(shown) > end + BEHIND else shown[end:]
-            return Place(message_id=message.pk, before=before, words=shown[at:end], behind=behind)
-    return Place(message_id=message.pk, before=message.question[:BEHIND], words="", behind="")
+    one = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    pattern = re.compile(rf"(?:{one})(?:\s+(?:{one}))*", re.IGNORECASE)
+    for text in (_MARKS.sub("", message.answer), message.question, message.answer):
+        shown = _GAPS.sub(" ", visible(text)).strip()
+        if found := [match.span() for match in islice(pattern.finditer(shown), TRIED)]:
+            return Place(message_id=message.pk, pieces=list(_pieces(shown, found, words)))
+    return Place(message_id=message.pk, pieces=[Piece(text=message.question[:BEHIND])])
+
+
+def _pieces(shown: str, found: Sequence[tuple[int, int]], words: Sequence[str]) -> Iterator[Piece]:
+    """A text around that of its places around which most of the words stand, with all of them marked."""
+
+    def said(span: tuple[int, int]) -> int:
+        near = shown[span[0] : span[1] + BEHIND].casefold()
+        return sum(word.casefold() in near for word in words)
+
+    start, end = max(found, key=said)
+    at, last = max(start - BEFORE, 0), min(end + BEHIND, len(shown))
+    lead, trail = "…" if at else "", "…" if last < len(shown) else ""
+    for begin, stop in found:
+        if begin >= at and stop <= last:
+            yield Piece(text=lead + shown[at:begin])
+            yield Piece(text=shown[begin:stop], is_found=True)
+            at, lead = stop, ""
+    yield Piece(text=shown[at:last] + trail)

@@ -42,12 +42,12 @@ def conversations(request: HttpRequest, scope: Scope) -> HttpResponse:
     """The list of the side bar; `?q=` looks for words in titles, questions and answers, `?archived=1` the archive."""
     words = request.GET.get("q", "").replace("\x00", "").strip()[:200]
     if words:
-        hits = conversation_list.conversation_search(scope=scope, words=words)
-        return render(request, "chat/hits.html", {"hits": hits, "words": words})
+        found = conversation_list.conversation_search(scope=scope, words=words)
+        return render(request, "chat/hits.html", {"found": found, "words": words})
     is_archive = bool(request.GET.get("archived"))
     listed = conversation_list.conversation_archive if is_archive else conversation_list.conversation_groups
     context = {
-        "groups": listed(scope=scope),
+        "listed": listed(scope=scope),
         "archived": conversation_list.archived_count(scope=scope),
         "is_archive": is_archive,
     }

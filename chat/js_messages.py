@@ -16,6 +16,11 @@ def _turn() -> dict[str, str]:
         "searched_n": _("{n} passages searched…"),
         "reranked_n": _("{n} ranked…"),
         "writing": _("writing…"),
+        "answer_complete": _("The answer is complete. Sources: {n}"),
+        "answer_stopped": _("Stopped."),
+        "answer_refused": _("The documents that you may read do not answer this."),
+        "answer_search_results": _("No direct answer. Closest search results:"),
+        "answer_conversation": _("Not from the knowledge base: no document was read for this."),
         "stopping": _("Stopping…"),
         "copied": _("Copied"),
         "copy_failed": _("The browser does not allow copying. Select the text and copy it."),
@@ -38,6 +43,7 @@ def _evidence() -> dict[str, str]:
     return {
         "source_n": _("Source {n}"),
         "page_n": _("p. {n}"),
+        "evidence_early": _("The source can be opened when the answer is complete."),
         "evidence_failed": _("The source could not be loaded. Check your connection and try again."),
         "evidence_refused": _("This source is no longer available. It was removed, or you no longer have access."),
     }

@@ -60,21 +60,31 @@ class SharedTurn:
     is_whole: bool  # nothing is withheld
 
 
-def shared_turns(*, scope: Scope, link: SharedLink) -> list[SharedTurn]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedConversation:
+    """The turns of a link in order."""
+
+    turns: Sequence[SharedTurn]
+    left_out: int  # earlier turns, of a long conversation
+
+
+def shared_turns(*, scope: Scope, link: SharedLink) -> SharedConversation:
     """The turns of a link that was opened (`link_open`), under the rights of the one who looks at it."""
     message = link.message
     wanted = [message.pk]
     if link.is_whole:
-        wanted = branches_of(message.conversation).path_to(message.pk)[-MOST_TURNS:]
-    rows = Message.objects.filter(
-        pk__in=wanted, conversation=message.conversation_id, state__in=(Message.State.DONE, Message.State.STOPPED)
+        wanted = branches_of(message.conversation).path_to(message.pk)
+    answered = Message.objects.filter(
+        conversation=message.conversation_id, state__in=(Message.State.DONE, Message.State.STOPPED)
     )
+    rows = answered.filter(pk__in=wanted[-MOST_TURNS:])
+    left_out = answered.filter(pk__in=wanted[:-MOST_TURNS]).count() if len(wanted) > MOST_TURNS else 0
     related = ("citations__chunk", "citations__document__sets", "attachment_citations")
     turns = list(rows.order_by("created").prefetch_related(*related))
     citations = [citation for turn in turns for citation in turn.citations.all()]
     readable = chunks_shown(scope=scope, citations=citations)
     sets = {one.pk: one for one in sets_readable(scope=scope)}
-    return [_turn(turn, readable, sets) for turn in turns]
+    return SharedConversation(turns=[_turn(turn, readable, sets) for turn in turns], left_out=left_out)
 
 
 def _turn(message: Message, readable: set[int], sets: dict[int, KnowledgeSet]) -> SharedTurn:

@@ -244,7 +244,7 @@ def _chat(
         "shown": shown,
         "recap": conversation.summary if conversation else "",
         "turns": view_models.turn_views(scope=scope, messages=shown.messages),
-        "groups": conversation_groups(scope=scope),
+        "listed": conversation_groups(scope=scope),
         "archived": archived_count(scope=scope),
         "axes": axes,
         "filters": initial_filters(scope=scope, conversation=conversation, documents=_documents_named(request)),

@@ -188,6 +188,7 @@ class SharedOut(Out):
         description="question, `parts` with `html` or the number of `withheld` sentences, and `sources`: only what "
         "rests on sources that the caller may read."
     )
+    left_out: int = Field(description="Earlier turns of a long conversation that are not shown.")
 
 
 class AttachmentListOut(Out):

@@ -51,7 +51,7 @@ async def shares(request: HttpRequest) -> dict[str, Any]:
 @shares_router.get("/{link_id}", auth=ASKING, summary="What a link shows", openapi_extra=response_schema(SharedOut))
 async def shared(request: HttpRequest, link_id: uuid.UUID) -> dict[str, Any]:
     """Under the caller's rights of this moment, also for the one who shared it."""
-    return {"turns": await run_db(_shown, caller_of(request).scope, link_id)}
+    return await run_db(_shown, caller_of(request).scope, link_id)
 
 
 @shares_router.delete("/{link_id}", auth=ASKING, summary="Revoke a link", response={204: None})
@@ -79,9 +79,9 @@ def _listed(scope: Scope) -> list[dict[str, Any]]:
     return [serialize_link(link) for link in links_of(scope=scope)[:500]]
 
 
-def _shown(scope: Scope, link_id: uuid.UUID) -> list[dict[str, Any]]:
-    link = link_open(scope=scope, key=link_id)
-    return [_turn(turn) for turn in shared_turns(scope=scope, link=link)]
+def _shown(scope: Scope, link_id: uuid.UUID) -> dict[str, Any]:
+    shown = shared_turns(scope=scope, link=link_open(scope=scope, key=link_id))
+    return {"turns": [_turn(turn) for turn in shown.turns], "left_out": shown.left_out}
 
 
 def _turn(turn: SharedTurn) -> dict[str, Any]:

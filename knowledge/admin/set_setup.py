@@ -27,6 +27,7 @@ from accounts.scope import Scope
 from knowledge.admin.curation import creates_sets
 from knowledge.models import KnowledgeSet
 from knowledge.selectors.sets import sources_usable
+from knowledge.services.reader_lists import SEPARATORS
 from knowledge.services.set_setup import SetPlan, SetSetup, set_setup
 from ragcore.errors import RagError
 
@@ -153,7 +154,7 @@ class SetSetupForm(forms.Form):
         return data
 
     def _people(self, field: str) -> list[int]:
-        entered = (name.strip() for name in self.cleaned_data[field].split(","))
+        entered = (name.strip() for name in SEPARATORS.split(self.cleaned_data[field]))
         names = list(dict.fromkeys(name for name in entered if name))
         found = dict(
             User.objects.filter(tenant=self.scope.tenant_id, is_active=True, username__in=names).values_list(

@@ -29,7 +29,7 @@ async function copy(text, button) {
 }
 
 function showVote(turn, vote) {
-  for (const button of turn.querySelectorAll("[data-vote]")) {
+  for (const button of turn?.querySelectorAll("[data-vote]") ?? []) {
     button.setAttribute("aria-pressed", String(button.dataset.vote === vote));
   }
 }
@@ -38,22 +38,25 @@ let lastVote = Promise.resolve();
 
 /** Votes are sent one after the other. What `more` does not say stays as it was said before. */
 function vote(message, direction, more = {}) {
-  lastVote = lastVote.then(() => sendVote(message, direction, more));
+  lastVote = lastVote.catch(() => {}).then(() => sendVote(message, direction, more));
   return lastVote;
 }
 
+/** The turn on the page; null where another branch is shown meanwhile. */
+const turnOf = (message) => document.querySelector(`.turn[data-message="${message}"]`);
+
 async function sendVote(message, direction, more) {
-  const turn = document.querySelector(`.turn[data-message="${message}"]`);
-  const before = turn.querySelector("[data-vote][aria-pressed=true]")?.dataset.vote;
-  showVote(turn, direction);
+  const before = turnOf(message)?.querySelector("[data-vote][aria-pressed=true]")?.dataset.vote;
+  showVote(turnOf(message), direction);
   try {
     const stored = await post("/api/v1/feedback", { json: { message_id: message, vote: direction, ...more } });
     const { reasons, comment } = await stored.json();
-    turn.querySelector(".turn-actions").dataset.said = JSON.stringify({ reasons, comment });
+    const actions = turnOf(message)?.querySelector(".turn-actions");
+    if (actions) actions.dataset.said = JSON.stringify({ reasons, comment });
     tell("changed", { conversation: byId("main").dataset.conversation, message });
     return true;
   } catch (error) {
-    showVote(turn, before);
+    showVote(turnOf(message), before);
     toast(words(error.status === 401 ? "signed_out" : "vote_failed"));
     return false;
   }
@@ -112,8 +115,7 @@ async function judged(button) {
 function reportSource(button) {
   const { wrongSource: number, title } = button.dataset;
   const message = byId("evidence").querySelector("[data-of-message]").dataset.ofMessage;
-  const turn = document.querySelector(`.turn[data-message="${message}"]`);
-  const { reasons = [], comment = "" } = JSON.parse(turn.querySelector(".turn-actions").dataset.said || "{}");
+  const { reasons = [], comment = "" } = JSON.parse(turnOf(message)?.querySelector(".turn-actions")?.dataset.said || "{}");
   const named = words("wrong_source", { n: number, title });
   form.reset();
   for (const box of form.elements.reasons) box.checked = reasons.includes(box.value) || box.value === "bad_source";

@@ -163,7 +163,8 @@ function connected(state) {
 
 /** What Escape closes, the uppermost first. */
 function escape() {
-  return popover.close() || composer.stopEditing() || evidence.close() || side.closeSheet() || (stop(), turn !== null);
+  const closed = tooltip.hide() || popover.close() || composer.stopEditing() || evidence.close() || side.closeSheet();
+  return closed || (stop(), turn !== null);
 }
 
 function keys() {
@@ -207,7 +208,10 @@ function clicks() {
   });
   document.addEventListener("click", (event) => {
     const example = event.target.closest("[data-example]");
-    if (example && !turn) return composer.send(example.dataset.example);
+    if (example && !turn) {
+      if (example.matches(".example")) sets.chooseAll(); // it was checked over all of them
+      return composer.send(example.dataset.example);
+    }
     const edited = event.target.closest("[data-edit-question]");
     if (edited) return composer.edit(edited.closest(".turn"));
     const way = event.target.closest("[data-again]");

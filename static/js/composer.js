@@ -6,6 +6,7 @@ const field = byId("question");
 const limit = Number(field.dataset.max);
 
 let running = false;
+let asking = { mayAsk: () => false, onAsk: () => {} };
 
 export const text = () => field.value.trim();
 
@@ -41,12 +42,20 @@ export function restore(kept) {
   field.focus();
 }
 
-/** Ask a question that somebody else has written. */
+/** Ask a question that somebody else has written, as a new one. What the reader has begun to write stays in the field. */
 export function send(question) {
-  field.value = question;
-  refresh();
-  byId("composer").requestSubmit();
+  if (running || !asking.mayAsk()) return;
+  const draft = text() === edited?.querySelector(".question").textContent.trim() ? "" : field.value;
+  stopEditing();
+  field.value = draft;
+  ask(question, null);
   field.focus();
+}
+
+function ask(question, turn) {
+  field.placeholder = field.dataset.nextPlaceholder;
+  refresh();
+  asking.onAsk(question, turn);
 }
 
 export function setRunning(value) {
@@ -71,6 +80,7 @@ function refresh() {
 
 /** `onAsk(question, turn)`, with the turn whose question was edited, or null, if `mayAsk()`; and `onStop()`. */
 export function start({ mayAsk, onAsk, onStop }) {
+  asking = { mayAsk, onAsk };
   const submit = () => {
     if (byId("send").disabled || !mayAsk()) return;
     const question = text();
@@ -78,9 +88,7 @@ export function start({ mayAsk, onAsk, onStop }) {
     edited = null;
     byId("editing").hidden = true;
     field.value = "";
-    field.placeholder = field.dataset.nextPlaceholder;
-    refresh();
-    onAsk(question, turn);
+    ask(question, turn);
   };
   byId("composer").addEventListener("submit", (event) => {
     event.preventDefault();

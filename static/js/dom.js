@@ -17,23 +17,26 @@ export const formatted = (number) => new Intl.NumberFormat(document.documentElem
 
 const csrfToken = () => document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] ?? "";
 
+/** The response; rejects with `status` 401 where it is the sign-in page, and says that the session has ended. */
+function signedIn(response) {
+  if (!response.redirected || new URL(response.url).pathname !== "/sign-in") return response;
+  document.dispatchEvent(new CustomEvent("signed-out"));
+  throw Object.assign(new Error(response.url), { status: 401 });
+}
+
 /** POST a form or JSON; resolves to the response, rejects with it where it is not a success. */
 export async function post(url, { form, json, keepalive = false, method = "POST" } = {}) {
   const headers = { "X-CSRFToken": csrfToken() };
   if (json) headers["Content-Type"] = "application/json";
   const body = json ? JSON.stringify(json) : form;
-  const response = await fetch(url, { method, headers, body, keepalive });
+  const response = signedIn(await fetch(url, { method, headers, body, keepalive }));
   if (!response.ok) throw Object.assign(new Error(`${response.status}`), { status: response.status, response });
   return response;
 }
 
 /** An HTML part of a page as text. Rejects with `status`; people who were signed out go to the sign-in page. */
 export async function part(url) {
-  const response = await fetch(url, { headers: { Accept: "text/html" } });
-  if (response.redirected && new URL(response.url).pathname === "/sign-in") {
-    document.dispatchEvent(new CustomEvent("signed-out"));
-    throw Object.assign(new Error(url), { status: 401 });
-  }
+  const response = signedIn(await fetch(url, { headers: { Accept: "text/html" } }));
   if (!response.ok) throw Object.assign(new Error(url), { status: response.status });
   return response.text();
 }

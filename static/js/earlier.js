@@ -4,6 +4,8 @@ import { byId, part, parsed } from "./dom.js";
 import { refresh as refreshTimes } from "./time.js";
 import { decorate } from "./turns.js";
 
+const BLOCKS = "p, li, td, th, dt, dd, h1, h2, h3, h4, h5, h6, pre, figcaption";
+
 const main = byId("main");
 
 async function fetchEarlier(button) {
@@ -24,17 +26,40 @@ async function fetchEarlier(button) {
   }
 }
 
-/** Every place of `words` below an element. */
-function ranges(root, words) {
-  const found = [];
+/** The texts below an element, each as its nodes: a paragraph is one text, without the numbers of its citations. */
+function texts(root) {
+  const found = new Map();
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
-    const text = walker.currentNode.data.toLowerCase();
-    for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + words.length)) {
-      const range = document.createRange();
-      range.setStart(walker.currentNode, at);
-      range.setEnd(walker.currentNode, at + words.length);
-      found.push(range);
+    const parent = walker.currentNode.parentElement;
+    if (parent.closest(".cite")) continue;
+    const block = parent.closest(BLOCKS) ?? parent;
+    found.set(block, [...(found.get(block) ?? []), walker.currentNode]);
+  }
+  return found.values();
+}
+
+/** From one character of a text to another. */
+function rangeOf(nodes, start, end) {
+  const range = document.createRange();
+  for (const node of nodes) {
+    if (start >= 0 && start < node.length) range.setStart(node, start);
+    if (end > 0 && end <= node.length) range.setEnd(node, end);
+    start -= node.length;
+    end -= node.length;
+  }
+  return range;
+}
+
+/** Every place of each of the words below an element. */
+function ranges(root, words) {
+  const found = [];
+  for (const nodes of texts(root)) {
+    const text = nodes.map((node) => node.data).join("").toLowerCase();
+    for (const word of words) {
+      for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+        found.push(rangeOf(nodes, at, at + word.length));
+      }
     }
   }
   return found;
@@ -45,8 +70,8 @@ export function showPlace() {
   const turn = location.hash.startsWith("#turn-") && byId(location.hash.slice(1));
   if (!turn) return false;
   turn.scrollIntoView();
-  const words = new URLSearchParams(location.search).get("q")?.toLowerCase();
-  const found = words ? ranges(turn, words) : [];
+  const asked = new URLSearchParams(location.search).get("q") ?? "";
+  const found = ranges(turn, [...new Set(asked.toLowerCase().split(/\s+/).filter(Boolean))]);
   if (found.length && window.CSS?.highlights) CSS.highlights.set("found", new Highlight(...found));
   const inAnswer = found.find((range) => range.startContainer.parentElement.closest(".report")) ?? found[0];
   inAnswer?.startContainer.parentElement.scrollIntoView({ block: "center" });

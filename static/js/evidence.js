@@ -6,7 +6,7 @@ import { decorate } from "./turns.js";
 const panel = byId("evidence");
 const shell = byId("shell");
 
-let shown = null; // { message, number, place, opener }
+let shown = null; // { message, number, place, opener, waits }
 
 export const isOpen = () => shown !== null;
 
@@ -37,11 +37,15 @@ export function close() {
   return true;
 }
 
+const isBeingWritten = (message) =>
+  document.querySelector(`.turn[data-message="${message}"]`)?.getAttribute("aria-busy") === "true";
+
 /** `place`: which marker of the text was followed; undefined: the first one of this source. */
 export async function open(message, number, { opener = shown?.opener, place } = {}) {
   if (shown) markChips(false);
   const mine = (shown = { message, number, place, opener });
   markChips(true);
+  const early = isBeingWritten(message); // sources are stored with the whole answer
   shell.dataset.evidence = "";
   panel.hidden = false;
   byId("veil").hidden = !isNarrow();
@@ -51,7 +55,11 @@ export async function open(message, number, { opener = shown?.opener, place } = 
     const html = await part(`/messages/${message}/sources/${number}${place === undefined ? "" : `?place=${place}`}`);
     if (mine === shown) fill(parsed(html));
   } catch (error) {
-    if (mine === shown) fail(error.status === 404 ? "evidence_refused" : "evidence_failed");
+    if (mine !== shown) return;
+    if (error.status !== 404) fail("evidence_failed");
+    else if (!early) fail("evidence_refused");
+    else if (isBeingWritten(message)) wait();
+    else await open(message, number, { opener: mine.opener, place }); // it was finished meanwhile
   } finally {
     clearTimeout(slow);
   }
@@ -74,6 +82,21 @@ function showMark() {
   mark.scrollIntoView({ block: "nearest" });
 }
 
+function wait() {
+  shown.waits = true;
+  fail("evidence_early");
+}
+
+/** The stored turn has taken the place of the one that was written: its source can be opened now. */
+function finished(turn) {
+  if (!shown || shown.message !== turn.dataset.message) return;
+  if (!shown.opener?.isConnected) shown.opener = [...chips(shown)].find((chip) => chip.closest(".turn"));
+  markChips(true);
+  if (!shown.waits) return;
+  if (turn.dataset.state === "failed") close();
+  else open(shown.message, shown.number, { opener: shown.opener, place: shown.place });
+}
+
 function fail(key) {
   fill(byId("evidence-failed").content.cloneNode(true));
   panel.querySelector("p").textContent = words(key);
@@ -89,6 +112,7 @@ export function step(direction) {
 }
 
 export function start() {
+  document.addEventListener("turn-finished", (event) => finished(event.target));
   document.addEventListener("click", (event) => {
     const chip = event.target.closest("[data-cite]");
     const message = chip?.closest("[data-message]")?.dataset.message;

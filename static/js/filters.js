@@ -8,6 +8,9 @@ const start_with = JSON.parse(byId("filters-start").textContent);
 
 export const names = start_with.names; // { axes, sets, attributes, documents }: code → name
 
+/** Whether the page begins with the documents that are asked about. */
+export const namesDocuments = Boolean(start_with.chosen.documents?.length);
+
 let state = {};
 let sets = () => [];
 let timer = 0;

@@ -2,7 +2,7 @@
 
 import { byId, place } from "./dom.js";
 
-let current = null; // { box, opener, onClose }
+let current = null; // { box, opener, onClose, above }
 
 export const isOpen = () => current !== null;
 
@@ -11,7 +11,7 @@ export function open(box, opener, { onClose, above = false } = {}) {
   box.hidden = false;
   place(box, opener, { above });
   opener.setAttribute("aria-expanded", "true");
-  current = { box, opener, onClose };
+  current = { box, opener, onClose, above };
   const first = box.querySelector("[autofocus]") ?? box.querySelector("input, button:not([disabled]), a[href]");
   first?.focus({ preventScroll: true });
 }
@@ -26,6 +26,14 @@ export function close({ focus = true } = {}) {
   if (focus && hadFocus) opener.focus({ preventScroll: true });
   onClose?.();
   return true;
+}
+
+/** Another element has taken the place of the opener; null closes the popover. */
+export function openerReplaced(opener) {
+  if (!current) return;
+  if (!opener) return void close({ focus: false });
+  current.opener = opener;
+  opener.setAttribute("aria-expanded", "true");
 }
 
 function move(event) {
@@ -62,5 +70,11 @@ export function start() {
     if (event.key === "Tab" && !current.box.contains(event.target)) close({ focus: false });
     if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event);
   });
-  addEventListener("resize", () => close({ focus: false }));
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    // the keyboard of a phone takes from the height alone: what is being typed stays open
+    if (innerWidth !== width) close({ focus: false });
+    else if (current) place(current.box, current.opener, current);
+    width = innerWidth;
+  });
 }

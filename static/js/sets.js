@@ -1,6 +1,7 @@
 // Where to search: remembered for each conversation; a new one begins with the last choice.
 
 import { byId, formatted, post, words } from "./dom.js";
+import { namesDocuments } from "./filters.js";
 
 const STORED = "sets";
 const boxes = [...document.querySelectorAll("#chooser input[name=sets]")];
@@ -13,6 +14,13 @@ export function only(id) {
   boxes.find((box) => box.checked)?.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
+/** Search in all sets this time; the choice that was made last is what the next conversation begins with. */
+export function chooseAll() {
+  for (const box of boxes) box.checked = false;
+  show();
+  document.dispatchEvent(new CustomEvent("sets-changed"));
+}
+
 function show() {
   const names = boxes.filter((box) => box.checked).map((box) => box.dataset.name);
   const label = [words("all_sets"), names[0]][names.length] ?? words("n_sets", { n: formatted(names.length) });
@@ -23,7 +31,7 @@ function show() {
 
 /** `conversation()` returns the id of the one that is open, or "". */
 export function start({ conversation }) {
-  if (!conversation()) {
+  if (!conversation() && !namesDocuments) {
     const last = JSON.parse(localStorage.getItem(STORED) ?? "[]");
     for (const box of boxes) box.checked = last.includes(Number(box.value));
   }

@@ -2,7 +2,7 @@
 
 import { byId, part, post, words } from "./dom.js";
 import * as folders from "./folders.js";
-import { close as closePopover } from "./popover.js";
+import { close as closePopover, openerReplaced } from "./popover.js";
 import { tell } from "./tabs.js";
 import { toast } from "./toast.js";
 
@@ -13,7 +13,11 @@ const menu = byId("conversation-menu");
 
 let item = null; // whose menu is open
 let isArchive = false; // which list is shown
+let asked = 0; // the number of the latest list: earlier ones come too late
+let isOutdated = false; // a list came while a name was being written
 const deleting = new Map(); // conversation id → function that deletes at once
+
+const rowOf = (id) => list.querySelector(`.side-item[data-id="${id}"]`);
 
 export const isOpen = () => "open" in side.dataset;
 
@@ -33,11 +37,27 @@ export function closeSheet() {
   return true;
 }
 
+/** What finds the focused element of the list again in another list; "" where the focus is elsewhere. */
+function focused() {
+  const element = document.activeElement;
+  if (!list.contains(element)) return "";
+  const row = element.closest(".side-item");
+  if (row) return `.side-item[data-id="${row.dataset.id}"] ${element.matches("a") ? "a" : ".icon-button"}`;
+  if (element.matches("a")) return `a[href="${CSS.escape(element.getAttribute("href"))}"]`;
+  const folder = element.closest("[data-folder]");
+  return folder ? `[data-folder="${CSS.escape(folder.dataset.folder)}"] > summary` : "[data-archive]";
+}
+
 /** Fetch the list again; `current` is the conversation that is open. */
 export async function refresh(current) {
+  const number = ++asked;
   const query = byId("side-query").value.trim();
   const wanted = query ? { q: query } : isArchive ? { archived: 1 } : {};
   const html = await part(`${list.dataset.url}?${new URLSearchParams(wanted)}`);
+  if (number !== asked) return;
+  isOutdated = Boolean(list.querySelector(".side-rename"));
+  if (isOutdated) return; // what is being written stays; the list is fetched when the name is stored or left
+  const focus = focused();
   const closed = new Set([...list.querySelectorAll("details:not([open])")].map((one) => one.dataset.folder));
   list.innerHTML = html;
   for (const one of list.querySelectorAll("details")) one.open = !closed.has(one.dataset.folder);
@@ -47,19 +67,22 @@ export async function refresh(current) {
     row.dataset.current = "";
     row.querySelector("a").setAttribute("aria-current", "page");
   }
+  if (focus) list.querySelector(focus)?.focus({ preventScroll: true });
+  if (!menu.hidden) openerReplaced(rowOf(item.dataset.id)?.querySelector(".icon-button"));
 }
 
+/** Each takes a row and what returns the id of the open conversation. */
 const actions = {
-  move: (row, current) => folders.move(row, () => refresh(current)),
-  archive: (row, current) => folders.archive(row, () => refresh(current)),
+  move: (row, current) => folders.move(row, () => refresh(current())),
+  archive: (row, current) => folders.archive(row, () => refresh(current())),
   async pin(row, current) {
     const form = new FormData();
     if (row.dataset.pinned !== "true") form.set("pinned", "on");
     await post(`/c/${row.dataset.id}/pin`, { form });
     tell("list");
-    await refresh(current);
+    await refresh(current());
   },
-  rename(row) {
+  rename(row, current) {
     const link = row.querySelector("a");
     const input = Object.assign(document.createElement("input"), {
       className: "side-rename",
@@ -78,7 +101,8 @@ const actions = {
       input.remove();
       link.hidden = false;
       link.focus();
-      if (!save || !title || title === link.textContent) return;
+      const later = () => isOutdated && refresh(current());
+      if (!save || !title || title === link.textContent) return void later();
       const before = link.textContent;
       link.textContent = link.title = title;
       const form = new FormData();
@@ -89,6 +113,7 @@ const actions = {
           link.textContent = before;
           toast(words("rename_failed"));
         });
+      later();
     };
     input.addEventListener("blur", () => end(true));
     input.addEventListener("keydown", (event) => {
@@ -109,17 +134,19 @@ const actions = {
       post(`/c/${id}/delete`, { keepalive: true })
         .then(() => {
           tell("deleted", { conversation: id });
-          if (id === current) location.assign("/");
+          if (id === current()) location.assign("/");
         })
         .catch(() => {
-          row.hidden = false;
+          (rowOf(id) ?? row).hidden = false;
           toast(words("delete_failed"));
         });
     };
     const undo = () => {
       deleting.delete(id);
-      row.hidden = false;
-      row.querySelector("a").focus();
+      const shown = rowOf(id); // the list may have been fetched anew
+      if (!shown) return;
+      shown.hidden = false;
+      shown.querySelector("a").focus();
     };
     deleting.set(id, now);
     toast(words("deleted", { title: row.querySelector("a").textContent }), {
@@ -145,7 +172,7 @@ export function start({ conversation }) {
     const action = event.target.closest("[data-action]")?.dataset.action;
     if (!action) return;
     closePopover({ focus: action !== "rename" });
-    actions[action](item, conversation());
+    actions[action](rowOf(item.dataset.id) ?? item, conversation);
   });
   folders.start();
   list.addEventListener("click", async (event) => {

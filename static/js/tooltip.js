@@ -59,11 +59,14 @@ function show(target) {
   target.setAttribute("aria-describedby", "tooltip");
 }
 
+/** Returns whether there was one. */
 export function hide() {
+  const isShown = !box.hidden;
   clearTimeout(timer);
   anchor?.removeAttribute("aria-describedby");
   anchor = null;
   box.hidden = true;
+  return isShown;
 }
 
 const targetOf = (event) => event.target.closest?.(".thread .cite, .thread .term, .support:not(.supported)");

@@ -98,6 +98,24 @@ function plain(markdown) {
     .replace(/\*(?=\S)|(?<=\S)\*/g, "");
 }
 
+/** What became of a question, for those who do not see it; "" for a failure, which is an alert of its own. */
+function outcome(turn) {
+  const { notice } = turn.dataset;
+  if (notice === "failed") return "";
+  if (["stopped", "refused", "search_results", "conversation"].includes(notice)) return words(`answer_${notice}`);
+  const sources = turn.querySelectorAll(".turn-sources > .sources > .source");
+  return words("answer_complete", { n: formatted(sources.length) });
+}
+
+/** The citation in `fresh` that takes the place of the one in `old` that has the focus; null where none has it. */
+function sameCitation(old, fresh) {
+  const chip = old.contains(document.activeElement) && document.activeElement.closest(".cite");
+  if (!chip) return null;
+  const { cite, place } = chip.dataset;
+  const same = [...fresh.querySelectorAll(`.cite[data-cite="${cite}"]`)];
+  return same.find((one) => one.dataset.place === place) ?? same[0];
+}
+
 /** A question that is being answered. */
 export class RunningTurn {
   constructor(element, question) {
@@ -215,7 +233,10 @@ export class RunningTurn {
       const fresh = parsed(await part(`/messages/${this.messageId}`)).querySelector(".turn");
       decorate(fresh);
       if (held === this.element) held = fresh;
+      const chip = sameCitation(this.element, fresh);
       change(() => this.element.replaceWith(fresh));
+      chip?.focus({ preventScroll: true });
+      announce(outcome(fresh));
       this.element = fresh;
       refreshTimes();
     } catch {

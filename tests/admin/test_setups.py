@@ -49,6 +49,18 @@ def test_a_set_is_set_up_in_one_page_with_people_a_source_files_and_a_question(o
     assert AuditEvent.objects.filter(action="set.create", target="boilers").exists()
 
 
+def test_people_are_separated_as_chinese_is_written(owner):
+    owner.can_create_sets = True
+    owner.save()
+    people = [make_user(name) for name in ("张三", "李四", "王五")]
+
+    signed_in(owner).post(SET, {**NEEDED, "owners": f"{owner.username}；张三", "users": "李四，王五"})
+
+    made = KnowledgeSet.objects.get(code="boilers")
+    assert set(made.owners.all()) == {owner, people[0]}
+    assert set(made.members.all()) == set(people[1:])
+
+
 def test_a_set_whose_source_is_refused_is_not_made_at_all(owner):
     owner.can_create_sets = True
     owner.save()

@@ -96,6 +96,20 @@ def test_a_conversation_is_moved_to_a_folder_found_by_its_answer_and_archived(op
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_each_word_of_a_search_is_marked_also_across_types(open_page, live_site):
+    page = open_page(live_site.author)
+    asked(page, f"{English.question} For the marks.")
+
+    page.locator("#side-query").fill("(t_mod) cause")
+    place = page.locator(".side-place a").first
+    expect(place.locator("mark", has_text="(T_mod)")).to_be_visible()
+    place.click()
+
+    expect(page).to_have_url(re.compile(r"\?turn=.*#turn-"))
+    marked = page.evaluate("[...CSS.highlights.get('found')].map((range) => range.toString().toLowerCase())")
+    assert set(marked) == {"(t_mod)", "cause"}
+
+
 def test_an_answer_goes_on_in_another_tab_and_after_the_connection_broke(open_page, live_site):
     live_site.llm.default = Reply(texts=English.pieces, hold_before=3)
     page = open_page(live_site.reader)

@@ -46,6 +46,54 @@ def test_the_words_of_answers_are_found_and_their_place_is_shown(browser, reader
     assert "It carries <mark>seven tons</mark> on a good day." in page
 
 
+def test_each_word_may_stand_anywhere_in_a_turn(browser, reader):
+    talk_of(reader, "One", "The failure of the handover is counted [2].", "Nothing here.")
+    talk_of(reader, "Other", "A handover.", "A failure.")
+    talk_of(reader, "Failure before the handover")
+
+    page = browser.get("/conversations", {"q": "handover failure 0?"}).content.decode()
+    titled = browser.get("/conversations", {"q": "handover before"}).content.decode()
+
+    assert titles(page) == ["One"]
+    assert "The <mark>failure</mark> of the <mark>handover</mark> is counted." in page
+    assert titles(titled) == ["Failure before the handover"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "shown"),
+    [
+        ("使用**载波聚合**[1]技术。", "载波聚合技术", "使用<mark>载波聚合技术</mark>。"),
+        ("It waits for `T_mod`, then ~~stops~~.", "t_mod,", "It waits for <mark>T_mod,</mark> then stops."),
+        ("See **bold** text.", "**bold**", "See <mark>**bold**</mark> text."),
+        ("| a | seven |\n|---|---|\n| b | tons |", "seven", "a <mark>seven</mark>"),
+    ],
+)
+def test_answers_are_searched_as_people_see_them_and_as_they_are_stored(browser, reader, answer, words, shown):
+    talk_of(reader, "One", answer)
+
+    page = browser.get("/conversations", {"q": words}).content.decode()
+
+    assert shown in page
+
+
+def test_a_list_that_is_cut_says_so(browser, reader, monkeypatch):
+    monkeypatch.setattr("chat.conversation_list.RECENT", 2)
+    monkeypatch.setattr("chat.conversation_list.FOUND", 2)
+    talks = [talk_of(reader, "Talk", "seven", "eight") for _ in range(2)]
+    more, older = "There are more.", "Older conversations are not listed."
+
+    def said(**query):
+        page = browser.get("/conversations", query).content.decode()
+        return [words for words in (more, older) if words in page]
+
+    assert (said(), said(q="seven"), said(archived=1)) == ([], [], [])
+    talks.append(talk_of(reader, "Talk", "seven"))
+    assert (said(), said(q="seven"), said(q="eight")) == ([older], [more], [])
+    assert older in browser.get("/").content.decode()
+    Conversation.objects.update(archived=True)
+    assert (said(), said(archived=1)) == ([], [older])
+
+
 def test_what_a_search_found_is_text_and_never_markup(browser, reader):
     talk_of(reader, "One", "beam <script>alert(1)</script> <img src=x onerror=y>")
 

@@ -217,11 +217,23 @@ def test_a_conversation_is_shared_up_to_the_answer_and_no_further(world):
     Message.objects.filter(pk=later.pk).update(state="done", answer_html="<p>Later.</p>")
 
     _status, page = page_of(world.colleague, link)
-    turns = shared_turns(scope=scope_for(world.colleague), link=link_open(scope=scope, key=world.link.key))
+    shown = shared_turns(scope=scope_for(world.colleague), link=link_open(scope=scope, key=world.link.key))
 
     assert "Earlier?" in page
     assert "A later secret?" not in page
-    assert [turn.message.pk for turn in turns] == [world.message.pk]
+    assert [turn.message.pk for turn in shown.turns] == [world.message.pk]
+
+
+def test_of_a_long_conversation_it_is_told_how_many_turns_are_left_out(world, monkeypatch):
+    monkeypatch.setattr("chat.shared_view.MOST_TURNS", 1)
+    link = link_create(scope=scope_for(world.owner), message_id=world.message.pk, is_whole=True, days=30)
+
+    _status, page = page_of(world.colleague, link)
+    _status, alone = page_of(world.colleague, world.link)
+
+    assert "Earlier?" not in page
+    assert "1 earlier question is not shown." in page
+    assert "not shown" not in alone
 
 
 def test_sharing_opening_and_revoking_are_recorded_without_the_words(world):
@@ -276,11 +288,13 @@ async def test_the_api_shares_shows_lists_and_revokes(redis_client, async_client
 
     sent = await async_client.post(url, body, content_type="application/json", headers=own)
     link = sent.json()
-    shown = (await async_client.get(f"{url}/{link['id']}", headers=other)).json()["turns"]
+    answer = (await async_client.get(f"{url}/{link['id']}", headers=other)).json()
+    shown = answer["turns"]
     refused = await async_client.post(url, body, content_type="application/json", headers=other)
     odd = await async_client.post(url, {**body, "days": 1000}, content_type="application/json", headers=own)
 
     assert (sent.status_code, refused.status_code, odd.status_code) == (201, 404, 422)
+    assert answer["left_out"] == 0
     assert OPEN in shown[-1]["parts"][0]["html"]
     assert shown[-1]["parts"][1] == {"withheld": 2}
     assert [one["readable"] for one in shown[-1]["sources"]] == [True, False]

@@ -54,6 +54,13 @@ def test_every_message_has_chinese_words_and_none_is_a_guess(catalog):
     assert [e["msgid"] for e in found if "fuzzy" in e["flags"]] == []
 
 
+def test_what_the_product_writes_has_one_name_in_chinese():
+    """An answer of the product is 回答; 答案 is what a document holds or a reviewer expects."""
+    said = {e["msgid"]: e.get("msgstr", "") for catalog in CATALOGS for e in entries(catalog)}
+
+    assert [text for msgid, text in said.items() if msgid.startswith("The answer cites") and "回答" not in text] == []
+
+
 @pytest.mark.parametrize("catalog", CATALOGS, ids=lambda path: path.name)
 def test_what_is_compiled_is_what_was_written(catalog):
     with catalog.with_suffix(".mo").open("rb") as file:
