@@ -101,6 +101,14 @@ class Shown:
         """How far the training is."""
         return round(100 * self.row.round / max(self.row.rounds, 1))
 
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether it counts as better although the interval of every figure includes no gain."""
+        return (
+            self.row.state in (State.READY, State.LIVE)
+            and max((one["low"] for _name, one in self.overall), default=1.0) <= 0
+        )
+
 
 def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """The sets that the person keeps, with what each has in use."""

@@ -179,8 +179,12 @@ class _Work:
         fresh = [one for one in found if self._is_new(one.question)][: run.wanted - run.made]
         is_failed = self.llm is not None and chunk is not None and not found
         with transaction.atomic():
-            values = {"position": F("position") + 1, "made": F("made") + len(fresh), "failed": F("failed") + int(is_failed)}
-            values["dropped"] = F("dropped") + len(found) - len(fresh)
+            values = {
+                "position": F("position") + 1,
+                "made": F("made") + len(fresh),
+                "dropped": F("dropped") + len(found) - len(fresh),
+                "failed": F("failed") + int(is_failed),
+            }
             held = ProposalRun.objects.filter(pk=run.pk, position=run.position, state=State.RUNNING)
             if held.update(leased_until=timezone.now() + LEASE, **values) and chunk is not None:
                 rows = [self._row(chunk, one) for one in fresh]

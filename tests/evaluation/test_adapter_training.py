@@ -299,6 +299,17 @@ def test_cases_of_a_long_document_renew_the_lease_and_prepare_each_passage_once(
     assert alive.call_count >= golden.cases.count() // 2
 
 
+@pytest.mark.parametrize(("low", "is_said"), [(-0.01, True), (0.02, False)])
+def test_a_gain_that_may_be_chance_is_called_so(admin, radio, golden, low, is_said):
+    row = trained(admin, radio)
+    row.figures["overall"] = {name: {**one, "low": low} for name, one in row.figures["overall"].items()}
+    row.save(update_fields=["figures"])
+
+    page = signed_in(admin).get(f"{reverse('admin:evaluation_adapters_set')}?set={radio.pk}").content.decode()
+
+    assert ("This may be chance" in page) is is_said
+
+
 def test_the_pages_start_follow_and_switch(admin, radio, golden):
     client = signed_in(admin)
     page = f"{reverse('admin:evaluation_adapters_set')}?set={radio.pk}"
