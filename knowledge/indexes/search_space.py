@@ -23,7 +23,7 @@ from knowledge.indexes.visibility import Visible
 from ragcore.types import Hit
 
 STALE_SECONDS = 60.0  # how old a slow count may be
-TAIL_LIMIT = 200_000  # longer tails count as this long
+TAIL_LIMIT = 200_000  # a longer tail is not counted to its end
 TAIL_SECONDS = 10.0  # how old the length of the tail may be: merging advances no epoch
 INDEX_SECONDS = 10.0  # how long a process believes that the index is there
 
@@ -105,7 +105,7 @@ def tenant_size(*, tenant_id: int, epoch: int) -> CorpusSize:
 
 
 def tail_length(*, tenant_id: int) -> int:
-    """Number of entries outside of the HNSW index, at most TAIL_LIMIT; up to TAIL_SECONDS old."""
+    """Number of entries outside of the HNSW index, counted up to TAIL_LIMIT; up to TAIL_SECONDS old."""
     ticks = int(time.monotonic() / TAIL_SECONDS)
     params = {"tenant": tenant_id, "limit": TAIL_LIMIT}
     return tails.get((tenant_id,), epoch=ticks, make=lambda: int(fetch(TAIL, params)[0][0]))
@@ -132,9 +132,15 @@ def search_space_of(*, scope: Scope, visible: Visible, with_index: bool = False)
         passages=seen.passages,
         documents=seen.documents,
         total=total.entries,
-        tail=tail_length(tenant_id=scope.tenant_id) if with_index else 0,
+        tail=_tail(scope.tenant_id, total) if with_index else 0,
         is_indexed=with_index and _is_indexed(),
     )
+
+
+def _tail(tenant_id: int, total: CorpusSize) -> int:
+    """The entries outside of the HNSW index; a tail that was not counted to its end may be all that there is."""
+    counted = tail_length(tenant_id=tenant_id)
+    return counted if counted < TAIL_LIMIT else max(total.entries, counted)
 
 
 def _is_indexed() -> bool:

@@ -83,20 +83,21 @@ def cells_refresh(*, settle_seconds: float | None = None) -> int:
 
 
 def live_sets() -> list[VectorSet]:
-    """The vectors that questions are compared with, of every tenant."""
-    return [
-        VectorSet(
-            tenant_id=state.tenant_id,
-            name=latent_name(state.model, state.latent) if state.latent else state.model,
-            latent=state.latent,
-        )
-        for state in rotation_states(model=model_registry.live_model())
-    ]
+    """The vectors that questions are compared with, of every tenant: the embedder's in hybrid searches, and the joined
+    ones, where the tenant has any in use, in searches by meaning alone (decision 025).
+    """
+    found: list[VectorSet] = []
+    for state in rotation_states(model=model_registry.live_model()):
+        found.append(VectorSet(tenant_id=state.tenant_id, name=state.model, latent=0))
+        if state.latent:
+            name = latent_name(state.model, state.latent)
+            found.append(VectorSet(tenant_id=state.tenant_id, name=name, latent=state.latent))
+    return found
 
 
 def tenants_in_cells() -> set[int]:
-    """Tenants whose searches use cells, and need no other index."""
-    live = live_sets()
+    """Tenants whose hybrid searches use cells, and need no other index."""
+    live = [one for one in live_sets() if not one.latent]
     return {one.tenant_id for one in live if divisions_of(tenant_id=one.tenant_id, name=one.name).figures is not None}
 
 

@@ -232,7 +232,7 @@ def test_a_former_division_stays_while_a_vector_is_in_it():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_domain_vectors_have_cells_of_their_own_which_go_with_them(owner, monkeypatch):
+def test_domain_vectors_have_cells_beside_those_of_hybrid_searches_which_go_with_them(owner, monkeypatch):
     monkeypatch.setattr(latent_models, "LEAST_PASSAGES", PASSAGES // 2)
     TenantVectors.objects.update(latent_off=False)
     latent_models.latents_refresh()
@@ -240,8 +240,15 @@ def test_domain_vectors_have_cells_of_their_own_which_go_with_them(owner, monkey
 
     service.cells_refresh()
 
-    row = VectorCells.objects.get()
-    assert row.name == LatentVector.objects.values_list("embedding_model", flat=True)[0]
+    row = VectorCells.objects.get(name=LatentVector.objects.values_list("embedding_model", flat=True)[0])
+    plain = VectorCells.objects.exclude(pk=row.pk).get()
+    assert plain.name == vector_set(owner).name
+    assert set(np.array(cells_stored()) // SPAN) == {plain.pk}
+    assert owner.tenant_id in service.tenants_in_cells()
+    cells_are_cheap()
+    index = index_of(owner)  # as hybrid searches compare
+    index.exact_many(questions()[0][None], limit=8)
+    assert index.said["vector_plan"]["way"] == "cells"
     assert {cell // SPAN for cell in LatentVector.objects.values_list("cell", flat=True)} == {row.pk}
     ingest(owner, make_set("later", owners=[owner]), new="A late report about zeppelins and airships.")
     assert {cell // SPAN for cell in LatentVector.objects.values_list("cell", flat=True)} == {row.pk}
@@ -250,7 +257,24 @@ def test_domain_vectors_have_cells_of_their_own_which_go_with_them(owner, monkey
 
     service.cells_refresh()
 
-    assert not VectorCells.objects.filter(pk=row.pk).exists()
+    assert [one.pk for one in VectorCells.objects.all()] == [plain.pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_tail_that_was_not_counted_to_its_end_counts_as_all(owner, monkeypatch):
+    monkeypatch.setattr(search_space, "TAIL_LIMIT", PASSAGES // 3)
+
+    def tail() -> int:
+        search_space.tails.clear()
+        scope = scope_of(owner)
+        visible = visible_sql(documents_askable(scope=scope))
+        return search_space.search_space_of(scope=scope, visible=visible, with_index=True).tail
+
+    assert tail() == PASSAGES
+    monkeypatch.setattr(search_space, "TAIL_LIMIT", 10 * PASSAGES)
+    assert tail() == PASSAGES
+    IndexEntry.objects.filter(pk__in=IndexEntry.objects.values_list("pk", flat=True)[:6]).update(merged=True)
+    assert tail() == PASSAGES - 6
 
 
 # ── the plan ──────────────────────────────────────────────────────────────────────────────────────
