@@ -389,6 +389,7 @@ class LexiconTermError(PermanentError):
         "choice": "'%(value)s' is no value of %(field)s.",
         "too_many": "A lexicon has at most %(limit)s terms.",
         "changed": "'%(term)s' has been changed again since. Undo the later change first.",
+        "hidden": "This change includes terms that you may not see. Only somebody who may see them can undo it.",
         "in_use": "This version is in use already.",
         "busy": "Documents are being searched for terms already.",
         "file": "The file cannot be read: it must be CSV or TSV in UTF-8, UTF-16 or GB 18030, or TBX.",
