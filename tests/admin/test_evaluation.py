@@ -172,6 +172,34 @@ def test_of_a_case_on_a_document_that_one_may_not_open_only_the_question_is_show
     assert "a tower" in client.get(change).content.decode()
 
 
+def test_a_case_on_a_document_that_one_may_not_open_is_neither_overwritten_nor_deleted(
+    reviewer, administrator, golden_set
+):
+    make_document("secret-plan", make_set("closed", owners=[administrator], visibility="members"))
+    golden_set.created_by = reviewer
+    golden_set.save()
+    hidden = golden_set.cases.create(question="What is planned?", relevant=["secret-plan"], key_points=["a tower"])
+    seen = golden_set.cases.create(question="What is open?", answers=["the door"])
+    client = signed_in(reviewer)
+
+    text = "question,answers\nWhat is open?,a window\nWhat is planned?,nothing\n"
+    page = import_file(client, golden_set, "cases.csv", text).content.decode()
+    deleted = client.post(reverse("admin:evaluation_goldencase_delete", args=[hidden.pk]), {"post": "yes"})
+    seen.refresh_from_db()
+    marked = {"action": "delete_selected", "_selected_action": [hidden.pk, seen.pk], "post": "yes"}
+    client.post(reverse("admin:evaluation_goldencase_changelist"), marked)
+
+    assert "Line 3 has the question of a case with a document that you may not open." in page
+    assert "a tower" not in page
+    assert seen.answers == ["the door"]
+    assert deleted.status_code == 403
+    hidden.refresh_from_db()
+    assert (hidden.key_points, hidden.answers) == (["a tower"], [])
+    import_file(signed_in(administrator), golden_set, "cases.csv", text)
+    hidden.refresh_from_db()
+    assert hidden.answers == ["nothing"]
+
+
 def test_a_case_needs_something_that_is_expected_and_grades_of_what_it_names(reviewer, golden_set):
     client = signed_in(reviewer)
     form = {"golden_set": golden_set.pk, "question": "Why?", "style": "original", "level": "single"}
