@@ -129,6 +129,32 @@ def test_another_reviewer_does_not_see_a_mark_on_what_they_may_not_open(reviewer
     assert asker_tell(actor=other, case=case) is False
 
 
+def test_a_reviewer_who_does_not_see_a_mark_cannot_wipe_it(reviewer, asker, documents):
+    board = make_set("board", owners=[reviewer], visibility="members", members=[reviewer])
+    secret = ingest(reviewer, board, secret="The board decided on 64 preambles in May.")["secret"]
+    case = asked(asker, "What did the board decide?")
+    marked(reviewer, case, secret, right_answer="On 64 preambles.")
+    other = make_user("other", is_staff=True, clearance=2)
+    other.user_permissions.add(Permission.objects.get(codename="change_badcase"))
+
+    def mark():
+        case.refresh_from_db()
+        return case.marked_document, case.marked_ordinal, case.was_marked, case.right_answer, case.accepted
+
+    act(other, case, "mark", passage="", right_answer="", accepted="sixty-four")
+    added = mark()
+    seen = Diagnosis.objects.latest("pk")
+    refused = act(other, case, "mark", passage="", right_answer="On 32.", accepted="").content.decode()
+
+    assert added == (secret, 0, True, "On 64 preambles.", ["64", "sixty-four"])
+    assert (seen.document, seen.answers) == (None, ["sixty-four"])
+    assert mark() == added
+    assert "Another reviewer has written the right answer" in refused
+    assert "On 64 preambles." not in refused
+    act(other, case, "mark", passage=f"#{documents['rach'].pk}:1", right_answer="On 64.", accepted="")
+    assert mark() == (documents["rach"], 0, True, "On 64.", [])
+
+
 def test_a_case_is_given_to_those_only_who_may_review_it(reviewer, asker, documents):
     case = asked(asker)
     colleague, stranger = make_admin("colleague"), make_user("stranger")
