@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Prefetch, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext, gettext_noop, ngettext
@@ -29,6 +29,7 @@ from feedback.models import BadCase
 from feedback.selectors import cases_reviewable
 from feedback.services import is_reviewing
 from knowledge import model_registry
+from knowledge.models import Document
 from notifications.kinds import notification_kind
 from notifications.services import notification_send
 from ragcore.text.matching import keywords
@@ -40,6 +41,7 @@ MOST_ROWS = 20
 ALIKE = 0.5  # Jaccard of the keywords of two questions from which on they count as the same pattern
 LEAST_CLUSTER = 2
 UNDIAGNOSED = ""
+_UNREAD = ("answer", "answer_html", "sentences", "request", "metadata", "trace")  # of a message
 # Remedies of a diagnosis -> kinds of applications that carry it out
 CARRIED_OUT: Mapping[str, tuple[str, ...]] = {
     "add_synonym": ("add_question", "add_synonym"),
@@ -225,10 +227,12 @@ def cause_label(cause: str) -> str:
 
 
 def _cases(scope: Scope, rows: QuerySet[BadCase]) -> Iterator[ReportCase]:
+    rows = rows.defer(*(f"message__{name}" for name in _UNREAD))
     found = list(rows.prefetch_related("message__conversation__sets")[:MOST_CASES])
     shown = Diagnosis.objects.filter(diagnosis_shown(scope=scope), message__in=[case.message_id for case in found])
+    document = Prefetch("document", queryset=Document.objects.only("pk"))
     latest: dict[Any, Diagnosis] = {}
-    for diagnosis in shown.prefetch_related("document__sets").order_by("created", "pk"):
+    for diagnosis in shown.defer("evidence").prefetch_related(document, "document__sets").order_by("created", "pk"):
         latest[diagnosis.message_id] = diagnosis
     for case in found:
         yield ReportCase(

@@ -6,12 +6,15 @@ import json
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.services.golden import version_keep
+from evaluation.services.runs import run_cancel
 from knowledge.models import Document
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_set
@@ -82,8 +85,11 @@ def test_a_run_shows_figures_with_intervals_and_the_worst_cases(reviewer, golden
     )
     client = signed_in(reviewer)
 
-    page = client.get(reverse("admin:evaluation_evaluationrun_change", args=[run.pk]))
+    with CaptureQueriesContext(connection) as captured:
+        page = client.get(reverse("admin:evaluation_evaluationrun_change", args=[run.pk]))
     text = page.content.decode()
+
+    assert not [one for one in captured.captured_queries if '"evaluation_caseoutcome"."trace"' in one["sql"]]
 
     assert "0.700 – 0.900" in text
     assert "± 0.250" in text
@@ -91,6 +97,19 @@ def test_a_run_shows_figures_with_intervals_and_the_worst_cases(reviewer, golden
     assert [row["question"] for row in page.context["worst"]] == ["hard?", "easy?"]
     assert "timeout" in text
     assert "0.812 (0.700–0.900)" in client.get(reverse("admin:evaluation_evaluationrun_changelist")).content.decode()
+
+
+def test_figures_of_a_run_are_made_without_the_traces_of_its_cases(reviewer, golden_set):
+    case = golden_set.cases.create(question="easy?", relevant=["doc"])
+    run = stored_run(golden_set, {case: {"scores": {"ndcg@10": 1.0}}}, state=EvaluationRun.State.PAUSED)
+
+    with CaptureQueriesContext(connection) as captured:
+        run_cancel(run=run, actor=reviewer)
+
+    run.refresh_from_db()
+    assert run.figures["ndcg@10"]["value"] == 1.0
+    read = [one["sql"].partition(" FROM ")[0] for one in captured.captured_queries]
+    assert not [columns for columns in read if '"evaluation_caseoutcome"."trace"' in columns]
 
 
 def test_the_list_of_golden_sets_shows_the_last_figure(reviewer, golden_set):

@@ -7,6 +7,8 @@ import io
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -75,6 +77,16 @@ def test_the_report_counts_compares_and_groups(reviewer, travel, cases):
     assert [one.case.pk for one in report.gaps] == [cases[2].pk]
     WantedDocument.objects.create(knowledge_set=travel, case=cases[2], text="Menus", asked_by=reviewer)
     assert ([row.text for row in report_for(reviewer).wanted], report_for(reviewer).gaps) == (["Menus"], ())
+
+
+def test_answers_and_their_traces_are_not_read(reviewer, cases):
+    with CaptureQueriesContext(connection) as captured:
+        "".join(report_csv(report_for(reviewer)))
+
+    statements = " ".join(one["sql"] for one in captured.captured_queries)
+    for column in ("answer", "answer_html", "sentences", "trace", "evidence", "metadata"):
+        assert f'."{column}"' not in statements
+    assert len(captured) < 16
 
 
 def test_the_csv_has_a_line_a_case_and_no_formula(reviewer, cases):
