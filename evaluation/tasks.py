@@ -25,7 +25,7 @@ from evaluation.services.gates import changes_watch
 from evaluation.services.lexicon_effect import lexicons_measure
 from evaluation.services.reranker_fitting import fit_advance, fits_resume
 from evaluation.services.runs import run_advance, runs_resume
-from evaluation.services.weekly_report import weekly_reports_send
+from evaluation.services.weekly_sending import weekly_reports_send
 
 
 @shared_task(name=ADVANCE_DIAGNOSIS)
