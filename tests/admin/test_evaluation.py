@@ -16,6 +16,7 @@ from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.services.golden import version_keep
 from evaluation.services.runs import run_cancel
 from knowledge.models import Document
+from knowledge.selectors.options import option_label
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_set
 
@@ -80,9 +81,10 @@ def test_a_run_shows_figures_with_intervals_and_the_worst_cases(reviewer, golden
     good, bad = (golden_set.cases.create(question=q, relevant=["doc"]) for q in ("easy?", "hard?"))
     run = stored_run(
         golden_set,
-        {good: {"scores": {"ndcg@10": 1.0}}, bad: {"scores": {"ndcg@10": 0.0}, "error": "timeout"}},
+        {good: {"scores": {"ndcg@10": 1.0}}, bad: {"scores": {"ndcg@10": 0.0}, "error": "model_unavailable"}},
         figures={"ndcg@10": {**FIGURE, "sd": 0.25}, "p95_ms": {**FIGURE, "value": 120.4}},
     )
+    run.configurations.update(options={"retrieval": {"top_k": 5}})
     client = signed_in(reviewer)
 
     with CaptureQueriesContext(connection) as captured:
@@ -95,7 +97,9 @@ def test_a_run_shows_figures_with_intervals_and_the_worst_cases(reviewer, golden
     assert "± 0.250" in text
     assert "120 ms" in text
     assert [row["question"] for row in page.context["worst"]] == ["hard?", "easy?"]
-    assert "timeout" in text
+    assert "The language model cannot be reached at the moment." in text
+    assert "model_unavailable" not in text
+    assert f"{option_label('retrieval', 'top_k')} = 5" in text
     assert "0.812 (0.700–0.900)" in client.get(reverse("admin:evaluation_evaluationrun_changelist")).content.decode()
 
 

@@ -197,6 +197,22 @@ def test_starting_the_web_process_loads_no_heavy_library():
     assert done.stdout.strip().splitlines()[-1] == "[]"
 
 
+def test_the_web_process_knows_every_kind_of_notification():
+    """One that it does not know is shown by its code."""
+    declared = {
+        node.args[0].value
+        for module in modules()
+        for node in module.nodes(ast.Call)
+        if isinstance(node.func, ast.Name) and node.func.id == "notification_kind"
+    }
+    script = "import django; django.setup(); import ragsite.urls; from notifications.kinds import KINDS; print(*KINDS)"
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert declared == set(done.stdout.split())
+
+
 def test_taking_a_file_in_loads_no_library_of_its_format():
     script = (
         "import sys, django; django.setup(); from knowledge.services.documents import upload_check\n"
