@@ -75,9 +75,10 @@ class GoldenRow:
 
 def row_of(case: GoldenCase) -> GoldenRow:
     """A stored case as a file has it."""
+    lists: dict[str, Any] = {name: tuple(getattr(case, name)) for name in LISTS}
     return GoldenRow(
         question=case.question,
-        **{name: tuple(getattr(case, name)) for name in LISTS},
+        **lists,
         grades=_grades(case.relevant, case.grades),
         passage_grades=_grades(case.passages, case.grades),
         style=case.style,

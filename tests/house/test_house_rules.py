@@ -15,7 +15,7 @@ from tests.forms_plugin import LONG_FILES
 from tests.house.sources import ROOT, modules
 
 # they read nothing that has readers: documents that were found with a scope, options and their labels, two texts
-TEXTS_AND_LABELS = {"texts_diff", "side_by_side", "group_label", "option_label", "choice_label"}
+TEXTS_AND_LABELS = {"texts_diff", "side_by_side", "group_label", "option_label", "choice_label", "value_label", "shown"}
 NO_RIGHTS_INVOLVED = {
     "pipeline_options",
     "reading_options",

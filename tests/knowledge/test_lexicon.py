@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.errors import MissingRightError, NameTakenError, NotAllowedError, NotFoundError
-from knowledge.errors import LexiconTermError
 from knowledge.indexes.statements import fetch
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import LexiconChange, LexiconTerm, LexiconVersion
 from knowledge.selectors.lexicon import lexicon_of_person
 from knowledge.services import retrieve

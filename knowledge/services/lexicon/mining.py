@@ -19,7 +19,7 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
 from knowledge import model_registry
-from knowledge.errors import LexiconTermError
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import DocumentVersion, LexiconMining, LexiconTerm
 from knowledge.models.lexicon import NAME_CHARACTERS
 from knowledge.queue import MINE_TERMS, enqueue_on_commit

@@ -14,7 +14,7 @@ from accounts.errors import NameTakenError, NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import LexiconTermError
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm
 from knowledge.models.lexicon import NAME_CHARACTERS
 from knowledge.selectors.lexicon import (
