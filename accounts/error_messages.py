@@ -41,6 +41,14 @@ def stored_message(code: str, message: str, data: Mapping[str, Any] | None = Non
     return gettext(FORMER_MESSAGES.get(message, message)) if message else ""
 
 
+def code_message(code: str) -> str:
+    """What an error says of which only the code was stored: that of no class stays as it is."""
+    if code == "internal":
+        return gettext("Something went wrong. It has been logged.")
+    found = next((kind.default_message for kind in error_classes() if kind.code == code), None)
+    return code if found is None else gettext(found)
+
+
 def translated(sentence: Sentence, data: Mapping[str, Any]) -> str:
     """A sentence with its placeholders filled from data; an error in the data is a sentence of its own."""
     if isinstance(sentence, Plural):

@@ -35,6 +35,7 @@ class InvalidGoldenCaseError(PermanentError):
         "answer": "A golden case needs what is expected: documents, passages, answers, key points or a refusal.",
         "grades": "Grades are numbers from 1 to 3, by document or quotation of this case.",
         "length": "The question, an answer or a tag is too long.",
+        "withheld": "The golden set has this question already, with a document that you may not open.",
     }
 
 
@@ -53,6 +54,7 @@ class GoldenLineError(PermanentError):
         "not_an_object": "must be a JSON object",
         "unknown_fields": "has unknown fields: %(names)s",
         "no_question": "has no question",
+        "withheld": "has the question of a case with a document that you may not open",
         "long_question": Plural(
             "has a question of more than %(limit)s character",
             "has a question of more than %(limit)s characters",

@@ -27,7 +27,8 @@ from evaluation.services.gates import changes_watch
 from evaluation.services.lexicon_effect import lexicons_measure
 from evaluation.services.reranker_fitting import fit_advance, fits_resume
 from evaluation.services.runs import run_advance, runs_resume
-from evaluation.services.weekly_report import weekly_reports_send
+from evaluation.services.trainings import is_called
+from evaluation.services.weekly_sending import weekly_reports_send
 
 
 @shared_task(name=ADVANCE_DIAGNOSIS)
@@ -92,9 +93,10 @@ def watch_changes() -> None:
 
 
 @shared_task(name=TRAIN_ADAPTER)
-def train_adapter(*, adapter_id: int) -> None:
-    """Fit the query vectors of a set."""
-    training_advance(adapter_id=adapter_id)
+def train_adapter(*, adapter_id: int, starts: int | None = None) -> None:
+    """Fit the query vectors of a set, for one slice."""
+    if is_called(TRAIN_ADAPTER, pk=adapter_id, starts=starts):
+        training_advance(adapter_id=adapter_id)
 
 
 @shared_task(name=FIT_RERANKER)

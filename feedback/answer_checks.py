@@ -20,6 +20,7 @@ from feedback.models import AnswerCheck, BadCase, Signal
 from feedback.services import case_ensure
 from knowledge import model_registry
 from knowledge.services.suggestions import titles_suggested
+from ragcore.errors import RagError
 from ragcore.text.matching import cosine, keywords
 from ragcore.understanding.rewording import is_repeated, is_rewording
 
@@ -29,6 +30,7 @@ REWORDED_WITHIN = timedelta(minutes=2)
 LEAST_UNSUPPORTED = 2  # sentences
 LOOKED_BACK = timedelta(minutes=10)  # every minute; more than a worker that is restarted misses
 LOOKED_BACK_AT_NIGHT = timedelta(days=2)
+LONGEST_ANSWER = timedelta(hours=1)  # from question to end, also of one that a sweeper ended; others are seen at night
 MOST_ANSWERS = 5000  # of one look, the latest
 TITLES = 40
 NEAR_TITLE = 0.7  # of a title's keywords that stand in the question
@@ -37,10 +39,12 @@ NEAR_TITLE = 0.7  # of a title's keywords that stand in the question
 def answers_check(*, since: datetime | None = None) -> int:
     """Look at answers that ended since then and were not looked at yet; returns how many cases are new.
 
-    Answers of the last two minutes wait: the next question may still come. Safe to run twice, also at once.
+    Answers of the last two minutes wait: the next question may still come. One that cannot be looked at, such as while
+    the embedding model is down, is tried again at the next look. Safe to run twice, also at once.
     """
     now = timezone.now()
-    ended = {"finished__gte": since or now - LOOKED_BACK, "finished__lt": now - REWORDED_WITHIN}
+    since = since or now - LOOKED_BACK
+    ended = {"finished__gte": since, "finished__lt": now - REWORDED_WITHIN, "created__gte": since - LONGEST_ANSWER}
     rows = Message.objects.filter(**ended, conversation__user__record_use=True, bad_case=None, answer_check=None)
     ids = list(rows.order_by("-finished").values_list("pk", flat=True)[:MOST_ANSWERS])
     opened = 0
@@ -50,7 +54,7 @@ def answers_check(*, since: datetime | None = None) -> int:
             continue  # deleted meanwhile
         try:
             opened += _check(message)
-        except OperationalError:
+        except (OperationalError, RagError):
             logger.exception("an answer was not looked at")
     return opened
 

@@ -17,3 +17,13 @@ class EstimateError(PermanentError):
 
     code = "invalid_estimate"
     default_message = "The estimate must be a whole number of minutes from 0 to 480."
+
+
+class MarkHiddenError(PermanentError):
+    """Another reviewer has written the right answer, from a document that the actor may not open."""
+
+    code = "mark_hidden"
+    default_message = (
+        "Another reviewer has written the right answer, from a document that you may not open. "
+        "Name the document that you have it from to replace both."
+    )

@@ -44,6 +44,13 @@ def case_get(*, scope: Scope, case_id: int, is_reviewer: bool = False) -> BadCas
     return found
 
 
+def mark_hidden(*, scope: Scope, case: BadCase) -> bool:
+    """Whether a document was marked, perhaps one that is gone, which the asker may not open."""
+    if case.marked_document_id is None:
+        return case.was_marked
+    return not documents_readable(scope=scope).filter(pk=case.marked_document_id).exists()
+
+
 def case_counts(*, scope: Scope, is_reviewer: bool = False) -> dict[str, int]:
     """Reviewable cases by state; every state is there."""
     rows = (

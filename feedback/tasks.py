@@ -5,13 +5,12 @@ from __future__ import annotations
 from uuid import UUID
 
 from celery import shared_task
-from django.utils import timezone
 
 from feedback import services
-from feedback.answer_checks import LOOKED_BACK_AT_NIGHT, answers_check
+from feedback.answer_checks import answers_check
+from feedback.maintenance import feedback_maintain
 from feedback.queue import CHECK_ANSWERS, LEARN_FROM_USE, LEARN_SET_USE, MAINTAIN, RATE_DOCUMENTS
 from feedback.ranking_from_use import set_use_learn, use_learn
-from feedback.signal_months import signal_months_make, signals_expire
 
 
 @shared_task(name=RATE_DOCUMENTS)
@@ -28,10 +27,8 @@ def check_answers() -> None:
 
 @shared_task(name=MAINTAIN)
 def maintain() -> None:
-    """Look at the answers of the last days once more; months of signals are made ahead, old ones removed."""
-    answers_check(since=timezone.now() - LOOKED_BACK_AT_NIGHT)
-    signal_months_make()
-    signals_expire()
+    """Months of signals are made ahead, old ones removed; the answers of the last days are looked at once more."""
+    feedback_maintain()
 
 
 @shared_task(name=LEARN_FROM_USE)

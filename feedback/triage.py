@@ -17,8 +17,9 @@ from accounts.roles import REVIEW_PERMISSION
 from accounts.selectors import scope_for
 from accounts.services import audit_record
 from chat.models import MessageCitation
+from feedback.errors import MarkHiddenError
 from feedback.models import BadCase, CaseMove
-from feedback.selectors import case_get, cases_reviewable
+from feedback.selectors import case_get, cases_reviewable, mark_hidden
 from feedback.services import is_reviewing
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import documents_readable
@@ -49,15 +50,23 @@ def case_mark(
 ) -> BadCase:
     """Keep where the right answer stands, and what it is; what was there is replaced.
 
-    Raises NotFoundError without the right to review the case, and for a document that the actor may not open.
+    A mark on a document that the actor may not open stays where they name none, with its answers; accepted ones are
+    added to it. Raises NotFoundError without the right to review the case, and for a document that the actor may not
+    open, MarkHiddenError for another right answer beside a hidden one.
     """
     case = _locked(actor, case)
-    readable = documents_readable(scope=scope_for(actor))
-    if document_id is not None and not readable.filter(pk=document_id).exists():
+    scope, right_answer = scope_for(actor), right_answer.strip()
+    if document_id is not None and not documents_readable(scope=scope).filter(pk=document_id).exists():
         raise NotFoundError("any_document")
-    case.marked_document_id, case.marked_ordinal = document_id, ordinal
-    case.right_answer, case.accepted = right_answer.strip(), list(dict.fromkeys(accepted))
-    case.was_marked = document_id is not None
+    if document_id is None and mark_hidden(scope=scope, case=case):
+        if right_answer and case.right_answer:
+            raise MarkHiddenError
+        case.right_answer = case.right_answer or right_answer
+        case.accepted = list(dict.fromkeys([*case.accepted, *accepted]))
+    else:
+        case.marked_document_id, case.marked_ordinal = document_id, ordinal
+        case.right_answer, case.accepted = right_answer, list(dict.fromkeys(accepted))
+        case.was_marked = document_id is not None
     case.save(update_fields=["marked_document", "marked_ordinal", "was_marked", "right_answer", "accepted"])
     audit_record(actor=actor, action="case.mark", target=str(case.message), case=case.pk, document=document_id)
     return case

@@ -20,6 +20,8 @@ from ragcore.metrics.use_evidence import Showing
 ACTS = (Signal.Kind.CITATION_CLICK, Signal.Kind.COPY, Signal.Kind.WRONG_SOURCE)
 COPIED_WITH_SOURCES = "answer_with_sources"
 COPIED_WITHOUT_SOURCES = ("answer", "code", "selection")
+_READ = ("question", "metadata", "conversation__channel", "conversation__user__record_use")
+_CITED = ("message", "chunk", "document", "number", "cited")
 # What a judgement says of the sources that an answer cites. Only a complaint about sources is one about each of them.
 COPIED, UP, DOWN, BAD_SOURCE, WRONG_SOURCE = 0.5, 1.0, -0.5, -1.0, -1.0
 
@@ -49,7 +51,7 @@ def set_showings(*, home: KnowledgeSet, answers: QuerySet[Message], most: int) -
     """Sources from a set of the latest `most` of these answers, as passages that are searched now."""
     cites = MessageCitation.objects.filter(message=OuterRef("pk"), document__sets=home, document__deleted=None)
     rows = answers.filter(Exists(cites), conversation__tenant_id=home.tenant_id).select_related("conversation__user")
-    messages = list(rows.order_by("-created", "-pk")[:most])
+    messages = list(rows.only(*_READ).order_by("-created", "-pk")[:most])
     messages.reverse()  # a kind of question begins with the first one that was asked
     collected = _Collected()
     for start in range(0, len(messages), 1000):
@@ -70,7 +72,8 @@ class _Collected:
     def add(self, home: KnowledgeSet, messages: Sequence[Message]) -> None:
         ids = [message.pk for message in messages]
         cited: dict[UUID, list[MessageCitation]] = defaultdict(list)
-        for one in MessageCitation.objects.filter(message__in=ids).order_by("message", "-cited", "number"):
+        citations = MessageCitation.objects.filter(message__in=ids).only(*_CITED)
+        for one in citations.order_by("message", "-cited", "number"):
             cited[one.message_id].append(one)
         passages = passages_now(home, {one.chunk_id for found in cited.values() for one in found})
         acts = _acts(ids)

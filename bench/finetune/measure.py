@@ -129,7 +129,8 @@ class _Set:
 
     def _fitted(self, set_id: int, origins: Sequence[str]) -> QueryAdapter:
         row = training_start(scope=self.scope, actor=self.admin, set_id=set_id, origins=origins, calls_worker=False)
-        training_advance(adapter_id=row.pk)
+        while training_advance(adapter_id=row.pk):  # one slice after the other
+            pass
         row.refresh_from_db()
         _note(f"{self.name}: {'+'.join(origins)}: {row.state} {row.error_message} {json.dumps(row.figures)}")
         return row

@@ -31,10 +31,9 @@ from evaluation.services.case_remedies import (
 from evaluation.services.counterfactual import case_recover
 from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
 from feedback.models import BadCase, Vote
-from feedback.selectors import moves_of
+from feedback.selectors import mark_hidden, moves_of
 from feedback.triage import asker_tell, case_assign, case_fix, reviewers_of
 from knowledge.admin.curation import ids_of, run_action
-from knowledge.selectors import documents_readable
 
 MAX_ACCEPTED = 20
 
@@ -86,7 +85,7 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "move_form": CaseMoveForm(initial=_next(case)),
         "mark_form": CaseMarkForm(initial=mark),
         "is_marked": bool(mark["passage"]),
-        "mark_hidden": _has_mark(case) and not mark["passage"],
+        "mark_hidden": mark_hidden(scope=scope, case=case),
         "reviewers": reviewers_of(case=case),
         "fix_link": case.fix if case.fix.startswith(("/", "https://", "http://")) and " " not in case.fix else "",
         "offered": remedies_offered(scope=scope, actor=admin_user(request), case=case),
@@ -142,7 +141,10 @@ def _act_mark(request: HttpRequest, case: BadCase) -> None:
         right_answer=request.POST.get("right_answer", "")[:4000],
         accepted=lines[:MAX_ACCEPTED],
     )
-    wanted = Wanted(passage=marked_passage(marked), answers=tuple(marked.accepted))
+    if mark_hidden(scope=scope, case=marked):  # what others have written does not come into a diagnosis of this person
+        wanted = Wanted(answers=lines[:MAX_ACCEPTED])
+    else:
+        wanted = Wanted(passage=marked_passage(marked), answers=tuple(marked.accepted))
     diagnosed = answer_diagnose(
         scope=scope,
         viewer=actor,
@@ -206,21 +208,12 @@ ACTS: Mapping[str, tuple[Callable[[HttpRequest, BadCase], None], Any]] = {
 
 def _mark(request: HttpRequest, case: BadCase) -> dict[str, str]:
     """What the form shows of the mark; nothing of a document that the viewer may not open."""
-    shown = (
-        case.marked_document_id is not None
-        and documents_readable(scope=admin_scope(request)).filter(pk=case.marked_document_id).exists()
-    )
-    hidden = _has_mark(case) and not shown
+    hidden = mark_hidden(scope=admin_scope(request), case=case)
     return {
-        "passage": marked_passage(case) if shown else "",
+        "passage": "" if hidden else marked_passage(case),
         "right_answer": "" if hidden else case.right_answer,
         "accepted": "" if hidden else "\n".join(case.accepted),
     }
-
-
-def _has_mark(case: BadCase) -> bool:
-    """Whether a document was marked, also one that is gone."""
-    return case.was_marked or case.marked_document_id is not None
 
 
 def _next(case: BadCase) -> dict[str, str]:

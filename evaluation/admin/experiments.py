@@ -35,11 +35,11 @@ from evaluation.services.experiments import (
     experiments_of,
 )
 from knowledge.admin.curation import keeps_sets, measured_first
-from knowledge.admin.option_forms import OptionsForm, value_label
+from knowledge.admin.option_forms import OptionsForm
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_managed
-from knowledge.selectors.options import OptionGroupShown, option_label, options_shown
+from knowledge.selectors.options import OptionGroupShown, option_label, options_shown, value_label
 from ragcore.errors import RagError
 
 if TYPE_CHECKING:

@@ -103,13 +103,14 @@ class GoldenImportForm(forms.Form):
             try:
                 values["rows"] = golden_file_parse(name=file.name, content=file.read())
             except InvalidGoldenFileError as error:
-                faults = error.data["faults"][:20]
-                lines = [
-                    _("Line %(line)s %(fault)s.") % {"line": line, "fault": error_message(fault)}
-                    for line, fault in faults
-                ]
-                self.add_error("file", lines)
+                self.refuse(error)
         return values
+
+    def refuse(self, error: InvalidGoldenFileError) -> None:
+        """Show the faults of a file beside its field."""
+        faults = error.data["faults"][:20]
+        words = _("Line %(line)s %(fault)s.")
+        self.add_error("file", [words % {"line": line, "fault": error_message(fault)} for line, fault in faults])
 
 
 @admin.register(GoldenSet)
@@ -163,13 +164,7 @@ class GoldenSetAdmin(KeptGoldenAdmin):
         """GET: the form; POST: add the cases of a file. For those who keep the golden set."""
         golden_set = self.found_to_change(request, pk)
         form = GoldenImportForm(request.POST or None, request.FILES or None)
-        if form.is_valid():
-            done = golden_import(
-                tenant=golden_set.tenant,
-                name=golden_set.name,
-                rows=form.cleaned_data["rows"],
-                actor=admin_user(request),
-            )
+        if form.is_valid() and (done := self._imported(request, golden_set, form)) is not None:
             audit_record(actor=admin_user(request), action="golden_set.import", target=golden_set.name)
             messages.success(request, _import_summary(done))
             return redirect("admin:evaluation_goldenset_change", pk)
@@ -180,6 +175,22 @@ class GoldenSetAdmin(KeptGoldenAdmin):
             "golden_set": golden_set,
         }
         return TemplateResponse(request, "admin/evaluation/goldenset/import.html", context)
+
+    def _imported(
+        self, request: HttpRequest, golden_set: GoldenSet, form: GoldenImportForm
+    ) -> GoldenImportResult | None:
+        """What the file of a form has added; None: the form says what is wrong with it."""
+        try:
+            return golden_import(
+                tenant=golden_set.tenant,
+                name=golden_set.name,
+                rows=form.cleaned_data["rows"],
+                scope=admin_scope(request),
+                actor=admin_user(request),
+            )
+        except InvalidGoldenFileError as error:
+            form.refuse(error)
+            return None
 
     def export_cases(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         """All cases whose documents the person may open, as JSON Lines or, with ?as=csv, as CSV."""
@@ -310,6 +321,15 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return not getattr(obj, "is_withheld", False) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return not getattr(obj, "is_withheld", False) and super().has_delete_permission(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[GoldenCase]) -> None:
+        hidden = cases_withheld(
+            scope=admin_scope(request), cases=GoldenCase.objects.filter(pk__in=queryset.values("pk"))
+        )
+        super().delete_queryset(request, queryset.exclude(pk__in=hidden.order_by().values("pk")))
 
     @admin.display(description=_("relevant documents"))
     def documents(self, case: Any) -> str:

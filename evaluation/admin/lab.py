@@ -33,9 +33,9 @@ from evaluation.services.lab_export import CASE_TAGS, golden_case_save, lab_json
 from evaluation.services.lab_replay import Replay, replay_get, stored_ranking
 from evaluation.services.lab_types import LabQuestion, LabResult
 from knowledge.admin.curation import ids_of, run_action
-from knowledge.admin.option_forms import shown
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_listed, sets_managed
+from knowledge.selectors.options import shown
 from knowledge.services.options import set_options_update
 from ragcore.errors import RagError
 

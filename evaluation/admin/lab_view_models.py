@@ -22,7 +22,7 @@ from evaluation.admin.lab_labels import (
 )
 from evaluation.services.lab_replay import StoredRow
 from evaluation.services.lab_types import LabRow, LabRun, Move, Where
-from knowledge.admin.option_forms import shown
+from knowledge.selectors.options import shown
 
 SHORT: Mapping[str, Any] = {
     "lexical": "BM25",

@@ -233,7 +233,7 @@ def _value_label(dimension: str, value: str) -> str:
 def _worst(request: HttpRequest, configuration: RunConfiguration, rows: dict[int, GoldenRow]) -> list[dict[str, Any]]:
     """The cases with the lowest correctness, then nDCG@10. Of those on hidden documents only that they are there."""
     hidden = cases_hidden(scope=admin_scope(request), rows=rows)
-    outcomes = [one for one in configuration.outcomes.all() if one.scores or one.error]
+    outcomes = [one for one in configuration.outcomes.defer("trace") if one.scores or one.error]
     outcomes.sort(key=lambda one: (one.scores.get("correctness", 1.0), one.scores.get("ndcg@10", 1.0), one.case))
     return [
         {

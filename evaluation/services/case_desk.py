@@ -56,9 +56,10 @@ class PassageChange:
 class OptionChange:
     """An option, prompt or model that is another one today."""
 
+    group: str  # of options; or "prompt", "model"
     name: str
-    then: str
-    now: str
+    then: Any
+    now: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,12 +193,13 @@ def _chunk_ids(trace: Mapping[str, Any]) -> list[int]:
 def _options(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[OptionChange]:
     """What differs, by name; nothing where nothing was recorded then."""
     before, after = _flat(then), _flat(now)
-    for name in sorted(before.keys() & after.keys() if before else ()):
-        if before[name] != after[name]:
-            yield OptionChange(name=name, then=before[name], now=after[name])
+    for group, name in sorted(before.keys() & after.keys() if before else ()):
+        one = OptionChange(group=group, name=name, then=before[group, name], now=after[group, name])
+        if str(one.then) != str(one.now):
+            yield one
 
 
-def _flat(trace: Mapping[str, Any]) -> dict[str, str]:
+def _flat(trace: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
     asked = trace.get("asked") or {}
     parts: dict[str, Mapping[str, Any]] = {
         "retrieval": trace.get("options") or {},
@@ -205,4 +207,4 @@ def _flat(trace: Mapping[str, Any]) -> dict[str, str]:
         "prompt": {name: digest[:12] for name, digest in (asked.get("prompts") or {}).items()},
         "model": {name: asked[name] for name in ("model", "embedder", "reranker") if name in asked},
     }
-    return {f"{part}.{name}": str(value) for part, values in parts.items() for name, value in values.items()}
+    return {(part, name): value for part, values in parts.items() for name, value in values.items()}

@@ -6,6 +6,9 @@ experiment is worse when one of its outcomes is, whatever the others say; it is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import gettext_noop
@@ -13,19 +16,30 @@ from django.utils.translation import gettext_noop
 from accounts.audit.events import event_add
 from accounts.models import AuditEvent, User
 from chat.models import Experiment
-from evaluation.services.experiments import experiment_end, experiment_outcomes
+from evaluation.services.experiments import OUTCOMES, experiment_end, experiment_outcomes
 from notifications.kinds import notification_kind
 from notifications.services import notification_send
+
+
+def outcome_words(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The codes of outcomes as words; earlier versions stored words."""
+    codes = data.get("outcomes")
+    if not isinstance(codes, list):
+        return data
+    return {**data, "outcomes": ", ".join(str(OUTCOMES.get(code, code)) for code in codes)}
+
 
 EXPERIMENT_WORSE = notification_kind(
     "experiment_worse",
     gettext_noop("The experiment “%(name)s” on “%(set)s” was stopped: its candidate is worse (%(outcomes)s)."),
+    words=outcome_words,
 )
 EXPERIMENT_BETTER = notification_kind(
     "experiment_better",
     gettext_noop(
         "The candidate of the experiment “%(name)s” on “%(set)s” is better (%(outcomes)s). You can publish it."
     ),
+    words=outcome_words,
 )
 WORSE, BETTER = "experiment.worse", "experiment.better"  # in the audit log
 State = Experiment.State
@@ -45,11 +59,11 @@ def experiment_look(*, experiment_id: int) -> bool:
     if found is None:
         return False
     outcomes = experiment_outcomes(found)
-    if worse := [str(one.name) for one in outcomes if one.comparison.verdict == "worse"]:
+    if worse := [one.code for one in outcomes if one.comparison.verdict == "worse"]:
         experiment_end(found, State.ROLLED_BACK)
         _decided(found, WORSE, worse)
         return True
-    better = [str(one.name) for one in outcomes if one.comparison.verdict == "better"]
+    better = [one.code for one in outcomes if one.comparison.verdict == "better"]
     is_known = AuditEvent.objects.filter(action=BETTER, tenant_id=found.tenant_id, data__experiment=found.pk).exists()
     if not better or is_known:
         return False
@@ -69,6 +83,6 @@ def _decided(found: Experiment, action: str, outcomes: list[str]) -> None:
     notification_send(
         recipients=recipients,
         kind=EXPERIMENT_WORSE if action == WORSE else EXPERIMENT_BETTER,
-        data={"name": found.name, "set": home.name, "outcomes": ", ".join(outcomes)},
+        data={"name": found.name, **home.told_names, "outcomes": outcomes},
         link=reverse("admin:evaluation_experiments"),
     )

@@ -30,6 +30,12 @@ from ragcore.metrics.sequential import ArmComparison, ArmFigures
 ALPHA = 0.05  # of all outcomes of an experiment together
 LEAST_SHARE, MOST_SHARE = 1, 90  # percent; part of the people always keep what is live
 COMPLAINTS = (Signal.Kind.REWORD, Signal.Kind.STOP, Signal.Kind.WRONG_SOURCE)
+OUTCOMES = {
+    "votes": _("Votes “helpful”"),
+    "calm": _("No rewording, stop or report"),
+    "supported": _("Supported sentences"),
+    "answered": _("Answered"),
+}
 State = Experiment.State
 
 
@@ -179,8 +185,12 @@ def experiment_end(found: Experiment, state: str) -> None:
 class Outcome:
     """One outcome of an experiment; higher is better."""
 
-    name: Any
+    code: str  # of OUTCOMES
     comparison: ArmComparison
+
+    @property
+    def name(self) -> str:
+        return str(OUTCOMES[self.code])
 
 
 def experiment_outcomes(experiment: Experiment) -> Sequence[Outcome]:
@@ -194,20 +204,20 @@ def experiment_outcomes(experiment: Experiment) -> Sequence[Outcome]:
     votes = Vote.objects.filter(message__figures__in=rows).order_by()
     calm = Case(When(Exists(complaint), then=Value(0.0)), default=Value(1.0), output_field=FloatField())
     found = [
-        (_("Votes “helpful”"), _by_person(votes, vote_up, arm="message__figures__arm", person="user_id")),
-        (_("No rewording, stop or report"), _by_person(rows.annotate(value=calm), F("value"))),
-        (_("Supported sentences"), _by_person(rows.exclude(supported=None), F("supported"))),
-        (_("Answered"), _by_person(rows, answered)),
+        ("votes", _by_person(votes, vote_up, arm="message__figures__arm", person="user_id")),
+        ("calm", _by_person(rows.annotate(value=calm), F("value"))),
+        ("supported", _by_person(rows.exclude(supported=None), F("supported"))),
+        ("answered", _by_person(rows, answered)),
     ]
     alpha = ALPHA / len(found)
     return [
         Outcome(
-            name=name,
+            code=code,
             comparison=ArmComparison(
                 live=arms[TurnFigures.Arm.LIVE], candidate=arms[TurnFigures.Arm.CANDIDATE], alpha=alpha
             ),
         )
-        for name, arms in found
+        for code, arms in found
     ]
 
 

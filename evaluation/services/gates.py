@@ -241,7 +241,7 @@ def _tell(change: GatedChange, kind: str) -> None:
     notification_send(
         recipients=people,
         kind=kind,
-        data={"set": change.knowledge_set.shown_name},
+        data=change.knowledge_set.told_names,
         link=reverse("admin:evaluation_gatedchange_change", args=[change.pk]),
     )
 

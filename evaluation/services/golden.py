@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ from django.db import transaction
 from accounts.models import Tenant, User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from evaluation.errors import GoldenLineError
 from evaluation.models import GoldenCase, GoldenSet, GoldenVersion
 from evaluation.selectors import cases_withheld, golden_cases, names_hidden
-from evaluation.services.golden_files import GoldenRow, row_json, row_of, row_read
+from evaluation.services.golden_files import GoldenRow, file_error, row_json, row_of, row_read
 from knowledge.models import KnowledgeSet
 from knowledge.services import BulkAccepted, documents_bulk
 from knowledge.services.sets import set_create
@@ -39,14 +40,25 @@ class GoldenImportResult:
 
 @transaction.atomic
 def golden_import(
-    *, tenant: Tenant, name: str, rows: Iterable[GoldenRow], actor: User | None = None
+    *,
+    tenant: Tenant,
+    name: str,
+    rows: Sequence[GoldenRow],
+    scope: Scope | None = None,
+    actor: User | None = None,
 ) -> GoldenImportResult:
     """Add cases to the golden set of this name, made if it is new; a known question is replaced.
 
     What was there before and what is there now are kept as versions. Idempotent: importing a file again changes
-    nothing.
+    nothing. `scope`: of a person; raises InvalidGoldenFileError where a line has the question of a case that names a
+    document which this person may not open. None: a program imports.
     """
     golden_set, _made = GoldenSet.objects.get_or_create(tenant=tenant, name=name)
+    if scope is not None:
+        withheld = cases_withheld(scope=scope, cases=golden_set.cases.all())
+        closed = set(withheld.order_by().values_list("question", flat=True))
+        if faults := [(row.line, GoldenLineError("withheld")) for row in rows if row.question in closed]:
+            raise file_error(faults)
     version_keep(golden_set=golden_set, actor=actor)
     added, updated = _rows_put(golden_set, rows)
     version_keep(golden_set=golden_set, actor=actor, note="import")

@@ -12,7 +12,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
@@ -59,12 +59,13 @@ class GoldenRow:
     level: str = GoldenCase.Level.SINGLE
     refusal: bool = False
     tags: tuple[str, ...] = ()
+    line: int = field(default=0, compare=False)  # of the file, 1-based; 0: not from a file
 
     def values(self) -> dict[str, Any]:
         """The fields of a `GoldenCase`, other than its question."""
         named = (*zip(self.relevant, self.grades, strict=False), *zip(self.passages, self.passage_grades, strict=False))
         return {
-            **{field: list(getattr(self, field)) for field in LISTS},
+            **{name: list(getattr(self, name)) for name in LISTS},
             "grades": {name: grade for name, grade in named if grade != 1},
             "style": str(self.style),
             "level": str(self.level),
@@ -74,9 +75,10 @@ class GoldenRow:
 
 def row_of(case: GoldenCase) -> GoldenRow:
     """A stored case as a file has it."""
+    lists: dict[str, Any] = {name: tuple(getattr(case, name)) for name in LISTS}
     return GoldenRow(
         question=case.question,
-        **{field: tuple(getattr(case, field)) for field in LISTS},
+        **lists,
         grades=_grades(case.relevant, case.grades),
         passage_grades=_grades(case.passages, case.grades),
         style=case.style,
@@ -148,7 +150,7 @@ def golden_file_parse(*, name: str, content: bytes) -> list[GoldenRow]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise _invalid([(line, GoldenLineError("encoding"))]) from None
+        raise file_error([(line, GoldenLineError("encoding"))]) from None
     numbered = _csv_lines(text) if PurePath(name).suffix.lower() == ".csv" else _json_lines(text)
     faults: list[Fault] = []
     rows: list[GoldenRow] = []
@@ -156,11 +158,11 @@ def golden_file_parse(*, name: str, content: bytes) -> list[GoldenRow]:
         found = list(_faults(values))
         faults += [(line, fault) for fault in found]
         if not found:
-            rows.append(_row(values))
+            rows.append(_row(values, line))
     if not faults and not rows:
         faults = [(1, GoldenLineError("no_case"))]
     if faults:
-        raise _invalid(faults)
+        raise file_error(faults)
     return rows
 
 
@@ -172,7 +174,7 @@ def _csv_lines(text: str) -> Iterator[Numbered]:
     except csv.Error:
         header = []
     if "question" not in header or set(header) - set(FIELDS) or len(set(header)) < len(header):
-        raise _invalid([(1, GoldenLineError("header", columns=", ".join(FIELDS)))])
+        raise file_error([(1, GoldenLineError("header", columns=", ".join(FIELDS)))])
     reader.fieldnames = header
     try:
         for values in reader:
@@ -236,13 +238,13 @@ def _faults(values: Mapping[str, Any]) -> Iterator[GoldenLineError]:
         yield GoldenLineError("long_question", limit=LIMITS["question"])
     elif not _is_storable(question):
         yield GoldenLineError("not_storable", field="question")
-    for field in LISTS:
-        yield from _list_faults(field, values.get(field, []))
-    for field, graded in GRADED.items():
-        yield from _grade_faults(field, values.get(field, []), graded, values.get(graded, []))
-    for field, choices in CHOICES.items():
-        if field in values and values[field] not in choices.values:
-            yield GoldenLineError("not_a_choice", field=field, choices=", ".join(choices.values))
+    for name in LISTS:
+        yield from _list_faults(name, values.get(name, []))
+    for name, graded in GRADED.items():
+        yield from _grade_faults(name, values.get(name, []), graded, values.get(graded, []))
+    for name, choices in CHOICES.items():
+        if name in values and values[name] not in choices.values:
+            yield GoldenLineError("not_a_choice", field=name, choices=", ".join(choices.values))
     if not isinstance(values.get("refusal", False), bool):
         yield GoldenLineError("not_a_choice", field="refusal", choices="yes, no")
     if not any(values.get(name) for name in EXPECTATIONS):
@@ -271,20 +273,21 @@ def _is_storable(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _row(values: Mapping[str, Any]) -> GoldenRow:
+def _row(values: Mapping[str, Any], line: int) -> GoldenRow:
     plain = dict(values)
-    for field in LISTS:
-        plain[field] = tuple(one.strip() for one in values.get(field, ()))
-    for field, graded in GRADED.items():
-        plain[field] = tuple(values.get(field, ()))
-        if not plain[field]:
+    for name in LISTS:
+        plain[name] = tuple(one.strip() for one in values.get(name, ()))
+    for name, graded in GRADED.items():
+        plain[name] = tuple(values.get(name, ()))
+        if not plain[name]:
             plain[graded] = tuple(dict.fromkeys(plain[graded]))
-    for field in ("answers", "key_points", "tags"):
-        plain[field] = tuple(dict.fromkeys(plain[field]))
-    return GoldenRow(**{**plain, "question": values["question"].strip()})
+    for name in ("answers", "key_points", "tags"):
+        plain[name] = tuple(dict.fromkeys(plain[name]))
+    return GoldenRow(**{**plain, "question": values["question"].strip(), "line": line})
 
 
-def _invalid(faults: list[Fault]) -> InvalidGoldenFileError:
+def file_error(faults: list[Fault]) -> InvalidGoldenFileError:
+    """The error that names these faults with their lines."""
     shown = [f"line {line} {fault}" for line, fault in faults[:MAX_FAULTS]]
     more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
     return InvalidGoldenFileError("lines", lines="; ".join([*shown, *more]), faults=faults)

@@ -14,7 +14,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from evaluation.errors import InvalidGoldenCaseError
 from evaluation.models import GoldenCase, GoldenSet
-from evaluation.selectors import golden_sets_kept
+from evaluation.selectors import cases_withheld, golden_sets_kept
 from evaluation.services.golden_files import LIMITS
 from evaluation.services.lab_types import LabResult, LabRow, LabRun, Where
 from knowledge.selectors import documents_readable
@@ -44,7 +44,8 @@ def golden_case_save(
     """Add a question with its relevant documents, or replace those of a question that is there already.
 
     Accepted answers that are there stay where none are given. Raises NotFoundError for a golden set that the
-    actor does not keep and for a document that the actor may not open, InvalidGoldenCaseError.
+    actor does not keep and for a document that the actor may not open, InvalidGoldenCaseError, also where the case
+    that is there names such a document.
     """
     mine = golden_sets_kept(scope=scope, actor=actor).select_for_update(of=("self",))
     golden_set = mine.filter(pk=golden_set_id).first()
@@ -54,6 +55,8 @@ def golden_case_save(
     relevant = _names(scope=scope, golden_set=golden_set, documents=documents)
     given = [answer.strip() for answer in answers if answer.strip()]
     case = golden_set.cases.filter(question=question).first()
+    if case is not None and cases_withheld(scope=scope, cases=golden_set.cases.filter(pk=case.pk)).exists():
+        raise InvalidGoldenCaseError("withheld")
     kept = given or (case.answers if case else [])
     _check(question=question, relevant=relevant, answers=kept, tags=tags)
     case = case or GoldenCase(golden_set=golden_set, question=question)

@@ -275,7 +275,7 @@ def _figures_store(run: EvaluationRun) -> None:
     """Figures of every configuration from the outcomes that there are."""
     named, of_sets = dict(run_cases(run)), _sets_of_cases(run)
     for configuration in run.configurations.all():
-        outcomes = list(configuration.outcomes.exclude(trace__has_key="skipped"))
+        outcomes = list(configuration.outcomes.exclude(trace__has_key="skipped").defer("trace"))
         results = [
             CaseScores(
                 scores=outcome.scores,

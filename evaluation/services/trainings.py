@@ -1,6 +1,7 @@
 """What trainings of every kind do alike: one worker holds each by a lease that it renews, and a lost one is resumed.
 
-The row is the truth (`knowledge.models.trainings`). What is trained, and how, is a `TrainingWork` of its own.
+The row is the truth (`knowledge.models.trainings`). What is trained, and how, is a `TrainingWork` of its own. One that
+stores checkpoints is trained in slices: after each the worker takes up what else waits, and another call goes on.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -17,8 +18,8 @@ from django.db.models import F, Max, Q, QuerySet
 from django.utils import timezone
 
 from accounts.selectors import scope_for
-from evaluation.queue import QUEUES
-from knowledge.models import Document
+from evaluation.queue import QUEUES, TRAIN_ADAPTER
+from knowledge.models import Document, QueryAdapter
 from knowledge.models.trainings import Training
 from knowledge.queue import enqueue_on_commit
 from ragcore.errors import PermanentError, RagError, TransientError
@@ -31,11 +32,17 @@ RowT = TypeVar("RowT", bound=Training)
 State = Training.State
 LEASE = timedelta(minutes=3)
 STORED_SECONDS = 10.0  # between two notes of progress
-MOST_STARTS = 6  # without an end
+SLICE_SECONDS = 60.0  # from one checkpoint to the one at which the worker ends
+MOST_STARTS = 6  # without an end; those that ended by themselves do not count
+SLICED: Mapping[str, type[Training]] = {TRAIN_ADAPTER: QueryAdapter}  # task → what it trains in slices
 
 
 class StoppedError(Exception):
     """The training was cancelled, or another worker has it."""
+
+
+class SliceOverError(Exception):
+    """The worker has trained for its time, and what it has learned is stored."""
 
 
 class TrainingWork(ABC, Generic[RowT]):
@@ -48,6 +55,7 @@ class TrainingWork(ABC, Generic[RowT]):
             raise self.error("lost")
         self.row, self.author, self.scope = row, row.author, scope_for(row.author)
         self.begun = self.stored_at = time.monotonic()
+        self.slice_begun: float | None = None
         self.worked = row.seconds
 
     @abstractmethod
@@ -55,7 +63,7 @@ class TrainingWork(ABC, Generic[RowT]):
         """Train to the end. Raises StoppedError, RagError."""
 
     def alive(self, **values: Any) -> None:
-        """Renew the lease and write progress.
+        """Renew the lease and write progress; a checkpoint may end the slice.
 
         Raises StoppedError where the training was cancelled meanwhile, or another worker took it up: the lease of this
         one had lapsed, and both would write.
@@ -63,6 +71,18 @@ class TrainingWork(ABC, Generic[RowT]):
         seconds = self.worked + time.monotonic() - self.begun
         if not _held(self.row).update(leased_until=timezone.now() + LEASE, seconds=seconds, **values):
             raise StoppedError
+        if "checkpoint" in values and type(self.row) in SLICED.values():
+            self._end_slice()
+
+    def _end_slice(self) -> None:
+        """Raises SliceOverError once enough time has passed since the first checkpoint: what was loaded to get there is
+        loaded again by the next worker.
+        """
+        now = time.monotonic()
+        if self.slice_begun is None:
+            self.slice_begun = now
+        elif now - self.slice_begun >= SLICE_SECONDS:
+            raise SliceOverError
 
     def is_due(self) -> bool:
         """Whether progress is to be stored again; then the time counts anew."""
@@ -97,17 +117,22 @@ def training_end(row: Training) -> bool:
 def training_work(
     rows: QuerySet[RowT], *, pk: int, work: Callable[[RowT], TrainingWork[RowT]], error: type[PermanentError]
 ) -> bool:
-    """Train one of these rows to the end; False where another worker has it, or it is over."""
+    """Train one of these rows to the end, or to that of a slice, after which a worker is called to the rest.
+
+    False where another worker has it, or it is over.
+    """
     mine = rows.filter(is_free(), pk=pk, state__in=Training.OPEN)
     if not mine.update(state=State.TRAINING, leased_until=timezone.now() + LEASE, starts=F("starts") + 1):
         return False
     row = rows.select_related("author__tenant").get(pk=pk)
     try:
-        if row.starts > MOST_STARTS:
+        if row.starts - row.slices > MOST_STARTS:
             raise error("lost")
         work(row).run()
     except StoppedError:
         return True
+    except SliceOverError:
+        _give_back(row)
     except (DatabaseError, TransientError):
         logger.exception("a training is broken off; another worker goes on with it")
     except RagError as problem:
@@ -116,6 +141,14 @@ def training_work(
         logger.exception("a training failed")
         _fail(row, error("internal"))
     return True
+
+
+@transaction.atomic
+def _give_back(row: RowT) -> None:
+    """Another worker may take it up, and is called; nothing where it was cancelled meanwhile."""
+    task = next(name for name, kind in SLICED.items() if isinstance(row, kind))
+    if _held(row).update(leased_until=None, slices=F("slices") + 1):
+        worker_call(task, adapter_id=row.pk)
 
 
 def _held(row: RowT) -> QuerySet[RowT]:
@@ -145,8 +178,23 @@ def trainings_lost(rows: QuerySet[Any]) -> list[int]:
 
 
 def worker_call(task: str, **ids: int) -> None:
-    """Call a worker as soon as the row is stored."""
+    """Call a worker as soon as the row is stored.
+
+    A call to what is trained in slices says after how many starts it was made: see `is_called`.
+    """
+    if task in SLICED:
+        rows = SLICED[task]._default_manager.filter(pk__in=ids.values())
+        ids["starts"] = rows.values_list("starts", flat=True).get()
     enqueue_on_commit(task, queue=QUEUES[task], **ids)
+
+
+def is_called(task: str, *, pk: int, starts: int | None) -> bool:
+    """Whether nobody has taken up a training since this call. None: an earlier version has called.
+
+    While a training waits for a worker it is called again every minute; all of these calls together begin one slice.
+    """
+    rows = SLICED[task]._default_manager.filter(pk=pk)
+    return starts is None or rows.filter(starts=starts).exists()
 
 
 # ── judging ──────────────────────────────────────────────────────────────────────────────────────

@@ -51,7 +51,7 @@ def wanted_document_ask(*, scope: Scope, actor: User, case: BadCase | None, set_
     if row is None:
         raise NotFoundError("set", set=set_id)
     wanted = WantedDocument.objects.create(knowledge_set=row, case=case, text=text[:1000], asked_by=actor)
-    data = {"person": person_name(actor), "set": row.name, "text": wanted.text[:MOST_TOLD]}
+    data = {"person": person_name(actor), **row.told_names, "text": wanted.text[:MOST_TOLD]}
     notification_send(recipients=deciders_of(row), kind=WANTED, data=data, link=_link())
     return wanted
 
@@ -80,7 +80,7 @@ def wanted_document_close(*, scope: Scope, actor: User, wanted_id: int, state: s
         audit_record(actor=actor, action="wanted_document.close", target=wanted.knowledge_set.code, state=wanted.state)
         people = [wanted.asked_by] if wanted.asked_by is not None and wanted.asked_by.pk != actor.pk else []
         kind = WANTED_ADDED if wanted.state == State.ADDED else WANTED_DECLINED
-        notification_send(recipients=people, kind=kind, data={"set": wanted.knowledge_set.name}, link=_link())
+        notification_send(recipients=people, kind=kind, data=wanted.knowledge_set.told_names, link=_link())
     return wanted
 
 

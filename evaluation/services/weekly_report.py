@@ -12,34 +12,29 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from django.conf import settings
-from django.db.models import Count, Q, QuerySet
-from django.urls import reverse
-from django.utils import timezone, translation
-from django.utils.translation import gettext, gettext_noop, ngettext
+from django.db.models import Count, Prefetch, Q, QuerySet
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.audit.csv_export import BOM, safe_cell
-from accounts.models import User
 from accounts.scope import Scope
-from accounts.selectors import scope_for
 from evaluation.models import Diagnosis, RemedyApplication, WantedDocument
 from evaluation.selectors import diagnosis_shown
 from evaluation.services.wanted_documents import wanted_documents_shown
 from feedback.models import BadCase
 from feedback.selectors import cases_reviewable
-from feedback.services import is_reviewing
 from knowledge import model_registry
-from notifications.kinds import notification_kind
-from notifications.services import notification_send
+from knowledge.models import Document
 from ragcore.text.matching import keywords
 
-WEEKLY = notification_kind("weekly_report", gettext_noop("Weekly report on answers: %(summary)s"))
 DAYS = 7
 MOST_CASES = 2000
 MOST_ROWS = 20
 ALIKE = 0.5  # Jaccard of the keywords of two questions from which on they count as the same pattern
 LEAST_CLUSTER = 2
 UNDIAGNOSED = ""
+_UNREAD = ("answer", "answer_html", "sentences", "request", "metadata", "trace")  # of a message
 # Remedies of a diagnosis -> kinds of applications that carry it out
 CARRIED_OUT: Mapping[str, tuple[str, ...]] = {
     "add_synonym": ("add_question", "add_synonym"),
@@ -110,7 +105,10 @@ class WeeklyReport:
 
     first: date
     last: date
-    cases: tuple[ReportCase, ...]
+    cases: tuple[ReportCase, ...]  # the latest MOST_CASES
+    left_out: int  # of these days and of those before: counted, but not among `cases` and in what is made of them
+    new: int
+    open: int  # of the new ones
     before: int
     by_day: tuple[tuple[date, int], ...]
     by_cause: tuple[Tally, ...]
@@ -121,27 +119,28 @@ class WeeklyReport:
     wanted: tuple[WantedDocument, ...]
     gaps: tuple[ReportCase, ...]  # open cases without knowledge, for which nobody was asked yet
 
-    @property
-    def open(self) -> int:
-        return sum(case.is_open for case in self.cases)
-
 
 def weekly_report(*, scope: Scope, is_reviewer: bool, days: int = DAYS) -> WeeklyReport:
     """The report of the last days, compared with as many before them."""
     last = timezone.localdate()
     start = timezone.now() - timedelta(days=days)
     rows = cases_reviewable(scope=scope, is_reviewer=is_reviewer)
-    cases = tuple(_cases(scope, rows.filter(created__gte=start)))
-    before = tuple(_cases(scope, rows.filter(created__lt=start, created__gte=start - timedelta(days=days))))
+    opened = rows.filter(created__gte=start)
+    former = rows.filter(created__lt=start, created__gte=start - timedelta(days=days))
+    cases, before = tuple(_cases(scope, opened)), tuple(_cases(scope, former))
+    counts = opened.order_by().aggregate(new=Count("pk"), open=Count("pk", filter=~Q(state=BadCase.State.CLOSED)))
+    counts["before"] = former.count()
+    by_day = opened.order_by().annotate(on=TruncDate("created")).values_list("on").annotate(Count("pk"))
+    of_day = dict(by_day)
     wanted = wanted_documents_shown(scope=scope).filter(state=WantedDocument.State.OPEN)
     asked_for = set(wanted.values_list("case_id", flat=True))
-    opened = Counter(timezone.localdate(one.case.created) for one in cases)
     return WeeklyReport(
         first=last - timedelta(days=days - 1),
         last=last,
         cases=cases,
-        before=len(before),
-        by_day=tuple((day, opened[day]) for day in (last - timedelta(days=days - 1 - n) for n in range(days))),
+        left_out=max(counts["new"] + counts["before"] - len(cases) - len(before), 0),
+        **counts,
+        by_day=tuple((day, of_day.get(day, 0)) for day in (last - timedelta(days=days - 1 - n) for n in range(days))),
         by_cause=_tallies(cases, before, lambda one: (one.cause,)),
         by_set=_tallies(cases, before, lambda one: one.sets),
         by_type=_tallies(cases, before, lambda one: (one.kind,)),
@@ -155,7 +154,7 @@ def weekly_report(*, scope: Scope, is_reviewer: bool, days: int = DAYS) -> Weekl
 
 
 def report_csv(report: WeeklyReport) -> Iterator[str]:
-    """One line for each case, for spreadsheets: nothing in it is taken for a formula."""
+    """One line for each case, for spreadsheets: nothing in it is taken for a formula; a last one counts what lacks."""
     clusters = {one.case.pk: number for number, cluster in enumerate(report.clusters, 1) for one in cluster.cases}
     yield BOM + _line(
         ("case", "opened", "state", "question", "cause", "sub_cause", "remedy", "confidence", "sets", "type", "pattern")
@@ -177,43 +176,8 @@ def report_csv(report: WeeklyReport) -> Iterator[str]:
                 str(clusters.get(one.case.pk, "")),
             )
         )
-
-
-def weekly_reports_send() -> int:
-    """Send every reviewer and owner with new or open cases a summary with a link; how many people got one."""
-    staff = User.objects.filter(is_staff=True, is_active=True, is_service=False).select_related("tenant")
-    sent = 0
-    for user in staff.order_by("pk"):
-        report = weekly_report(scope=scope_for(user), is_reviewer=is_reviewing(user))
-        if not report.cases and not report.before:
-            continue
-        link = reverse("admin:feedback_badcase_report")
-        notification_send(recipients=[user], kind=WEEKLY, data={"summary": report_summary(report)}, link=link)
-        sent += 1
-    return sent
-
-
-def report_summary(report: WeeklyReport) -> str:
-    """The main figures in one paragraph, in the language of the site."""
-    with translation.override(settings.LANGUAGE_CODE):
-        number = len(report.cases)
-        parts = [
-            ngettext("%(n)d new case (%(change)+d)", "%(n)d new cases (%(change)+d)", number)
-            % {"n": number, "change": number - report.before},
-            gettext("%(n)d open") % {"n": report.open},
-        ]
-        if report.by_cause:
-            top = report.by_cause[0]
-            parts.append(
-                gettext("most frequent cause: %(cause)s (%(n)d)") % {"cause": cause_label(top.name), "n": top.now}
-            )
-        if report.clusters:
-            question = report.clusters[0].question[:100]
-            parts.append(gettext("most frequent question: %(question)s") % {"question": question})
-        if report.wanted or report.gaps:
-            missing = len(report.wanted) + len(report.gaps)
-            parts.append(ngettext("%(n)d document is missing", "%(n)d documents are missing", missing) % {"n": missing})
-        return "; ".join(parts) + "."
+    if (older := report.new - len(report.cases)) > 0:
+        yield _line((f"{older} older cases are not listed",))
 
 
 def cause_label(cause: str) -> str:
@@ -225,10 +189,12 @@ def cause_label(cause: str) -> str:
 
 
 def _cases(scope: Scope, rows: QuerySet[BadCase]) -> Iterator[ReportCase]:
+    rows = rows.defer(*(f"message__{name}" for name in _UNREAD))
     found = list(rows.prefetch_related("message__conversation__sets")[:MOST_CASES])
     shown = Diagnosis.objects.filter(diagnosis_shown(scope=scope), message__in=[case.message_id for case in found])
+    document = Prefetch("document", queryset=Document.objects.only("pk"))
     latest: dict[Any, Diagnosis] = {}
-    for diagnosis in shown.prefetch_related("document__sets").order_by("created", "pk"):
+    for diagnosis in shown.defer("evidence").prefetch_related(document, "document__sets").order_by("created", "pk"):
         latest[diagnosis.message_id] = diagnosis
     for case in found:
         yield ReportCase(
@@ -241,10 +207,10 @@ def _cases(scope: Scope, rows: QuerySet[BadCase]) -> Iterator[ReportCase]:
 
 def _set_names(case: BadCase, diagnosis: Diagnosis | None) -> list[str]:
     """Sets that were asked; where all were, those of the document with the answer."""
-    asked = [row.name for row in case.message.conversation.sets.all()]
+    asked = [row.shown_name for row in case.message.conversation.sets.all()]
     if asked or diagnosis is None or diagnosis.document is None:
         return asked
-    return [row.name for row in diagnosis.document.sets.all()]
+    return [row.shown_name for row in diagnosis.document.sets.all()]
 
 
 def _tallies(cases: Sequence[ReportCase], before: Sequence[ReportCase], names: Any) -> tuple[Tally, ...]:

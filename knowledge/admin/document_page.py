@@ -17,11 +17,11 @@ from accounts.models import ClearanceLevel
 from accounts.scope import Scope
 from knowledge.admin.curation import ids_of
 from knowledge.admin.duplicates import side_by_side
-from knowledge.admin.option_forms import layer_label, shown
+from knowledge.admin.option_forms import layer_label
 from knowledge.models import Attribute, Document, DocumentVersion
 from knowledge.selectors.comparisons import version_diff
 from knowledge.selectors.keeping import versions_listed
-from knowledge.selectors.options import group_label, option_label, pipeline_options, pipeline_origin
+from knowledge.selectors.options import group_label, option_label, pipeline_options, pipeline_origin, shown
 from knowledge.selectors.passages import entries_counted
 from knowledge.selectors.reviews import review_of
 

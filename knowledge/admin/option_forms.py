@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from knowledge.selectors.options import OptionGroupShown, OptionShown, Stored, choice_label
+from knowledge.selectors.options import OptionGroupShown, OptionShown, Stored, shown, value_label
 from ragcore.options.declaration import LINE
 
 YES, NO = "true", "false"
@@ -108,21 +107,6 @@ def layer_label(origin: str, option: OptionShown | None = None) -> str:
     if origin == "document":
         return _("this document")
     return _("knowledge set %(code)s") % {"code": origin.removeprefix("set ")}
-
-
-def value_label(group: str, name: str, value: Any) -> str:
-    """A value of an option as people read it: the label of a choice, or the value itself."""
-    label = choice_label(group, name, value) if isinstance(value, str) else ""
-    return label or shown(value)
-
-
-def shown(value: Any) -> str:
-    """A value for people."""
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(number_format(value, use_l10n=True)) if isinstance(value, int) else str(value) or _("none")
 
 
 def as_entered(own: Any) -> Any:

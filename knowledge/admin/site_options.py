@@ -23,7 +23,7 @@ from accounts.error_messages import error_message
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.services import audit_record
 from knowledge.admin.curation import OwnerAdmin, ids_of, measured_first
-from knowledge.admin.option_forms import FORMAT, ImportForm, faults_of, value_label
+from knowledge.admin.option_forms import FORMAT, ImportForm, faults_of
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import OptionsChange
 from knowledge.selectors.options import (
@@ -36,6 +36,7 @@ from knowledge.selectors.options import (
     options_differences,
     options_owner,
     options_shown,
+    value_label,
 )
 from knowledge.services.options import ChangeNote, options_restore, set_options_update, site_options_update
 from ragcore.errors import RagError

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 NAME_CHARACTERS = 200
@@ -168,6 +170,8 @@ class LexiconChange(OfSetOrTenant):
 class LexiconMining(OfSetOrTenant):
     """One search of documents for terms. It reads what its author may read."""
 
+    LOST_AFTER = timedelta(minutes=10)  # without a heartbeat
+
     class State(models.TextChoices):
         QUEUED = "queued", _("Waiting")
         RUNNING = "running", _("Running")
@@ -193,3 +197,13 @@ class LexiconMining(OfSetOrTenant):
 
     def __str__(self) -> str:
         return f"{self.pk}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits or runs; also if its worker is lost."""
+        return self.state in (self.State.QUEUED, self.State.RUNNING)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is open and its worker has not been heard of: another search may begin."""
+        return self.is_open and self.heartbeat < timezone.now() - self.LOST_AFTER

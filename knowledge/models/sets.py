@@ -101,6 +101,11 @@ class KnowledgeSet(models.Model):
         """The name in the reader's language."""
         return self.name_zh if self.name_zh and is_chinese() else self.name
 
+    @property
+    def told_names(self) -> dict[str, str]:
+        """The names as details of a notification, which is shown in the language of who reads it."""
+        return {"set": self.name, "set_zh": self.name_zh}
+
 
 def is_chinese() -> bool:
     """Whether the reader's language is Chinese."""

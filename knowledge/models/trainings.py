@@ -44,6 +44,7 @@ class Training(models.Model):
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
     starts = models.PositiveSmallIntegerField(default=0)  # how often a worker took it up
+    slices = models.PositiveSmallIntegerField(default=0, db_default=0)  # starts that ended by themselves, for others
     leased_until = models.DateTimeField(null=True)  # by the worker that trains it
     finished = models.DateTimeField(null=True, blank=True)
     live_since = models.DateTimeField(null=True, blank=True)

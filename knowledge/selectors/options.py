@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 from accounts.compiled_queries import CompiledQuery
@@ -230,6 +231,21 @@ def choice_label(group: str, name: str, value: str) -> str:
     declared = find_option(group, name)
     label = declared.choice_label(value) if declared else value
     return gettext(label) if label else ""
+
+
+def value_label(group: str, name: str, value: Any) -> str:
+    """A value of an option as people read it: the label of a choice, or the value itself."""
+    label = choice_label(group, name, value) if isinstance(value, str) else ""
+    return label or shown(value)
+
+
+def shown(value: Any) -> str:
+    """A value for people."""
+    if isinstance(value, bool):
+        return gettext("yes") if value else gettext("no")
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(number_format(value, use_l10n=True)) if isinstance(value, int) else str(value) or gettext("none")
 
 
 # ── history ───────────────────────────────────────────────────────────────────────────────────────

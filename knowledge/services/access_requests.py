@@ -50,7 +50,7 @@ def access_request_create(*, scope: Scope, actor: User, set_id: int, reason: str
     except IntegrityError:
         return AccessRequest.objects.get(knowledge_set=wanted, user=actor, state=State.OPEN)
     audit_record(actor=actor, action="access.request", target=wanted.code, set=wanted.pk, request=made.pk)
-    data = {"person": person_name(actor), "set": wanted.name}
+    data = {"person": person_name(actor), **wanted.told_names}
     notification_send(recipients=deciders_of(wanted), kind=REQUESTED, data=data, link=request_link(made))
     return made
 
@@ -107,7 +107,8 @@ def _decide(*, scope: Scope, actor: User, request_id: int, state: AccessRequest.
     said = {"set": wanted.pk, "request": found.pk, "user": found.user.username}
     audit_record(actor=actor, action=action, target=wanted.code, **said)
     kind, link = (APPROVED, reverse("chat:home")) if is_approved else (DECLINED, reverse("knowledge:sets"))
-    notification_send(recipients=[found.user], kind=kind, data={"set": wanted.name, "answer": found.answer}, link=link)
+    data = {**wanted.told_names, "answer": found.answer}
+    notification_send(recipients=[found.user], kind=kind, data=data, link=link)
     return request_get(scope=scope, request_id=found.pk)
 
 

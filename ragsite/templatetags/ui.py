@@ -15,8 +15,9 @@ from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from accounts.error_messages import stored_message
+from accounts.error_messages import code_message, stored_message
 from accounts.models import User
 from accounts.relative_time import relative_time
 from accounts.selectors import person_name
@@ -25,10 +26,16 @@ from chat.models import Message
 from chat.rendering.terms import mark_terms
 from chat.view_models import TurnView
 from feedback.models import Vote
+from knowledge.selectors.options import option_label, value_label
 from notifications.selectors import unread_count
 from ragcore.text.markdown import plain_text
 
 register = template.Library()
+MODELS = {
+    "model": gettext_lazy("Language model"),
+    "embedder": gettext_lazy("Embedding model"),
+    "reranker": gettext_lazy("Reranker"),
+}
 
 
 @register.simple_tag
@@ -102,6 +109,26 @@ def row_error(row: Any) -> str:
 def stored_error(entry: Mapping[str, Any]) -> str:
     """The message of an entry in the report of a run, in the user's language."""
     return stored_message(entry.get("code", ""), entry["message"], entry.get("data"))
+
+
+@register.filter
+def error_of_code(code: str) -> str:
+    """The message of an error of which only the code was stored, in the user's language."""
+    return code_message(code)
+
+
+@register.simple_tag
+def setting(group: str, name: str) -> str:
+    """An option, a prompt or a model as people read its name."""
+    if group == "prompt":
+        return _("Prompt: %(name)s") % {"name": name}
+    return str(MODELS[name]) if group == "model" and name in MODELS else option_label(group, name)
+
+
+@register.simple_tag
+def setting_value(group: str, name: str, value: Any) -> str:
+    """A value of it as people read it."""
+    return value_label(group, name, "" if value is None else value)
 
 
 @register.filter

@@ -16,6 +16,7 @@ from evaluation.models import Diagnosis, GoldenCase, GoldenSet
 from feedback.models import BadCase
 from feedback.triage import asker_tell
 from knowledge.models import Chunk, KnowledgeSet
+from knowledge.selectors.options import option_label
 from knowledge.services.edits import chunk_disable
 from notifications.models import Notification
 from tests.admin.conftest import signed_in
@@ -129,6 +130,32 @@ def test_another_reviewer_does_not_see_a_mark_on_what_they_may_not_open(reviewer
     assert asker_tell(actor=other, case=case) is False
 
 
+def test_a_reviewer_who_does_not_see_a_mark_cannot_wipe_it(reviewer, asker, documents):
+    board = make_set("board", owners=[reviewer], visibility="members", members=[reviewer])
+    secret = ingest(reviewer, board, secret="The board decided on 64 preambles in May.")["secret"]
+    case = asked(asker, "What did the board decide?")
+    marked(reviewer, case, secret, right_answer="On 64 preambles.")
+    other = make_user("other", is_staff=True, clearance=2)
+    other.user_permissions.add(Permission.objects.get(codename="change_badcase"))
+
+    def mark():
+        case.refresh_from_db()
+        return case.marked_document, case.marked_ordinal, case.was_marked, case.right_answer, case.accepted
+
+    act(other, case, "mark", passage="", right_answer="", accepted="sixty-four")
+    added = mark()
+    seen = Diagnosis.objects.latest("pk")
+    refused = act(other, case, "mark", passage="", right_answer="On 32.", accepted="").content.decode()
+
+    assert added == (secret, 0, True, "On 64 preambles.", ["64", "sixty-four"])
+    assert (seen.document, seen.answers) == (None, ["sixty-four"])
+    assert mark() == added
+    assert "Another reviewer has written the right answer" in refused
+    assert "On 64 preambles." not in refused
+    act(other, case, "mark", passage=f"#{documents['rach'].pk}:1", right_answer="On 64.", accepted="")
+    assert mark() == (documents["rach"], 0, True, "On 64.", [])
+
+
 def test_a_case_is_given_to_those_only_who_may_review_it(reviewer, asker, documents):
     case = asked(asker)
     colleague, stranger = make_admin("colleague"), make_user("stranger")
@@ -203,10 +230,24 @@ def test_settings_that_are_others_today_are_named_and_can_be_those_of_then(revie
     now = again(reviewer, case)
     then = again(reviewer, case, options="then")
 
-    assert "retrieval.fused_limit" in now
-    assert "answer.max_chunks" in now
-    assert "retrieval.fused_limit" not in then
-    assert "answer.max_chunks" not in then
+    for group, name in (("retrieval", "fused_limit"), ("answer", "max_chunks")):
+        assert option_label(group, name) in now
+        assert f"{group}.{name}" not in now
+        assert option_label(group, name) not in then
+
+
+def test_a_draft_names_its_set_and_its_setting_in_the_language_of_the_reader(reviewer, asker, documents, radio):
+    KnowledgeSet.objects.filter(pk=radio.pk).update(name_zh="无线")
+    case = asked(asker)
+    marked(reviewer, case, documents["rach"])
+    act(reviewer, case, "remedy", kind="option", set=radio.pk, change="top_k=20")
+    client = signed_in(reviewer)
+
+    page = client.get(reverse("admin:feedback_badcase_change", args=[case.pk]), HTTP_ACCEPT_LANGUAGE="zh-CN")
+
+    with translation.override("zh-hans"):
+        words = f"无线: <b>{option_label('retrieval', 'top_k')}</b> = 20"
+    assert words in page.content.decode()
 
 
 def test_a_replay_finds_only_what_asker_and_reviewer_may_both_read(reviewer, asker, radio):

@@ -6,13 +6,17 @@ import json
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.services.golden import version_keep
+from evaluation.services.runs import run_cancel
 from knowledge.models import Document
+from knowledge.selectors.options import option_label
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_set
 
@@ -77,20 +81,39 @@ def test_a_run_shows_figures_with_intervals_and_the_worst_cases(reviewer, golden
     good, bad = (golden_set.cases.create(question=q, relevant=["doc"]) for q in ("easy?", "hard?"))
     run = stored_run(
         golden_set,
-        {good: {"scores": {"ndcg@10": 1.0}}, bad: {"scores": {"ndcg@10": 0.0}, "error": "timeout"}},
+        {good: {"scores": {"ndcg@10": 1.0}}, bad: {"scores": {"ndcg@10": 0.0}, "error": "model_unavailable"}},
         figures={"ndcg@10": {**FIGURE, "sd": 0.25}, "p95_ms": {**FIGURE, "value": 120.4}},
     )
+    run.configurations.update(options={"retrieval": {"top_k": 5}})
     client = signed_in(reviewer)
 
-    page = client.get(reverse("admin:evaluation_evaluationrun_change", args=[run.pk]))
+    with CaptureQueriesContext(connection) as captured:
+        page = client.get(reverse("admin:evaluation_evaluationrun_change", args=[run.pk]))
     text = page.content.decode()
+
+    assert not [one for one in captured.captured_queries if '"evaluation_caseoutcome"."trace"' in one["sql"]]
 
     assert "0.700 – 0.900" in text
     assert "± 0.250" in text
     assert "120 ms" in text
     assert [row["question"] for row in page.context["worst"]] == ["hard?", "easy?"]
-    assert "timeout" in text
+    assert "The language model cannot be reached at the moment." in text
+    assert "model_unavailable" not in text
+    assert f"{option_label('retrieval', 'top_k')} = 5" in text
     assert "0.812 (0.700–0.900)" in client.get(reverse("admin:evaluation_evaluationrun_changelist")).content.decode()
+
+
+def test_figures_of_a_run_are_made_without_the_traces_of_its_cases(reviewer, golden_set):
+    case = golden_set.cases.create(question="easy?", relevant=["doc"])
+    run = stored_run(golden_set, {case: {"scores": {"ndcg@10": 1.0}}}, state=EvaluationRun.State.PAUSED)
+
+    with CaptureQueriesContext(connection) as captured:
+        run_cancel(run=run, actor=reviewer)
+
+    run.refresh_from_db()
+    assert run.figures["ndcg@10"]["value"] == 1.0
+    read = [one["sql"].partition(" FROM ")[0] for one in captured.captured_queries]
+    assert not [columns for columns in read if '"evaluation_caseoutcome"."trace"' in columns]
 
 
 def test_the_list_of_golden_sets_shows_the_last_figure(reviewer, golden_set):
@@ -170,6 +193,34 @@ def test_of_a_case_on_a_document_that_one_may_not_open_only_the_question_is_show
     hidden.relevant = ["not-loaded-yet"]
     hidden.save()
     assert "a tower" in client.get(change).content.decode()
+
+
+def test_a_case_on_a_document_that_one_may_not_open_is_neither_overwritten_nor_deleted(
+    reviewer, administrator, golden_set
+):
+    make_document("secret-plan", make_set("closed", owners=[administrator], visibility="members"))
+    golden_set.created_by = reviewer
+    golden_set.save()
+    hidden = golden_set.cases.create(question="What is planned?", relevant=["secret-plan"], key_points=["a tower"])
+    seen = golden_set.cases.create(question="What is open?", answers=["the door"])
+    client = signed_in(reviewer)
+
+    text = "question,answers\nWhat is open?,a window\nWhat is planned?,nothing\n"
+    page = import_file(client, golden_set, "cases.csv", text).content.decode()
+    deleted = client.post(reverse("admin:evaluation_goldencase_delete", args=[hidden.pk]), {"post": "yes"})
+    seen.refresh_from_db()
+    marked = {"action": "delete_selected", "_selected_action": [hidden.pk, seen.pk], "post": "yes"}
+    client.post(reverse("admin:evaluation_goldencase_changelist"), marked)
+
+    assert "Line 3 has the question of a case with a document that you may not open." in page
+    assert "a tower" not in page
+    assert seen.answers == ["the door"]
+    assert deleted.status_code == 403
+    hidden.refresh_from_db()
+    assert (hidden.key_points, hidden.answers) == (["a tower"], [])
+    import_file(signed_in(administrator), golden_set, "cases.csv", text)
+    hidden.refresh_from_db()
+    assert hidden.answers == ["nothing"]
 
 
 def test_a_case_needs_something_that_is_expected_and_grades_of_what_it_names(reviewer, golden_set):

@@ -11,6 +11,7 @@ from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import AuditEvent
 from chat.models import Conversation, Message
@@ -240,6 +241,17 @@ def test_saving_again_replaces_documents_and_keeps_answers(client, corpus, golde
 
     case = GoldenCase.objects.get()
     assert (case.relevant, case.answers) == (["ca"], ["one", "two"])
+
+
+def test_a_case_with_a_document_that_the_person_may_not_open_is_not_replaced(client, corpus, golden_set):
+    case = golden_set.cases.create(question=QUESTION, relevant=["cake"], answers=["forty minutes"])
+    Document.objects.filter(pk=corpus["cake"].pk).update(deleted=timezone.now())
+
+    answer = save(client, golden_set, relevant=[corpus["rach"].pk], answers="one")
+
+    case.refresh_from_db()
+    assert (case.relevant, case.answers) == (["cake"], ["forty minutes"])
+    assert "with a document that you may not open" in answer.content.decode()
 
 
 def test_a_case_without_a_document_or_an_answer_is_refused(curator, golden_set):

@@ -3,7 +3,7 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 
 from knowledge.models import LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
 from knowledge.services.lexicon import lexicon_build, mining_run, term_save
@@ -198,6 +198,42 @@ def test_documents_are_searched_for_terms_with_progress_and_cancelling(owner, ow
     mining_run(mining_id=again.pk)
     again.refresh_from_db()
     assert (again.state, LexiconTerm.objects.count()) == ("cancelled", 2)
+
+
+def test_a_search_whose_worker_is_lost_can_be_cancelled_and_begun_again(owner, own_set):
+    client = signed_in(owner)
+    mine = reverse("admin:knowledge_lexiconterm_mine")
+    lost = [LexiconMining(tenant=owner.tenant, knowledge_set=own_set, author=owner, state="running") for _ in range(2)]
+    LexiconMining.objects.bulk_create(lost)
+    running = client.get(LIST, {"set": own_set.pk}).content.decode()
+    LexiconMining.objects.update(heartbeat=timezone.now() - LexiconMining.LOST_AFTER * 2)
+
+    page = client.get(LIST, {"set": own_set.pk}).content.decode()
+    client.post(reverse("admin:knowledge_lexiconterm_mine_cancel", args=[lost[0].pk]), {"set": own_set.pk})
+    client.post(mine, {"set": own_set.pk})
+
+    assert f'action="{mine}"' not in running
+    assert f'action="{mine}"' in page
+    assert "Not responding" in page
+    states = LexiconMining.objects.order_by("pk").values_list("state", "error_code")
+    assert list(states) == [("cancelled", ""), ("failed", "worker_lost"), ("queued", "")]
+
+
+def test_a_search_that_breaks_has_failed_and_can_be_begun_again(owner, own_set, monkeypatch):
+    make_document("notes", own_set)
+    client = signed_in(owner)
+    client.post(reverse("admin:knowledge_lexiconterm_mine"), {"set": own_set.pk})
+    run = LexiconMining.objects.get()
+
+    def break_down(*_a, **_k):
+        raise ValueError("a text that nobody expected")
+
+    monkeypatch.setattr("knowledge.services.lexicon.mining.TermMiner", break_down)
+    mining_run(mining_id=run.pk)
+
+    run.refresh_from_db()
+    assert (run.state, run.error_code) == ("failed", "internal")
+    assert "Search documents for terms" in client.get(LIST, {"set": own_set.pk}).content.decode()
 
 
 def test_documents_for_named_readers_are_not_searched(owner, own_set):

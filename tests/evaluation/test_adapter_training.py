@@ -30,6 +30,7 @@ from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs import run_advance
 from evaluation.services.training_publishing import adapter_publish
 from evaluation.services.trainings import TrainingWork, training_work
+from evaluation.tasks import train_adapter
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import QueryAdapter
 from tests.admin.conftest import signed_in
@@ -130,6 +131,33 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_numbers(admin, radio, 
     assert (row.state, row.best_round, row.starts) == (whole.state, whole.best_round, 2)
     assert row.curve == whole.curve
     assert bytes(row.weights) == bytes(whole.weights)
+
+
+def test_a_training_ends_at_a_checkpoint_for_what_else_waits_and_goes_on_with_the_same_numbers(
+    admin, radio, golden, monkeypatch
+):
+    monkeypatch.setattr("evaluation.services.adapter_training.PATIENCE", 2)
+    whole = trained(admin, radio)
+    calls = []
+    monkeypatch.setattr(trainings, "enqueue_on_commit", lambda task, *, queue, **ids: calls.append((task, ids)))
+    monkeypatch.setattr(trainings, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
+    monkeypatch.setattr(trainings, "MOST_STARTS", 1)
+    row = start(admin, radio)
+
+    train_adapter(**calls[0][1])
+    row.refresh_from_db()
+    between = (row.state, row.leased_until, row.starts, row.slices)
+    assert trainings_resume() == 1  # it waits for a worker
+    for call in calls:  # grows with each slice
+        assert call[0] == "evaluation.train_adapter"
+        train_adapter(**call[1])
+
+    row.refresh_from_db()
+    assert between == ("training", None, 1, 1)
+    assert [one["starts"] for _task, one in calls] == [0, 1, 1, *range(2, row.starts)]  # the second call began nothing
+    assert (row.starts, row.curve, row.best_round) == (row.slices + 1, whole.curve, whole.best_round)
+    assert row.state == whole.state
 
 
 def test_two_trainings_of_a_set_at_once_are_refused(admin, radio, golden):

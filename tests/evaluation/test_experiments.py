@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.urls import reverse
+from django.utils import translation
 
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import AuditEvent
@@ -32,6 +33,7 @@ from feedback.features import answer_features
 from feedback.models import Signal, Vote
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet
+from notifications.kinds import sentence_of
 from notifications.models import Notification
 from ragcore.errors import InvalidOptionsError
 from tests.admin.conftest import signed_in
@@ -229,6 +231,8 @@ def asked_by_many(experiment, *, live: str, candidate: str) -> None:
 
 
 def test_a_candidate_that_is_worse_is_rolled_back_and_the_owners_are_told(owner, own):
+    own.name_zh = "自有"
+    own.save()
     starter, experiment = make_user("starter", is_staff=True), start(owner, own)
     Experiment.objects.filter(pk=experiment.pk).update(created_by=starter)
     asked_by_many(experiment, live="up", candidate="down")
@@ -240,9 +244,14 @@ def test_a_candidate_that_is_worse_is_rolled_back_and_the_owners_are_told(owner,
     assert experiment.state == "rolled_back"
     assert config_of(make_user(), own).experiment == ""
     event = AuditEvent.objects.get(action="experiment.worse")
-    assert (event.actor, event.tenant, event.data["outcomes"]) == (None, own.tenant, ["Votes “helpful”"])
+    assert (event.actor, event.tenant, event.data["outcomes"]) == (None, own.tenant, ["votes"])
     told = Notification.objects.filter(kind="experiment_worse")
     assert {one.recipient for one in told} == {owner, starter}
+    said = {"data": told[0].data, "kind": told[0].kind}
+    assert "on “own” was stopped: its candidate is worse (Votes “helpful”)" in sentence_of(**said)
+    with translation.override("zh-hans"):
+        assert "自有" in sentence_of(**said)
+        assert "Votes" not in sentence_of(**said)
 
 
 def test_a_candidate_that_is_better_goes_on_and_is_told_once(owner, own):

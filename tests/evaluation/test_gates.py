@@ -359,7 +359,7 @@ def test_owners_hear_once_that_a_change_of_what_sets_share_waits_for_them(admin,
     for home, owner in zip(two, owners, strict=True):
         told = Notification.objects.get(recipient=owner)
         change = GatedChange.objects.get(knowledge_set=home)
-        assert (told.kind, told.data) == (f"change_{change.state}", {"set": home.name})
+        assert (told.kind, told.data) == (f"change_{change.state}", home.told_names)
         assert told.link == reverse("admin:evaluation_gatedchange_change", args=[change.pk])
     assert Notification.objects.filter(recipient=admin).count() == 2
 

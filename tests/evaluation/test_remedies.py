@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import translation
 
 from accounts.models import AuditEvent
 from chat.models import Message
@@ -33,6 +34,7 @@ from feedback.models import BadCase
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import Chunk, ChunkEdit, IngestItem, LexiconTerm, OptionsChange
 from knowledge.services.edits import chunk_disable, chunk_questions_set
+from notifications.kinds import sentence_of
 from notifications.models import Notification
 from tests.api.world import message_make
 from tests.evaluation.test_diagnosis import QUESTION, TEXTS, asked, diagnosed
@@ -99,6 +101,13 @@ def undo(reviewer, case, application) -> None:
 def offered(user, case) -> dict[str, bool]:
     rows = remedies_offered(scope=scope_of(user), actor=user, case=case)
     return {row.remedy.code: row.offer.is_advised for row in rows}
+
+
+def choices(user, case, kind) -> list[str]:
+    """The knowledge sets that a remedy offers."""
+    found = remedies_offered(scope=scope_of(user), actor=user, case=case)
+    (field,) = [field for one in found if one.remedy.code == kind for field in one.offer.fields if field.name == "set"]
+    return [label for _value, label in field.choices]
 
 
 def is_answered(reviewer, case) -> bool:
@@ -191,6 +200,9 @@ def test_the_newest_version_is_withdrawn_and_returned(reviewer, radio, documents
 def test_a_draft_of_a_setting_is_tried_published_and_taken_back(reviewer, radio, documents, asker):
     case = case_of(asked(asker), documents["rach"], 0)
 
+    type(radio).objects.filter(pk=radio.pk).update(name_zh="无线")
+    with translation.override("zh-hans"):
+        assert choices(reviewer, case, "option") == ["无线"]
     application = apply(reviewer, case, "option", change="top_k=20")
     draft = OptionsDraft.objects.get()
     assert draft.figures == {"now": {"rank": 1}, "draft": {"rank": 1}}
@@ -232,13 +244,19 @@ def test_a_draft_for_a_guarded_set_is_published_by_its_gate_and_can_be_taken_bac
 
 def test_owners_are_asked_for_a_document_and_say_what_became_of_it(reviewer, radio, documents, asker):
     case = case_of(message_make(asker, question="Who won the curling?", answer="–", status="refused"), accepted=())
+    type(radio).objects.filter(pk=radio.pk).update(name_zh="无线")
+    with translation.override("zh-hans"):
+        assert choices(reviewer, case, "ask_owner") == ["无线"]
     apply(reviewer, case, "ask_owner", set=str(radio.pk), text="Results of the curling cup")
 
     wanted = WantedDocument.objects.get()
     owner = scope_of(reviewer)
     assert list(wanted_documents_shown(scope=owner)) == [wanted]
     assert not wanted_documents_shown(scope=scope_of(asker)).exists()
-    assert Notification.objects.filter(kind="document_wanted", recipient=reviewer).count() == 1
+    told = Notification.objects.get(kind="document_wanted", recipient=reviewer)
+    assert "radio" in sentence_of(kind=told.kind, data=told.data)
+    with translation.override("zh-hans"):
+        assert "无线" in sentence_of(kind=told.kind, data=told.data)
     wanted_document_close(scope=owner, actor=reviewer, wanted_id=wanted.pk, state="added")
     wanted.refresh_from_db()
     assert (wanted.state, wanted.closed_by) == ("added", reviewer)

@@ -7,12 +7,17 @@ import io
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from evaluation.models import Diagnosis, RemedyApplication, WantedDocument
-from evaluation.services.weekly_report import report_csv, report_summary, weekly_report, weekly_reports_send
+from evaluation.services import weekly_sending
+from evaluation.services.weekly_report import report_csv, weekly_report
+from evaluation.services.weekly_sending import weekly_reports_send
 from feedback.models import BadCase
+from notifications.kinds import sentence_of
 from notifications.models import Notification
 from tests.admin.conftest import signed_in
 from tests.api.world import message_make
@@ -77,6 +82,16 @@ def test_the_report_counts_compares_and_groups(reviewer, travel, cases):
     assert ([row.text for row in report_for(reviewer).wanted], report_for(reviewer).gaps) == (["Menus"], ())
 
 
+def test_answers_and_their_traces_are_not_read(reviewer, cases):
+    with CaptureQueriesContext(connection) as captured:
+        "".join(report_csv(report_for(reviewer)))
+
+    statements = " ".join(one["sql"] for one in captured.captured_queries)
+    for column in ("answer", "answer_html", "sentences", "trace", "evidence", "metadata"):
+        assert f'."{column}"' not in statements
+    assert len(captured) < 16
+
+
 def test_the_csv_has_a_line_a_case_and_no_formula(reviewer, cases):
     rows = list(csv.DictReader(io.StringIO("".join(report_csv(report_for(reviewer))).removeprefix("\ufeff"))))
 
@@ -96,8 +111,44 @@ def test_it_is_sent_to_those_with_cases_and_says_the_main_figures(reviewer, case
 
     sent = Notification.objects.get(kind="weekly_report")
     assert sent.recipient == reviewer
-    assert "4 new cases (+3); 3 open" in sent.data["summary"]
-    assert report_summary(report_for(reviewer)) == sent.data["summary"]
+    said = sentence_of(kind=sent.kind, data=sent.data)
+    assert "4 new cases (+3); 3 open; most frequent cause: Search (2)" in said
+    with translation.override("zh-hans"):
+        said = sentence_of(kind=sent.kind, data=sent.data)
+    assert "新增待改进问答 4 个（+3）; 3 个未处理; 最常见原因：" in said
+    assert "new cases" not in said
+    assert "an old one" in sentence_of(kind=sent.kind, data={"summary": "an old one"})
+
+
+def test_it_is_sent_once_a_week_and_a_person_whose_report_fails_keeps_nobody_from_theirs(reviewer, cases, monkeypatch):
+    other = make_admin("other")
+    made = weekly_sending.weekly_report
+
+    def report_or_fail(*, scope, is_reviewer):
+        if scope.user_id == reviewer.pk:
+            raise ValueError("a case that nobody expected")
+        return made(scope=scope, is_reviewer=is_reviewer)
+
+    monkeypatch.setattr(weekly_sending, "weekly_report", report_or_fail)
+    first = weekly_reports_send()
+    monkeypatch.setattr(weekly_sending, "weekly_report", made)
+
+    assert [first, weekly_reports_send(), weekly_reports_send()] == [1, 1, 0]
+    assert {row.recipient for row in Notification.objects.all()} == {reviewer, other}
+    Notification.objects.update(data={"summary": "of an earlier week"})
+    assert weekly_reports_send() == 2
+
+
+def test_cases_beyond_the_most_that_are_listed_are_counted(reviewer, cases, monkeypatch):
+    monkeypatch.setattr("evaluation.services.weekly_report.MOST_CASES", 2)
+
+    report = report_for(reviewer)
+
+    assert (len(report.cases), report.new, report.before, report.open, report.left_out) == (2, 4, 1, 3, 2)
+    assert sum(number for _day, number in report.by_day) == 4
+    assert "2 older cases are not listed" in "".join(report_csv(report))
+    page = signed_in(reviewer).get(reverse("admin:feedback_badcase_report")).content.decode()
+    assert "2 older cases are counted here and by day only" in page
 
 
 def test_the_page_and_its_file_open_for_reviewers_only(reviewer, cases):

@@ -151,6 +151,19 @@ def test_copying_from_a_source_is_opening_it_and_copying_words_of_the_answer_is_
     assert [(one.place, one.opened) for one in found.showings] == [(1, False), (2, True)]
 
 
+def test_answers_are_read_without_their_words_and_traces_and_in_a_few_statements(home, corpus):
+    used(corpus, people(5))
+    answers = answers_with_acts(since=timezone.now() - timedelta(days=1))
+
+    with CaptureQueriesContext(connection) as captured:
+        assert set_showings(home=home, answers=answers, most=99).showings
+
+    statements = " ".join(one["sql"] for one in captured.captured_queries)
+    for column in ("answer", "answer_html", "sentences", "request", "trace", "excerpt", "segment"):
+        assert f'."{column}"' not in statements
+    assert len(captured) < 9
+
+
 def test_who_does_not_want_it_recorded_and_programs_teach_nothing(owner, home, corpus, few_are_enough):
     quiet = people(3, record_use=False)
     used(corpus, quiet)  # as if it had been recorded before

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.selectors import scope_for
-from feedback import answer_checks
+from feedback import answer_checks, maintenance
 from feedback.answer_checks import answers_check
-from feedback.models import BadCase, Signal, Vote
+from feedback.models import AnswerCheck, BadCase, Signal, Vote
 from feedback.services import case_move, signal_record, vote_record
+from feedback.tasks import maintain
+from ragcore.errors import ModelUnavailableError
 from tests.api.world import document_make, message_make, set_make
 
 FEEDBACK = "/api/v1/feedback"
@@ -176,6 +183,47 @@ def test_an_answer_is_looked_at_once_and_not_before_the_next_question_can_have_c
     answers_check(since=timezone.now() - timedelta(days=2))
 
     assert looked == ["Then?"]
+
+
+def test_an_embedding_model_that_is_down_keeps_no_other_answer_from_being_looked_at(world, monkeypatch):
+    asked = [finished(world.bob, f"Question {number}?", seconds_ago=180 + number) for number in range(2)]
+    embedder = SimpleNamespace(embed_queries=Mock(side_effect=ModelUnavailableError))
+    monkeypatch.setattr(answer_checks.model_registry, "embedder", lambda: embedder)
+    first = finished(world.bob, "How do I reset my VPN password?", seconds_ago=150)
+    again = finished(world.bob, "VPN password forgotten", conversation=first.conversation, seconds_ago=60)
+
+    answers_check()
+
+    looked_at = set(AnswerCheck.objects.values_list("message", flat=True))
+    assert embedder.embed_queries.called
+    assert looked_at == {message.pk for message in asked}
+    embedder.embed_queries = lambda texts: np.ones((len(texts), 4))
+    answers_check()
+    assert AnswerCheck.objects.filter(message=first).exists()
+    assert not AnswerCheck.objects.filter(message=again).exists()
+
+
+def test_answers_to_look_at_are_found_by_the_time_of_their_questions(world):
+    """Of the columns that bound the search only that one has an index."""
+    finished(world.bob, "Then?", seconds_ago=180)
+
+    with CaptureQueriesContext(connection) as captured:
+        answers_check()
+
+    (found,) = [one["sql"] for one in captured.captured_queries if '"chat_message"."finished" >=' in one["sql"]]
+    assert '"chat_message"."created" >=' in found
+    assert AnswerCheck.objects.exists()
+
+
+def test_at_night_a_step_that_fails_keeps_no_other_from_its_turn(monkeypatch):
+    done = []
+    monkeypatch.setattr(maintenance, "signal_months_make", Mock(side_effect=OperationalError))
+    monkeypatch.setattr(maintenance, "signals_expire", lambda: done.append("expired"))
+    monkeypatch.setattr(maintenance, "answers_check", lambda *, since: done.append("looked"))
+
+    maintain()
+
+    assert done == ["expired", "looked"]
 
 
 def test_programs_that_ask_alike_do_not_reword(world):

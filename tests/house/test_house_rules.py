@@ -15,7 +15,7 @@ from tests.forms_plugin import LONG_FILES
 from tests.house.sources import ROOT, modules
 
 # they read nothing that has readers: documents that were found with a scope, options and their labels, two texts
-TEXTS_AND_LABELS = {"texts_diff", "side_by_side", "group_label", "option_label", "choice_label"}
+TEXTS_AND_LABELS = {"texts_diff", "side_by_side", "group_label", "option_label", "choice_label", "value_label", "shown"}
 NO_RIGHTS_INVOLVED = {
     "pipeline_options",
     "reading_options",
@@ -195,6 +195,22 @@ def test_starting_the_web_process_loads_no_heavy_library():
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().splitlines()[-1] == "[]"
+
+
+def test_the_web_process_knows_every_kind_of_notification():
+    """One that it does not know is shown by its code."""
+    declared = {
+        node.args[0].value
+        for module in modules()
+        for node in module.nodes(ast.Call)
+        if isinstance(node.func, ast.Name) and node.func.id == "notification_kind"
+    }
+    script = "import django; django.setup(); import ragsite.urls; from notifications.kinds import KINDS; print(*KINDS)"
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert declared == set(done.stdout.split())
 
 
 def test_taking_a_file_in_loads_no_library_of_its_format():

@@ -119,6 +119,7 @@ def test_a_set_without_owners_asks_its_administrators(world, closed, bob):
 
 def test_request_and_approval_on_the_pages_in_both_languages(world, closed):
     employee, owner = browser(world.bob), browser(world.alice)
+    type(closed).objects.filter(pk=closed.pk).update(name_zh="董事会")
     page = employee.get("/sets").content.decode()
     assert "Board" in page
     assert "alice" in page
@@ -129,6 +130,8 @@ def test_request_and_approval_on_the_pages_in_both_languages(world, closed):
     assert 'class="bell-count" aria-hidden="true">1<' in owner.get("/profile").content.decode()
     chinese = owner.get("/inbox", headers={"accept-language": "zh-CN"}).content.decode()
     assert "申请" in chinese
+    assert "董事会" in chinese
+    assert "董事会" not in owner.get("/inbox").content.decode()
     row = Notification.objects.get()
     request_page = owner.post(f"/inbox/{row.pk}")["Location"]
     assert "bell-count" not in owner.get("/profile").content.decode()

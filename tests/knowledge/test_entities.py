@@ -4,8 +4,9 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import Tenant
-from knowledge.errors import EntityDecisionError, GraphNotBuiltError
+from knowledge.errors import GraphNotBuiltError
 from knowledge.indexes.entity_graph import MOST_INSIDE
+from knowledge.lexicon_errors import EntityDecisionError
 from knowledge.models import Document, Entity, EntityReading, Mention
 from knowledge.selectors.entities import (
     entities_listed,

@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.errors import MissingRightError, NameTakenError, NotAllowedError, NotFoundError
-from knowledge.errors import LexiconTermError
 from knowledge.indexes.statements import fetch
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import LexiconChange, LexiconTerm, LexiconVersion
 from knowledge.selectors.lexicon import lexicon_of_person
 from knowledge.services import retrieve
@@ -229,6 +229,22 @@ def test_deciding_about_many_is_undone_together(owner, common):
     changes = terms_decide(scope=scope_of(owner), actor=owner, term_ids=[term.pk for term in terms], status="approved")
     change_undo(scope=scope_of(owner), actor=owner, change_id=changes[0].pk)
 
+    assert set(LexiconTerm.objects.values_list("status", flat=True)) == {"candidate"}
+
+
+def test_a_batch_with_terms_above_the_clearance_is_undone_only_by_who_may_see_them(owner, common):
+    terms = [save(owner, text=text, status="candidate", set_id=common.pk) for text in ("open", "confidential")]
+    LexiconTerm.objects.filter(pk=terms[1].pk).update(clearance=3)
+    changes = terms_decide(scope=scope_of(owner), actor=owner, term_ids=[term.pk for term in terms], status="approved")
+    editor = make_user(clearance=1)
+    common.owners.add(editor)
+
+    with pytest.raises(LexiconTermError) as refused:
+        change_undo(scope=scope_of(editor), actor=editor, change_id=changes[0].pk)
+
+    assert "confidential" not in f"{refused.value} {refused.value.message_data()}"
+    assert set(LexiconTerm.objects.values_list("status", flat=True)) == {"approved"}
+    change_undo(scope=scope_of(owner), actor=owner, change_id=changes[0].pk)
     assert set(LexiconTerm.objects.values_list("status", flat=True)) == {"candidate"}
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knowledge.errors import LexiconTermError
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import LexiconTerm
 from knowledge.services.lexicon.files import entries_of, lexicon_export, lexicon_import
 from knowledge.services.lexicon.tbx import tbx_of

@@ -129,9 +129,8 @@ class Command(BaseCommand):
 
     def _golden_set(self, scope: Scope, asker: User, name: str, cases: Path | None) -> GoldenSet:
         if cases is not None:
-            done = golden_import(
-                tenant=asker.tenant, name=name, rows=golden_file_parse(name=cases.name, content=cases.read_bytes())
-            )
+            rows = golden_file_parse(name=cases.name, content=cases.read_bytes())
+            done = golden_import(tenant=asker.tenant, name=name, rows=rows, scope=scope)
             self.stdout.write(f"{name}: {done.added} cases added, {done.updated} updated.")
         try:
             return golden_set_named(scope=scope, name=name)

@@ -24,10 +24,10 @@ class AskOwner(Remedy):
             return None
         mine = sets_readable(scope=about.scope).filter(tenant_id=about.scope.tenant_id).order_by("name")
         asked = set(about.case.message.conversation.sets.values_list("pk", flat=True))
-        rows = sorted(mine.values_list("pk", "name")[:MOST_SETS], key=lambda row: row[0] not in asked)
+        rows = sorted(mine.only("pk", "name", "name_zh")[:MOST_SETS], key=lambda row: row.pk not in asked)
         if not rows:
             return None
-        choices = tuple((str(pk), name) for pk, name in rows)
+        choices = tuple((str(row.pk), row.shown_name) for row in rows)
         return Offer(
             fields=(
                 Field(name="set", label=_("knowledge set"), value=choices[0][0], choices=choices),

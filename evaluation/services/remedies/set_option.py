@@ -55,7 +55,7 @@ class ChangeOption(Remedy):
                     name="set",
                     label=_("knowledge set"),
                     value=str(first.pk),
-                    choices=tuple((str(one.pk), one.name) for one in sets),
+                    choices=tuple((str(one.pk), one.shown_name) for one in sets),
                 ),
                 Field(
                     name="change",

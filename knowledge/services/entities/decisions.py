@@ -14,9 +14,9 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import EntityDecisionError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.graph_triples import entity_key
+from knowledge.lexicon_errors import EntityDecisionError
 from knowledge.models import Entity, EntityDecision, KnowledgeSet
 from knowledge.selectors.entities import decision_get, entity_named, mentions_askable
 from knowledge.selectors.lexicon import lexicon_set_get

@@ -16,8 +16,8 @@ from accounts.errors import NameTakenError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import LexiconTermError
 from knowledge.indexes.statements import lexicon_lock
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import LexiconTerm
 from knowledge.selectors.lexicon import lexicon_set_get, terms_of
 from knowledge.services.lexicon.tbx import is_tbx, tbx_entries, tbx_of

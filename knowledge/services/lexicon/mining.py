@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.errors import NotFoundError
@@ -19,7 +19,7 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
 from knowledge import model_registry
-from knowledge.errors import LexiconTermError
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import DocumentVersion, LexiconMining, LexiconTerm
 from knowledge.models.lexicon import NAME_CHARACTERS
 from knowledge.queue import MINE_TERMS, enqueue_on_commit
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 State = LexiconMining.State
 OPEN = (State.QUEUED, State.RUNNING)
-LOST_AFTER = timedelta(minutes=10)
+LOST_AFTER = LexiconMining.LOST_AFTER
 MOST_CHARACTERS = 2_000_000  # of one document
 AT_ONCE = 20  # documents that are loaded together
 
@@ -65,11 +65,12 @@ def mining_start(*, scope: Scope, actor: User, set_id: int | None = None) -> Lex
 
 
 def mining_cancel(*, scope: Scope, mining_id: int) -> None:
-    """Ask a search to end; nothing is suggested then. Raises NotFoundError."""
+    """Ask a search to end; nothing is suggested then. One that no worker has is over at once. Raises NotFoundError."""
     mine = LexiconMining.objects.filter(lexicon_condition(scope=scope), pk=mining_id)
     if not mine.update(is_cancelled=True):
         raise NotFoundError("lexicon_mining", run=mining_id)
-    mine.filter(state=State.QUEUED).update(state=State.CANCELLED, finished=timezone.now())
+    is_lost = Q(state=State.RUNNING, heartbeat__lt=timezone.now() - LOST_AFTER)
+    mine.filter(Q(state=State.QUEUED) | is_lost).update(state=State.CANCELLED, finished=timezone.now())
 
 
 def mining_run(*, mining_id: int) -> None:
@@ -83,6 +84,9 @@ def mining_run(*, mining_id: int) -> None:
     except RagError as error:
         logger.warning("searching for terms failed: %s", error)
         mine.update(state=State.FAILED, error_code=error.code, finished=timezone.now())
+    except Exception:
+        logger.exception("searching for terms failed")
+        mine.update(state=State.FAILED, error_code="internal", finished=timezone.now())
 
 
 def _mine(run: LexiconMining) -> None:

@@ -26,7 +26,6 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge import model_registry
-from knowledge.errors import LexiconTermError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexicon_entries import (
     PassageText,
@@ -34,6 +33,7 @@ from knowledge.indexes.lexicon_entries import (
     passages_with_parts,
     whole_terms_add,
 )
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
 from knowledge.queue import BUILD_LEXICON, enqueue_on_commit
 from knowledge.selectors.lexicon import lexicon_of_version, lexicon_set_get, versions_managed

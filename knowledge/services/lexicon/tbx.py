@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import Any
 
-from knowledge.errors import LexiconTermError
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import LexiconTerm
 from ragcore.text.scripts import language_of
 

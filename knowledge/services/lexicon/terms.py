@@ -7,13 +7,14 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.errors import NameTakenError, NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import LexiconTermError
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm
 from knowledge.models.lexicon import NAME_CHARACTERS
 from knowledge.selectors.lexicon import (
@@ -112,13 +113,16 @@ def terms_decide(*, scope: Scope, actor: User, term_ids: Sequence[int], status: 
 def change_undo(*, scope: Scope, actor: User, change_id: int) -> LexiconTerm | None:
     """Bring a term back to what it was before a change, with all changes of its batch; None: it did not exist.
 
-    Undoing twice does nothing more. Raises NotFoundError, LexiconTermError where the term was changed again since.
+    Undoing twice does nothing more. Raises NotFoundError, LexiconTermError where the term was changed again since, or
+    the batch has changes of terms that the actor may not see.
     """
     change = LexiconChange.objects.filter(lexicon_condition(scope=scope), pk=change_id).first()
-    if change is None or not changes_managed(scope=scope, knowledge_set=change.knowledge_set).filter(pk=change_id):
+    managed = set() if change is None else _managed(scope, change)
+    if change is None or change.pk not in managed:
         raise NotFoundError("lexicon_change", change=change_id)
-    same = LexiconChange.objects.filter(batch=change.batch) if change.batch else LexiconChange.objects.none()
-    together = [change, *same.exclude(pk=change.pk)]
+    together = list(_together(change))
+    if any(one.undone is None and one.pk not in managed for one in together):
+        raise LexiconTermError("hidden")
     restored = None
     for one in sorted(together, key=lambda row: -row.pk):
         if one.undone is None:
@@ -127,6 +131,17 @@ def change_undo(*, scope: Scope, actor: User, change_id: int) -> LexiconTerm | N
     LexiconChange.objects.filter(pk__in=[one.pk for one in together], undone=None).update(undone=timezone.now())
     audit_record(actor=actor, action="lexicon.undo", target=change.text, changes=len(together))
     return restored
+
+
+def _together(change: LexiconChange) -> QuerySet[LexiconChange]:
+    """The changes that are undone with this one, itself among them."""
+    return LexiconChange.objects.filter(Q(batch=change.batch) if change.batch else Q(pk=change.pk))
+
+
+def _managed(scope: Scope, change: LexiconChange) -> set[int]:
+    """Those of them whose terms the asker may see."""
+    managed = changes_managed(scope=scope, knowledge_set=change.knowledge_set)
+    return set(managed.filter(pk__in=_together(change).values("pk")).values_list("pk", flat=True))
 
 
 def _undo(change: LexiconChange) -> LexiconTerm | None:
