@@ -314,6 +314,7 @@ def test_weights_are_switched_to_and_fro_and_never_used_for_other_features(admin
     assert searched(outsider, reranker_weights=2)[1] == "linear"  # of their own tenant there is none
 
 
+@pytest.mark.django_db(transaction=True)  # answers use the database from several threads
 def test_golden_sets_that_guard_are_asked_first(admin, radio, golden):
     who = {"scope": scope_for(admin), "actor": admin}
     row = made(admin.tenant)

@@ -11,6 +11,7 @@ from evaluation.models import GoldenCase, RemedyApplication
 from evaluation.selectors import golden_sets_kept
 from evaluation.services.case_desk import case_to_golden
 from evaluation.services.remedies.base import About, Done, Field, Offer, Remedy, Values, remedy
+from feedback.selectors import mark_hidden
 
 KEPT = ("relevant", "answers", "tags", "style")  # what saving a case replaces
 
@@ -26,8 +27,8 @@ class MakeGoldenCase(Remedy):
         case = about.case
         if not (case.accepted or case.right_answer or (case.marked_document_id and about.document)):
             return None
-        if case.marked_document_id and about.document is None:
-            return None  # of a document that the person may not open
+        if mark_hidden(scope=about.scope, case=case):
+            return None  # of a document that the person may not open, or that is gone
         sets = golden_sets_kept(scope=about.scope, actor=about.actor).filter(tenant=about.scope.tenant_id)
         known = GoldenCase.objects.filter(golden_set__in=sets, question=about.question).values("golden_set")
         choices = tuple((str(pk), name) for pk, name in sets.exclude(pk__in=known).values_list("pk", "name"))
