@@ -328,8 +328,9 @@ def test_golden_sets_that_guard_are_asked_first(admin, radio, golden):
             pass
     page = signed_in(admin).get(reverse("admin:evaluation_gatedchange_change", args=[change.pk])).content.decode()
     assert "Fitted reranker weights" in page
+    assert "worse than" in page  # weights that turn every order round
 
-    change_publish(**who, change=change)
+    change_publish(**who, change=change, reason="a test")
 
     row.refresh_from_db()
     assert row.state == "live"
