@@ -176,6 +176,7 @@ class EvaluationRun(models.Model):
     limit = models.PositiveIntegerField(null=True)  # the first cases only
     total = models.PositiveIntegerField(default=0)  # cases × configurations
     leased_until = models.DateTimeField(null=True)  # by the worker that holds it
+    called = models.DateTimeField(null=True, editable=False)  # when a worker was called that has not come yet
     options = models.JSONField(_("options"), default=dict)  # of the first configuration
     options_sha256 = models.CharField(max_length=64)
     figures = models.JSONField(_("figures"), default=dict)  # of the first configuration
@@ -375,6 +376,7 @@ class DiagnosisRun(models.Model):
     failed = models.PositiveIntegerField(default=0)
     last_case = models.BigIntegerField(default=0)  # everything up to it is done or has failed
     leased_until = models.DateTimeField(null=True)  # by the worker that holds it
+    called = models.DateTimeField(null=True, editable=False)  # when a worker was called that has not come yet
     started = models.DateTimeField(auto_now_add=True)
     finished = models.DateTimeField(null=True)
 

@@ -33,6 +33,7 @@ class ProposalRun(models.Model):
     failed = models.PositiveIntegerField(default=0)  # passages to which the model gave nothing usable
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.RUNNING)
     leased_until = models.DateTimeField(null=True, editable=False)
+    called = models.DateTimeField(null=True, editable=False)  # when a worker was called that has not come yet
     created = models.DateTimeField(_("created"), auto_now_add=True)
     finished = models.DateTimeField(null=True)
 

@@ -26,12 +26,12 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
 from evaluation.models import Diagnosis, DiagnosisRun, GoldenCase
-from evaluation.queue import ADVANCE_DIAGNOSIS, QUEUES
+from evaluation.queue import ADVANCE_DIAGNOSIS
 from evaluation.services.bearing import Wanted
 from evaluation.services.diagnosis import DiagnosedAnswer, answer_diagnose, diagnosis_store
+from evaluation.services.worker_calls import is_free, is_lost, worker_call
 from feedback.features import standalone_question
 from feedback.models import BadCase
-from knowledge.queue import enqueue_on_commit
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ def diagnosis_run_start(*, scope: Scope, actor: User | None) -> DiagnosisRun:
     if actor is not None:
         audit_record(actor=actor, action="cases.diagnose", target=str(total), cases=total)
     if total:
-        _call_worker(run)
+        worker_call(run, ADVANCE_DIAGNOSIS)
     return run
 
 
@@ -90,9 +90,9 @@ def diagnosis_runs_at_night() -> int:
 
 def diagnosis_runs_resume() -> int:
     """Call a worker to every run that nobody holds; how many. Safe to run twice."""
-    lost = DiagnosisRun.objects.filter(_is_free(), finished=None)
+    lost = DiagnosisRun.objects.filter(is_lost(), finished=None)
     for run in lost:
-        _call_worker(run)
+        worker_call(run, ADVANCE_DIAGNOSIS)
     return len(lost)
 
 
@@ -123,13 +123,9 @@ def _next(run: DiagnosisRun) -> QuerySet[BadCase]:
     return found.select_related("message__conversation__user__tenant")
 
 
-def _is_free() -> Q:
-    return Q(leased_until=None) | Q(leased_until__lt=timezone.now())
-
-
 def _take(run_id: int) -> bool:
-    rows = DiagnosisRun.objects.filter(_is_free(), pk=run_id, finished=None)
-    return rows.update(leased_until=timezone.now() + LEASE) > 0
+    rows = DiagnosisRun.objects.filter(is_free(), pk=run_id, finished=None)
+    return rows.update(leased_until=timezone.now() + LEASE, called=None) > 0
 
 
 @transaction.atomic
@@ -139,11 +135,7 @@ def _give_back(run_id: int) -> None:
     run.finished = None if _next(run).exists() else timezone.now()
     run.save(update_fields=["leased_until", "finished"])
     if run.finished is None:
-        _call_worker(run)
-
-
-def _call_worker(run: DiagnosisRun) -> None:
-    enqueue_on_commit(ADVANCE_DIAGNOSIS, queue=QUEUES[ADVANCE_DIAGNOSIS], run_id=run.pk)
+        worker_call(run, ADVANCE_DIAGNOSIS)
 
 
 def _diagnose(run: DiagnosisRun, case: BadCase) -> None:

@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.errors import NotFoundError
@@ -27,11 +27,11 @@ from accounts.selectors import scope_for
 from accounts.services import audit_record
 from evaluation.errors import CaseProposalError, InvalidGoldenCaseError
 from evaluation.models import GoldenCase, GoldenSet, ProposalRun, ProposedCase
-from evaluation.queue import ADVANCE_PROPOSALS, QUEUES
+from evaluation.queue import ADVANCE_PROPOSALS
 from evaluation.services.golden_files import LIMITS
+from evaluation.services.worker_calls import is_free, is_lost, worker_call
 from knowledge import model_registry
 from knowledge.models import Chunk
-from knowledge.queue import enqueue_on_commit
 from knowledge.selectors import documents_askable, documents_readable
 from knowledge.services.model_slots import background_model
 from ragcore.llm.client import LlmClient
@@ -85,7 +85,7 @@ def proposals_start(
     except IntegrityError as problem:
         raise CaseProposalError("running") from problem
     audit_record(actor=actor, action="golden_set.propose", target=golden_set.name, wanted=wanted)
-    _call_worker(run.pk)
+    worker_call(run, ADVANCE_PROPOSALS)
     return run
 
 
@@ -116,18 +116,10 @@ def proposals_cancel(*, actor: User, run: ProposalRun) -> None:
 
 def proposals_resume() -> int:
     """Call a worker to every run that nobody holds; how many. Safe to run twice."""
-    lost = list(ProposalRun.objects.filter(_is_free(), state=State.RUNNING).values_list("pk", flat=True))
-    for pk in lost:
-        _call_worker(pk)
+    lost = list(ProposalRun.objects.filter(is_lost(), state=State.RUNNING))
+    for run in lost:
+        worker_call(run, ADVANCE_PROPOSALS)
     return len(lost)
-
-
-def _is_free() -> Q:
-    return Q(leased_until=None) | Q(leased_until__lt=timezone.now())
-
-
-def _call_worker(run_id: int) -> None:
-    enqueue_on_commit(ADVANCE_PROPOSALS, queue=QUEUES[ADVANCE_PROPOSALS], run_id=run_id)
 
 
 # ── a run ─────────────────────────────────────────────────────────────────────────────────────────
@@ -135,8 +127,8 @@ def _call_worker(run_id: int) -> None:
 
 def proposals_advance(*, run_id: int, seconds: float = SLICE_SECONDS) -> bool:
     """Look at the next passages, and call a worker to the rest; False where another holds the run or it is over."""
-    mine = ProposalRun.objects.filter(_is_free(), pk=run_id, state=State.RUNNING)
-    if not mine.update(leased_until=timezone.now() + LEASE):
+    mine = ProposalRun.objects.filter(is_free(), pk=run_id, state=State.RUNNING)
+    if not mine.update(leased_until=timezone.now() + LEASE, called=None):
         return False
     run = ProposalRun.objects.select_related("golden_set", "requested_by__tenant").get(pk=run_id)
     work, until = _Work(run), time.monotonic() + seconds
@@ -149,7 +141,7 @@ def proposals_advance(*, run_id: int, seconds: float = SLICE_SECONDS) -> bool:
             row.state, row.finished = State.DONE, timezone.now()
         row.save(update_fields=["leased_until", "state", "finished"])
         if row.state == State.RUNNING:
-            _call_worker(run_id)
+            worker_call(row, ADVANCE_PROPOSALS)
     return True
 
 

@@ -14,7 +14,6 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
@@ -23,7 +22,7 @@ from accounts.selectors import scope_for
 from accounts.services import audit_record
 from evaluation.errors import NothingToEvaluateError, RunNotOpenError, TooManyConfigurationsError
 from evaluation.models import CaseOutcome, EvaluationRun, GoldenSet, RunConfiguration
-from evaluation.queue import ADVANCE_RUN, QUEUES
+from evaluation.queue import ADVANCE_RUN
 from evaluation.selectors import documents_named
 from evaluation.services.golden import version_keep
 from evaluation.services.golden_files import GoldenRow, row_read
@@ -31,9 +30,9 @@ from evaluation.services.run_cases import CaseResult, case_dimensions, case_run
 from evaluation.services.run_components import AskedCase
 from evaluation.services.run_figures import CaseScores, dimension_figures, run_figures
 from evaluation.services.run_plans import LIVE, ConfigurationPlan, Given, Tried, draft_of
+from evaluation.services.worker_calls import is_free, is_lost, worker_call
 from knowledge.models import KnowledgeSet
 from knowledge.options_draft import OptionsDraft, options_draft
-from knowledge.queue import enqueue_on_commit
 from knowledge.services.options import options_merge
 from knowledge.types import RetrievalMode
 from ragcore.options import options_sha256
@@ -106,7 +105,7 @@ def run_start(
         configurations=len(names),
     )
     if calls_worker:
-        _call_worker(run)
+        worker_call(run, ADVANCE_RUN)
     return run
 
 
@@ -138,15 +137,15 @@ def _run_move(run: EvaluationRun, actor: User, state: str, action: str) -> Evalu
         row.save(update_fields=["state", "finished"])
         audit_record(actor=actor, action=action, target=row.golden_set.name, run=row.pk)
         if state == State.RUNNING:
-            _call_worker(row)
+            worker_call(row, ADVANCE_RUN)
     return row
 
 
 def runs_resume() -> int:
-    """Call a worker to every run that nobody holds; how many. Safe to run twice."""
-    lost = EvaluationRun.objects.filter(_is_free(), state=State.RUNNING)
+    """Call a worker to every run that nobody holds or is called to; how many. Safe to run twice."""
+    lost = EvaluationRun.objects.filter(is_lost(), state=State.RUNNING)
     for run in lost:
-        _call_worker(run)
+        worker_call(run, ADVANCE_RUN)
     return len(lost)
 
 
@@ -311,13 +310,9 @@ def _sets_of_cases(run: EvaluationRun) -> dict[int, str]:
 # ── the lease ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _is_free() -> Q:
-    return Q(leased_until=None) | Q(leased_until__lt=timezone.now())
-
-
 def _take(run_id: int) -> bool:
-    rows = EvaluationRun.objects.filter(_is_free(), pk=run_id, state=State.RUNNING)
-    return rows.update(leased_until=timezone.now() + LEASE) > 0
+    rows = EvaluationRun.objects.filter(is_free(), pk=run_id, state=State.RUNNING)
+    return rows.update(leased_until=timezone.now() + LEASE, called=None) > 0
 
 
 def _renew(run_id: int) -> bool:
@@ -336,11 +331,7 @@ def _give_back(run: EvaluationRun, work: _Work) -> None:
         row.state, row.finished = State.DONE, timezone.now()
     row.save(update_fields=["leased_until", "state", "finished"])
     if row.state == State.RUNNING:
-        _call_worker(row)
-
-
-def _call_worker(run: EvaluationRun) -> None:
-    enqueue_on_commit(ADVANCE_RUN, queue=QUEUES[ADVANCE_RUN], run_id=run.pk)
+        worker_call(row, ADVANCE_RUN)
 
 
 def _plain(options: Given) -> dict[str, dict[str, Any]]:

@@ -29,6 +29,7 @@ from evaluation.services.runs import (
     run_start,
     runs_resume,
 )
+from evaluation.services.worker_calls import CALL_LASTS
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.services.triples import triples_import
 from ragcore.errors import InvalidOptionsError
@@ -402,3 +403,14 @@ def test_runs_of_before_become_a_configuration_with_outcomes(admin, golden_set):
     ]
     bare = EvaluationRun.objects.get(pk=second.pk).configurations.get()
     assert (bare.component, bare.retrieval_mode, bare.outcomes.count()) == ("retrieval", "hybrid", 0)
+
+
+def test_a_run_that_waits_for_its_turn_is_not_called_again_each_minute(admin, golden_set):
+    run = started(admin, golden_set)
+    assert runs_resume() == 0  # a worker is called to it already
+    run_advance(run_id=run.pk, seconds=0)
+    assert runs_resume() == 0
+
+    EvaluationRun.objects.update(called=timezone.now() - CALL_LASTS)  # the call was lost with its broker
+
+    assert [runs_resume(), runs_resume()] == [1, 0]
