@@ -13,6 +13,7 @@ from playwright.sync_api import Page
 from accounts.models import User
 from accounts.services import audit_record
 from chat.models import Conversation, Message
+from evaluation.models import GoldenSet, ProposedCase
 from feedback.models import BadCase
 from knowledge.models import Document, KnowledgeSet, Source, SourceHandler
 from tests.browser.conftest import LiveSite
@@ -40,6 +41,17 @@ def kinds_of_pages() -> list[str]:
     assert document is not None
     assert made is not None
     assert source is not None
+    golden = GoldenSet.objects.create(tenant=admin.tenant, name="pages", created_by=admin)
+    ProposedCase.objects.create(
+        golden_set=golden,
+        document=document,
+        ordinal=0,
+        question="What is a slice?",
+        key_points=["A slice is a logical network."],
+        quotation="A slice is a logical network.",
+        origin="definition",
+        styles={"with_errors": "What is a silce?"},
+    )
     event = audit_record(actor=admin, action="case.move", target="Why?", case=case.pk, before="open", after="closed")
     lists = {
         "knowledge": "knowledgeset document ingestitem ingestjob duplicatepair optionschange source attribute "
@@ -65,6 +77,7 @@ def kinds_of_pages() -> list[str]:
         f"chat/message/{message.pk}/change/",
         f"feedback/badcase/{case.pk}/change/",
         "evaluation/goldenset/add/",
+        f"evaluation/goldenset/{golden.pk}/proposals/",
         "evaluation/goldencase/lab/",
         f"evaluation/goldencase/diagnosis/?message={message.pk}",
         *(

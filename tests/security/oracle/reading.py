@@ -326,6 +326,7 @@ OWN: dict[str, Opens | None] = {
     "knowledge_lexiconterm_changes": _curators_page,
     "evaluation_goldenset_import": lambda r, w, pk: r.keeps_golden(w, pk),
     "evaluation_goldenset_export": lambda r, w, pk: _judged("golden")(r, w, pk),
+    "evaluation_goldenset_proposals": lambda r, w, pk: r.keeps_golden(w, pk),
     "evaluation_goldenset_versions": lambda r, w, pk: _judged("golden")(r, w, pk),
     "feedback_badcase_report": lambda r, w, pk: _judges(r, w),
     "feedback_badcase_report_csv": lambda r, w, pk: _judges(r, w),

@@ -410,6 +410,12 @@ class Acts:
             "evaluation_gatedchange_decide": [form(to="publish", reason="because"), form(to="discard")],
             "evaluation_goldenset_import": [form(file=SimpleUploadedFile("g.jsonl", b'{"question": "why?"}'))],
             "evaluation_goldenset_versions": [form(), form(version="1")],
+            "evaluation_goldenset_proposals": [
+                form(act="start", wanted="5", styles=["summarised"]),
+                form(act="cancel"),
+                form(act="accept", proposal="1", question="why?", answers="so", key_points=""),
+                form(act="reject", proposal="1"),
+            ],
             "evaluation_lab_golden": [
                 form(golden_set=str(self.any("golden")), question="why?", relevant=[self.any("document")])
             ],
