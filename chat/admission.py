@@ -12,7 +12,7 @@ import logging
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from math import ceil
 from types import TracebackType
 from typing import Final
@@ -27,6 +27,7 @@ from chat.errors import BusyError
 from chat.fair_queue import Question, current
 from chat.loop_local import LoopLocal
 from chat.redis_client import client
+from chat.task_end import task_end
 
 logger = logging.getLogger(__name__)
 
@@ -171,9 +172,7 @@ class Places:
     async def close(self) -> None:
         """Stop renewing, at the end of the event loop."""
         if self._renewing is not None:
-            self._renewing.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._renewing
+            await task_end(self._renewing)
 
     async def _grant(self, person: int, member: str) -> int:
         """1: granted. 0: all are taken. Below 0: the number of the own limit that is reached."""

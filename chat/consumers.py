@@ -138,7 +138,9 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         await asyncio.gather(*self.followed.values(), return_exceptions=True)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
-        """One message of the page; a bad one is answered, it does not end the connection."""
+        """One message of the page; a bad one is answered, it does not end the connection. One to go on with a turn that
+        cannot be done now does: the page asks again.
+        """
         if not self.token:
             return  # sent before the page heard that it was refused
         try:

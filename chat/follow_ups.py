@@ -56,8 +56,10 @@ def follow_ups(*, scope: Scope, message_id: uuid.UUID) -> list[str]:
     name = _cache_name(scope, message)
     kept: list[tuple[str, int]] | None = cache.get(name)
     if kept is None:
-        kept = [(one.question, one.document) for one in _searched(scope, message)]
-        cache.set(name, kept, KEPT_SECONDS)
+        found, is_whole = _searched(scope, message)
+        kept = [(one.question, one.document) for one in found]
+        if is_whole:
+            cache.set(name, kept, KEPT_SECONDS)
     documents = {document for _question, document in kept}
     openable = (
         set(documents_openable(scope=scope).filter(pk__in=documents).values_list("pk", flat=True)) if kept else ()
@@ -74,14 +76,19 @@ def _cache_name(scope: Scope, message: Message) -> str:
     return f"follow-ups:{hashlib.sha256(state.encode()).hexdigest()}"
 
 
-def _searched(scope: Scope, message: Message) -> list[_Candidate]:
+def _searched(scope: Scope, message: Message) -> tuple[list[_Candidate], bool]:
+    """What is answered, and whether every search that was needed could be made."""
     found: list[_Candidate] = []
+    is_whole = True
     for candidate in list(_candidates(scope, message))[:TRIED]:
-        if _is_answered(scope, message, candidate):
-            found.append(candidate)
+        try:
+            if _is_answered(scope, message, candidate):
+                found.append(candidate)
+        except (RagError, DatabaseError):
+            is_whole = False
         if len(found) == SUGGESTED:
             break
-    return found
+    return found, is_whole
 
 
 def _candidates(scope: Scope, message: Message) -> Iterator[_Candidate]:
@@ -134,12 +141,9 @@ def _words(text: str) -> set[str]:
 
 
 def _is_answered(scope: Scope, message: Message, candidate: _Candidate) -> bool:
-    """Whether a search in the same place finds the document at once. One that fails suggests nothing."""
+    """Whether a search in the same place finds the document at once. Raises what the search raises."""
     sets: Sequence[int] = message.request.get("sets", ())
     request = RetrievalRequest(query=candidate.question, sets=tuple(sets), top_k=BEST)
-    try:
-        retrieved = retrieve(scope=scope, request=request)
-    except (RagError, DatabaseError):
-        return False
+    retrieved = retrieve(scope=scope, request=request)
     hits = {hit.document for hit in retrieved.state.candidates[:BEST]}
     return retrieved.relevant and candidate.document in hits

@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 from chat import metrics
 from chat.loop_local import LoopLocal
 from chat.redis_client import client
+from chat.task_end import task_end
 from ragcore.errors import TransientError
 
 logger = logging.getLogger(__name__)
@@ -88,9 +89,7 @@ class OpenSockets:
     async def close(self) -> None:
         """Stop renewing, at the end of the event loop."""
         if self._renewing is not None:
-            self._renewing.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._renewing
+            await task_end(self._renewing)
 
     async def _is_granted(self, person: int, token: str, limit: int) -> bool:
         try:

@@ -10,6 +10,8 @@ from django.db import models
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from evaluation.sliced_runs import SlicedRun
+
 
 class GoldenSet(models.Model):
     """A named collection of golden cases."""
@@ -150,7 +152,7 @@ class GoldenVersion(models.Model):
         return f"{self.golden_set_id} v{self.number}"
 
 
-class EvaluationRun(models.Model):
+class EvaluationRun(SlicedRun):
     """A version of a golden set, asked once with each of some configurations, with the rights of who started it."""
 
     class State(models.TextChoices):
@@ -175,8 +177,6 @@ class EvaluationRun(models.Model):
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.DONE)
     limit = models.PositiveIntegerField(null=True)  # the first cases only
     total = models.PositiveIntegerField(default=0)  # cases × configurations
-    leased_until = models.DateTimeField(null=True)  # by the worker that holds it
-    called = models.DateTimeField(null=True, editable=False)  # when a worker was called that has not come yet
     options = models.JSONField(_("options"), default=dict)  # of the first configuration
     options_sha256 = models.CharField(max_length=64)
     figures = models.JSONField(_("figures"), default=dict)  # of the first configuration
@@ -364,7 +364,7 @@ class Diagnosis(models.Model):
         return f"{self.cause} {self.message_id}"
 
 
-class DiagnosisRun(models.Model):
+class DiagnosisRun(SlicedRun):
     """One walk over the cases of a tenant that have no diagnosis, in the order of their numbers."""
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
@@ -375,8 +375,6 @@ class DiagnosisRun(models.Model):
     done = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
     last_case = models.BigIntegerField(default=0)  # everything up to it is done or has failed
-    leased_until = models.DateTimeField(null=True)  # by the worker that holds it
-    called = models.DateTimeField(null=True, editable=False)  # when a worker was called that has not come yet
     started = models.DateTimeField(auto_now_add=True)
     finished = models.DateTimeField(null=True)
 

@@ -10,8 +10,10 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from evaluation.sliced_runs import SlicedRun
 
-class ProposalRun(models.Model):
+
+class ProposalRun(SlicedRun):
     """The search of documents for golden cases; a worker takes a few passages at a time."""
 
     class State(models.TextChoices):
@@ -32,8 +34,6 @@ class ProposalRun(models.Model):
     dropped = models.PositiveIntegerField(default=0)  # made, and of no use or known already
     failed = models.PositiveIntegerField(default=0)  # passages to which the model gave nothing usable
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.RUNNING)
-    leased_until = models.DateTimeField(null=True, editable=False)
-    called = models.DateTimeField(null=True, editable=False)  # when a worker was called that has not come yet
     created = models.DateTimeField(_("created"), auto_now_add=True)
     finished = models.DateTimeField(null=True)
 

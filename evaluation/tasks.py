@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from evaluation.models import DiagnosisRun, EvaluationRun, ProposalRun
 from evaluation.queue import (
     ADVANCE_DIAGNOSIS,
     ADVANCE_PROPOSALS,
@@ -29,12 +30,14 @@ from evaluation.services.reranker_fitting import fit_advance, fits_resume
 from evaluation.services.runs import run_advance, runs_resume
 from evaluation.services.trainings import is_called
 from evaluation.services.weekly_sending import weekly_reports_send
+from evaluation.services.worker_calls import call_stands
 
 
 @shared_task(name=ADVANCE_DIAGNOSIS)
-def advance_diagnosis(*, run_id: int) -> None:
+def advance_diagnosis(*, run_id: int, takes: int | None = None) -> None:
     """Diagnose the next cases of a run."""
-    diagnosis_run_advance(run_id=run_id)
+    if call_stands(DiagnosisRun, run_id=run_id, takes=takes):
+        diagnosis_run_advance(run_id=run_id)
 
 
 @shared_task(name=DIAGNOSE_AT_NIGHT)
@@ -56,9 +59,10 @@ def send_reports() -> None:
 
 
 @shared_task(name=ADVANCE_RUN)
-def advance_run(*, run_id: int) -> None:
+def advance_run(*, run_id: int, takes: int | None = None) -> None:
     """Ask the next cases of an evaluation run."""
-    run_advance(run_id=run_id)
+    if call_stands(EvaluationRun, run_id=run_id, takes=takes):
+        run_advance(run_id=run_id)
 
 
 @shared_task(name=RESUME_RUNS)
@@ -69,9 +73,10 @@ def resume_runs() -> None:
 
 
 @shared_task(name=ADVANCE_PROPOSALS)
-def advance_proposals(*, run_id: int) -> None:
+def advance_proposals(*, run_id: int, takes: int | None = None) -> None:
     """Look for golden cases in the next passages."""
-    proposals_advance(run_id=run_id)
+    if call_stands(ProposalRun, run_id=run_id, takes=takes):
+        proposals_advance(run_id=run_id)
 
 
 @shared_task(name=MEASURE_LEXICONS)

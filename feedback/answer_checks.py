@@ -20,7 +20,7 @@ from feedback.models import AnswerCheck, BadCase, Signal
 from feedback.services import case_ensure
 from knowledge import model_registry
 from knowledge.services.suggestions import titles_suggested
-from ragcore.errors import RagError
+from ragcore.errors import ModelUnavailableError, RagError
 from ragcore.text.matching import cosine, keywords
 from ragcore.understanding.rewording import is_repeated, is_rewording
 
@@ -47,31 +47,35 @@ def answers_check(*, since: datetime | None = None) -> int:
     ended = {"finished__gte": since, "finished__lt": now - REWORDED_WITHIN, "created__gte": since - LONGEST_ANSWER}
     rows = Message.objects.filter(**ended, conversation__user__record_use=True, bad_case=None, answer_check=None)
     ids = list(rows.order_by("-finished").values_list("pk", flat=True)[:MOST_ANSWERS])
-    opened = 0
+    opened, is_down = 0, False
     for pk in ids:
         message = Message.objects.select_related("conversation__user").filter(pk=pk).first()
         if message is None:
             continue  # deleted meanwhile
         try:
-            opened += _check(message)
-        except (OperationalError, RagError):
+            opened += _check(message, is_down=is_down)
+        except OperationalError:
             logger.exception("an answer was not looked at")
+        except RagError as error:
+            if not is_down:
+                logger.exception("an answer was not looked at")
+            is_down = is_down or isinstance(error, ModelUnavailableError)  # it is asked once a look: each would wait
     return opened
 
 
 @transaction.atomic
-def _check(message: Message) -> bool:
+def _check(message: Message, *, is_down: bool) -> bool:
     if not AnswerCheck.objects.get_or_create(message=message)[1]:
         return False
-    origin = next(_origins(message), None)
+    origin = next(_origins(message, is_down=is_down), None)
     return origin is not None and case_ensure(message=message, origin=origin)
 
 
-def _origins(message: Message) -> Iterator[str]:
-    """Why a case is opened, what says most first."""
+def _origins(message: Message, *, is_down: bool) -> Iterator[str]:
+    """Why a case is opened, what says most first. `is_down`: the embedding model did not answer a moment ago."""
     if message.state == Message.State.STOPPED:
         yield BadCase.Origin.STOP
-    if (again := _reworded(message)) is not None:
+    if (again := _reworded(message, is_down=is_down)) is not None:
         user = message.conversation.user
         Signal.objects.get_or_create(
             message=message,
@@ -86,7 +90,7 @@ def _origins(message: Message) -> Iterator[str]:
         yield BadCase.Origin.REFUSAL
 
 
-def _reworded(message: Message) -> Message | None:
+def _reworded(message: Message, *, is_down: bool) -> Message | None:
     """The next question of the same person, if it asks the same in other words within two minutes."""
     ended = message.finished or message.created
     conversation = message.conversation
@@ -98,6 +102,8 @@ def _reworded(message: Message) -> Message | None:
     again = later.order_by("created").only("question").first()
     if again is None or is_repeated(message.question, again.question):
         return None
+    if is_down:
+        raise ModelUnavailableError
     one, other = model_registry.embedder().embed_queries([message.question, again.question])
     same = is_rewording(
         message.question, again.question, cosine=cosine(one, other), tokenizer=model_registry.tokenizer()

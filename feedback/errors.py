@@ -20,10 +20,10 @@ class EstimateError(PermanentError):
 
 
 class MarkHiddenError(PermanentError):
-    """Another reviewer has written the right answer, from a document that the actor may not open."""
+    """The right answer is marked in a document that the actor may not open."""
 
     code = "mark_hidden"
     default_message = (
-        "Another reviewer has written the right answer, from a document that you may not open. "
-        "Name the document that you have it from to replace both."
+        "The right answer is marked in a document that you may not open. "
+        "Name the document that you have yours from to replace it."
     )

@@ -36,6 +36,7 @@ CASE_ASSIGNED = notification_kind(
     "case_assigned", gettext_noop("The feedback case “%(question)s” was assigned to you.")
 )
 MOST_TOLD = 1000  # characters of the right answer
+MOST_ACCEPTED = 50  # strings that are added beside a hidden mark, with its own
 
 
 @transaction.atomic
@@ -52,17 +53,16 @@ def case_mark(
 
     A mark on a document that the actor may not open stays where they name none, with its answers; accepted ones are
     added to it. Raises NotFoundError without the right to review the case, and for a document that the actor may not
-    open, MarkHiddenError for another right answer beside a hidden one.
+    open, MarkHiddenError for a right answer beside a hidden one: its author could not see it again.
     """
     case = _locked(actor, case)
     scope, right_answer = scope_for(actor), right_answer.strip()
     if document_id is not None and not documents_readable(scope=scope).filter(pk=document_id).exists():
         raise NotFoundError("any_document")
     if document_id is None and mark_hidden(scope=scope, case=case):
-        if right_answer and case.right_answer:
+        if right_answer:
             raise MarkHiddenError
-        case.right_answer = case.right_answer or right_answer
-        case.accepted = list(dict.fromkeys([*case.accepted, *accepted]))
+        case.accepted = list(dict.fromkeys([*case.accepted, *accepted]))[:MOST_ACCEPTED]
     else:
         case.marked_document_id, case.marked_ordinal = document_id, ordinal
         case.right_answer, case.accepted = right_answer, list(dict.fromkeys(accepted))

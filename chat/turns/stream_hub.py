@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 
 from chat.loop_local import LoopLocal
 from chat.redis_client import client, socket_seconds
+from chat.task_end import task_end
 from chat.types import Event
 
 logger = logging.getLogger(__name__)
@@ -121,8 +122,7 @@ class Hub:
         if self._task is not None and not self._task.done():
             with suppress(RedisError):  # the client of Redis does not let a command be cancelled that waits
                 await self._wake()
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await task_end(self._task)
 
     async def _wake(self) -> None:
         """Make the running XREAD return, so that it is repeated with the new stream."""

@@ -73,7 +73,7 @@ def _content(request: HttpRequest, golden_set: GoldenSet) -> dict[str, Any]:
         "proposals": list(shown[:SHOWN]),
         "total": shown.count(),
         "has_model": model_registry.light_model() is not None,
-        "styles": [(str(style), style.label) for style in STYLES],
+        "phrasings": [(str(style), style.label) for style in STYLES],  # `styles` are those of the administration
         "wanted": WANTED,
         "most": MOST_WANTED,
     }

@@ -56,7 +56,7 @@ def _detail(name: str, value: Any) -> tuple[str, str]:
         return str(DETAILS.get(name, name)), str(value)
     told = _("%(model)s, %(tokens)s tokens") % {"model": value["model"], "tokens": value["tokens"]}
     if value["failed"]:
-        told = _("rules, because %(model)s did not answer") % {"model": value["model"]}
+        told = _("%(model)s, which did not judge every text; rules did then") % {"model": value["model"]}
     return str(DETAILS[name]), told
 
 

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 ('dropped', models.PositiveIntegerField(default=0)),
                 ('failed', models.PositiveIntegerField(default=0)),
                 ('state', models.CharField(choices=[('running', 'Running'), ('done', 'Done'), ('cancelled', 'Cancelled')], default='running', max_length=16, verbose_name='state')),
-                ('leased_until', models.DateTimeField(editable=False, null=True)),
+                ('leased_until', models.DateTimeField(null=True)),
                 ('created', models.DateTimeField(auto_now_add=True, verbose_name='created')),
                 ('finished', models.DateTimeField(null=True)),
                 ('golden_set', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='proposal_runs', to='evaluation.goldenset')),

@@ -125,7 +125,7 @@ def _next(run: DiagnosisRun) -> QuerySet[BadCase]:
 
 def _take(run_id: int) -> bool:
     rows = DiagnosisRun.objects.filter(is_free(), pk=run_id, finished=None)
-    return rows.update(leased_until=timezone.now() + LEASE, called=None) > 0
+    return rows.update(leased_until=timezone.now() + LEASE, called=None, takes=F("takes") + 1) > 0
 
 
 @transaction.atomic

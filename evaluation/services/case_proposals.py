@@ -17,7 +17,8 @@ from hashlib import sha256
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, QuerySet, TextField, Window
+from django.db.models.functions import MD5, Cast, RowNumber
 from django.utils import timezone
 
 from accounts.errors import NotFoundError
@@ -53,6 +54,7 @@ PASSAGES_PER_DOCUMENT = 4
 SLICE_SECONDS = 20.0  # of one task
 LEASE = timedelta(minutes=3)
 MODEL_SECONDS = 30.0
+REST = timedelta(minutes=1)  # for which a model that did not answer is left alone
 STYLES = (GoldenCase.Style.SUMMARISED, GoldenCase.Style.WITH_ERRORS)
 State = ProposalRun.State
 
@@ -96,10 +98,12 @@ def _chosen(scope: Scope, golden_set: GoldenSet, most: int) -> list[int]:
     known = list(versions.order_by().values_list("live_version_id", flat=True))
     taken = sorted((pk for pk in known if pk is not None), key=_spread)[:most]
     rows = Chunk.objects.filter(version_id__in=taken, retired=None, kind__in=(Chunk.Kind.BODY, Chunk.Kind.WHOLE))
+    place = Window(RowNumber(), partition_by=F("version_id"), order_by=MD5(Cast("pk", TextField())))
+    few = rows.annotate(place=place).filter(place__lte=PASSAGES_PER_DOCUMENT).order_by("place")
     of_version: dict[int, list[int]] = {}
-    for version, chunk in rows.order_by().values_list("version_id", "pk"):
+    for version, chunk in few.values_list("version_id", "pk"):
         of_version.setdefault(version, []).append(chunk)
-    rounds = [sorted(of_version.get(version, ()), key=_spread)[:PASSAGES_PER_DOCUMENT] for version in taken]
+    rounds = [of_version.get(version, []) for version in taken]
     return [chunks[at] for at in range(PASSAGES_PER_DOCUMENT) for chunks in rounds if at < len(chunks)][:most]
 
 
@@ -128,19 +132,19 @@ def proposals_resume() -> int:
 def proposals_advance(*, run_id: int, seconds: float = SLICE_SECONDS) -> bool:
     """Look at the next passages, and call a worker to the rest; False where another holds the run or it is over."""
     mine = ProposalRun.objects.filter(is_free(), pk=run_id, state=State.RUNNING)
-    if not mine.update(leased_until=timezone.now() + LEASE, called=None):
+    if not mine.update(leased_until=timezone.now() + LEASE, called=None, takes=F("takes") + 1):
         return False
     run = ProposalRun.objects.select_related("golden_set", "requested_by__tenant").get(pk=run_id)
     work, until = _Work(run), time.monotonic() + seconds
-    while work.is_open() and time.monotonic() < until:
-        work.step()
+    while work.is_open() and time.monotonic() < until and work.step():
+        continue
     with transaction.atomic():
         row = ProposalRun.objects.select_for_update().get(pk=run_id)
-        row.leased_until = None
+        row.leased_until = timezone.now() + REST if work.waits_for_model else None
         if row.state == State.RUNNING and not work.is_open():
             row.state, row.finished = State.DONE, timezone.now()
         row.save(update_fields=["leased_until", "state", "finished"])
-        if row.state == State.RUNNING:
+        if row.state == State.RUNNING and not work.waits_for_model:  # else the next look for lost runs goes on
             worker_call(row, ADVANCE_PROPOSALS)
     return True
 
@@ -154,6 +158,7 @@ class _Work:
         self.scope = scope_for(author) if author is not None and author.is_active else None
         model = background_model(is_patient=False) if run.with_model else None
         self.llm = None if model is None else LlmClient(model, seconds=MODEL_SECONDS)
+        self.waits_for_model = run.with_model and model is None
         known = [*run.golden_set.cases.values_list("question", flat=True)]
         known += run.golden_set.proposals.values_list("question", flat=True)
         self.sketches = [sketch(question) for question in known]
@@ -163,11 +168,14 @@ class _Work:
         run = self.run
         return self.scope is not None and run.made < run.wanted and run.position < len(run.chunks)
 
-    def step(self) -> None:
-        """One passage, stored with its place."""
+    def step(self) -> bool:
+        """One passage, stored with its place. False where the model did not answer: the passage is for another try."""
         run = self.run
-        chunk = self._chunk(run.chunks[run.position])
-        found = self._made(chunk) if chunk is not None else []
+        chunk, before = self._chunk(run.chunks[run.position]), self._unheard()
+        found = self._made(chunk) if chunk is not None and not self.waits_for_model else []
+        self.waits_for_model = self.waits_for_model or self._unheard() > before
+        if self.waits_for_model:
+            return False
         fresh = [one for one in found if self._is_new(one.question)][: run.wanted - run.made]
         is_failed = self.llm is not None and chunk is not None and not found
         with transaction.atomic():
@@ -184,6 +192,12 @@ class _Work:
         run.refresh_from_db(fields=["position", "made", "state"])
         if run.state != State.RUNNING:
             self.scope = None
+        return True
+
+    def _unheard(self) -> int:
+        """Requests to which the model gave no whole answer."""
+        counts = self.llm.counts if self.llm is not None else {}
+        return sum(counts.get(name, 0) for name in ("unavailable", "late", "interrupted"))
 
     def _chunk(self, pk: int) -> Chunk | None:
         """None where it is not in force any more, or out of reach of who asked for the run."""

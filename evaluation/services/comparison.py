@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from evaluation.models import RunConfiguration
 from evaluation.services.run_figures import ordered
@@ -13,6 +14,7 @@ from ragcore.metrics.registry import metric_info
 
 Scores = Mapping[str, float]
 MOST_LOST = 0.05  # of the mean of a primary share, whatever the test says: of few cases it says nothing
+JUDGED = frozenset({"judge_score", "faithfulness", "answer_relevance", "coherence"})  # metrics of the judge
 MOST_FAILED = 0.05  # of the cases of a configuration: cases that fail in both count 0 in both, and hide any difference
 
 
@@ -59,11 +61,28 @@ def is_higher_better(metric: str) -> bool:
 def configurations_compare(first: RunConfiguration, second: RunConfiguration) -> Comparison:
     """Pairs the cases that both have done; a case is known by its id in the golden set."""
     names = {case: row.question for run in (first.run, second.run) for case, row in run_cases(run)}
-    done = [dict(one.outcomes.order_by().values_list("case", "scores")) for one in (first, second)]
+    done = [_scores_judged(one) for one in (first, second)]
     both = sorted(done[0].keys() & done[1].keys() & names.keys())
     return scores_compare(
-        ComparedCase(case=case, question=names[case], first=done[0][case], second=done[1][case]) for case in both
+        ComparedCase(case=case, question=names[case], first=one, second=other)
+        for case in both
+        for one, other in [_alike(done[0][case], done[1][case])]
     )
+
+
+def _scores_judged(configuration: RunConfiguration) -> dict[int, tuple[Scores, tuple[Any, Any]]]:
+    """Case → its scores and who judged them: a model, perhaps in vain, or rules."""
+    names = ("case", "scores", "trace__judge__model", "trace__judge__failed")
+    rows = configuration.outcomes.order_by().values_list(*names)
+    return {case: (scores, (model, failed)) for case, scores, model, failed in rows}
+
+
+def _alike(first: tuple[Scores, Any], second: tuple[Scores, Any]) -> tuple[Scores, Scores]:
+    """The scores of both sides; those of the judge only where the same one has judged both."""
+    if first[1] == second[1]:
+        return first[0], second[0]
+    one, other = ({name: value for name, value in side[0].items() if name not in JUDGED} for side in (first, second))
+    return one, other
 
 
 def scores_compare(cases: Iterable[ComparedCase]) -> Comparison:
@@ -185,7 +204,8 @@ def _is_lost(name: str, one: PairedDifference) -> bool:
 
 def configuration_failures(configuration: RunConfiguration) -> Failures:
     """How many of the cases of a configuration have failed; the run is over."""
-    return Failures(failed=configuration.failed, cases=configuration.outcomes.count())
+    asked = configuration.outcomes.exclude(trace__has_key="skipped")
+    return Failures(failed=configuration.failed, cases=asked.count())
 
 
 def configuration_means(configuration: RunConfiguration) -> dict[str, float]:

@@ -213,6 +213,7 @@ def change_settle(*, change: GatedChange) -> GatedChange:
     passed = bool(results) and all(one.verdict is not None and one.verdict.has_passed for one in results)
     state = State.PASSED if passed else State.FAILED
     with transaction.atomic():
+        _locked(change)  # of the changes of one act that are settled at once, one is the last
         if GatedChange.objects.filter(pk=change.pk, state=State.MEASURING).update(state=state):
             _tell(change, CHANGE_PASSED if passed else CHANGE_FAILED)
     change.refresh_from_db()
@@ -232,11 +233,12 @@ def changes_watch() -> int:
 
 
 def _tell(change: GatedChange, kind: str) -> None:
-    """Who asked for the change hears that it is measured, and where it is one act with others the owners of the set do:
-    it is not published without them.
+    """Who asked for the change hears when all that is one act with it is measured; the owners of a set hear of their
+    part of such an act at once: it is not published without them.
     """
-    people = list(change.knowledge_set.owners.all()) if changes_together(change).exists() else []
-    if change.requested_by is not None:
+    others = changes_together(change)
+    people = list(change.knowledge_set.owners.all()) if others.exists() else []
+    if change.requested_by is not None and not others.filter(state=State.MEASURING).exists():
         people.append(change.requested_by)
     notification_send(
         recipients=people,

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import User
@@ -312,7 +313,7 @@ def _sets_of_cases(run: EvaluationRun) -> dict[int, str]:
 
 def _take(run_id: int) -> bool:
     rows = EvaluationRun.objects.filter(is_free(), pk=run_id, state=State.RUNNING)
-    return rows.update(leased_until=timezone.now() + LEASE, called=None) > 0
+    return rows.update(leased_until=timezone.now() + LEASE, called=None, takes=F("takes") + 1) > 0
 
 
 def _renew(run_id: int) -> bool:

@@ -2,7 +2,8 @@
 
 A run that waits for the worker that was called is not lost: calling another one each minute would put ever more tasks
 of one run into the queue, and all others would wait for them. `called` says when the last call was made; a worker that
-takes the run clears it.
+takes the run clears it. Where calls have piled up all the same, behind a long task, one of them begins a slice: each
+says how often the run had been taken when it was made.
 """
 
 from __future__ import annotations
@@ -21,8 +22,15 @@ CALL_LASTS = timedelta(minutes=5)  # a call that no worker has heard by then was
 
 def worker_call(run: Any, task: str) -> None:
     """Call a worker to an EvaluationRun, DiagnosisRun or ProposalRun, once the transaction is committed."""
-    type(run).objects.filter(pk=run.pk).update(called=timezone.now())
-    enqueue_on_commit(task, queue=QUEUES[task], run_id=run.pk)
+    rows = type(run).objects.filter(pk=run.pk)
+    rows.update(called=timezone.now())
+    takes = rows.values_list("takes", flat=True).get()
+    enqueue_on_commit(task, queue=QUEUES[task], run_id=run.pk, takes=takes)
+
+
+def call_stands(kind: type[Any], *, run_id: int, takes: int | None) -> bool:
+    """Whether a call still stands: nobody has taken the run since. None: one of an earlier release."""
+    return takes is None or kind.objects.filter(pk=run_id, takes=takes).exists()
 
 
 def is_free() -> Q:

@@ -165,8 +165,12 @@ def changes_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> Quer
     rows = LexiconChange.objects.filter(lexicon_condition(scope=scope), knowledge_set=knowledge_set)
     if knowledge_set is None:
         rows = rows.filter(tenant_id=scope.tenant_id)
-    above = Q(after__clearance__gt=scope.clearance) | Q(before__clearance__gt=scope.clearance)
-    return rows.exclude(above).select_related("author")
+    return rows.exclude(changes_above(scope=scope)).select_related("author")
+
+
+def changes_above(*, scope: Scope) -> Q:
+    """Condition on changes: of terms that the asker may not see."""
+    return Q(after__clearance__gt=scope.clearance) | Q(before__clearance__gt=scope.clearance)
 
 
 def versions_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[LexiconVersion]:

@@ -28,11 +28,14 @@ export class Connection {
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/chat`);
     this.socket = socket;
     socket.addEventListener("open", () => {
-      this.pause = FIRST_PAUSE_MS;
       this.onState("open");
       for (const message of this.waiting.splice(0)) socket.send(JSON.stringify(message));
     });
-    socket.addEventListener("message", (event) => this.onEvent(JSON.parse(event.data)));
+    socket.addEventListener("message", (event) => {
+      const message = JSON.parse(event.data);
+      if (message.id) this.pause = FIRST_PAUSE_MS; // an event of a turn: the connection serves
+      this.onEvent(message);
+    });
     socket.addEventListener("close", ({ code }) => this.closed(socket, code));
   }
 

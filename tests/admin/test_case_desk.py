@@ -150,7 +150,7 @@ def test_a_reviewer_who_does_not_see_a_mark_cannot_wipe_it(reviewer, asker, docu
     assert added == (secret, 0, True, "On 64 preambles.", ["64", "sixty-four"])
     assert (seen.document, seen.answers) == (None, ["sixty-four"])
     assert mark() == added
-    assert "Another reviewer has written the right answer" in refused
+    assert "The right answer is marked in a document that you may not open." in refused
     assert "On 64 preambles." not in refused
     act(other, case, "mark", passage=f"#{documents['rach'].pk}:1", right_answer="On 64.", accepted="")
     assert mark() == (documents["rach"], 0, True, "On 64.", [])

@@ -6,6 +6,7 @@ import pytest
 
 from chat.follow_ups import follow_ups
 from chat.models import Conversation, Message, MessageCitation
+from knowledge.errors import RetrievalUnavailableError
 from knowledge.models import KnowledgeSet
 from tests.factories import ingest, make_set, make_user, scope_of
 
@@ -58,6 +59,17 @@ def test_a_page_that_is_opened_again_searches_for_nothing(message, monkeypatch):
 
     assert suggested(message) == first
     assert len(first) == 2
+
+
+def test_a_search_that_fails_is_made_again_with_the_next_look(message, monkeypatch):
+    def fails(**_values):
+        raise RetrievalUnavailableError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("chat.follow_ups.retrieve", fails)
+        assert suggested(message) == []
+
+    assert len(suggested(message)) == 2
 
 
 def test_nothing_is_suggested_of_what_may_be_asked_but_not_opened_nor_after_a_refusal(message):

@@ -71,7 +71,7 @@ def worked_off(run, sent) -> None:
     while sent:
         name, kwargs, _queue = sent.pop()
         assert name == "evaluation.advance_diagnosis"
-        diagnosis_run_advance(**kwargs)
+        diagnosis_run_advance(run_id=kwargs["run_id"])
 
 
 def test_a_run_diagnoses_every_case_once_and_few_at_a_time(reviewer, asker, sent, monkeypatch):
@@ -83,7 +83,7 @@ def test_a_run_diagnoses_every_case_once_and_few_at_a_time(reviewer, asker, sent
     done.save()
 
     run = diagnosis_run_start(scope=scope_of(reviewer), actor=reviewer)
-    assert sent == [("evaluation.advance_diagnosis", {"run_id": run.pk}, "diagnosis")]
+    assert sent == [("evaluation.advance_diagnosis", {"run_id": run.pk, "takes": 0}, "diagnosis")]
     worked_off(run, sent)
 
     run.refresh_from_db()
@@ -192,8 +192,8 @@ def test_a_reviewer_who_asks_for_the_run_of_the_night_ends_its_pauses(reviewer, 
     for number in range(4):
         case_of(asker, f"Who won the curling of {number}?")
     diagnosis_runs_at_night()
-    name, kwargs, _queue = sent.pop()
-    diagnosis_run_advance(**kwargs)
+    _name, kwargs, _queue = sent.pop()
+    diagnosis_run_advance(run_id=kwargs["run_id"])
     assert len(pauses) == 3
 
     run = diagnosis_run_start(scope=scope_of(reviewer), actor=reviewer)

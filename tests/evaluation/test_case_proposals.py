@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.errors import NotFoundError
 from accounts.models import AuditEvent, User
@@ -208,6 +210,23 @@ def test_a_language_model_writes_cases_and_what_it_makes_up_is_dropped(admin, go
 
     assert (found.document.external_id, found.origin, found.answers) == ("slice", "model", ["a logical network"])
     assert run.failed == len(run.chunks) - 1  # the quotation stands in no other document
+
+
+def test_passages_wait_for_a_model_that_does_not_answer(admin, golden_set, settings):
+    written = {"question": "What is a network slice?", "answer": "a logical network", "quotation": SLICE}
+    with serving() as server:
+        settings.LLM_BASE_URL, settings.LLM_MODEL = server.url, "writer"
+        server.default = Reply(status=400)
+        run = started(admin, golden_set, with_model=True)
+        proposals_advance(run_id=run.pk)
+        run.refresh_from_db()
+        assert (run.state, run.position, run.failed) == ("running", 0, 0)
+        assert proposals_resume() == 0  # the model is left alone for a minute
+        ProposalRun.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+        assert proposals_resume() == 1
+        server.default = Reply(texts=(json.dumps(written),))
+
+        assert len(worked_off(run)) == 1
 
 
 def test_the_page_starts_shows_and_decides(admin, golden_set):

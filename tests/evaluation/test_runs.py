@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from importlib import import_module
 
@@ -14,9 +15,11 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, User
 from accounts.selectors import scope_for
+from evaluation import tasks
 from evaluation.errors import NothingToEvaluateError, RunNotOpenError, TooManyConfigurationsError
 from evaluation.models import CaseOutcome, EvaluationRun, GoldenSet, RunConfiguration
 from evaluation.services import run_cases, run_components, runs
+from evaluation.services.comparison import configurations_compare
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.run_plans import ConfigurationPlan
@@ -414,3 +417,33 @@ def test_a_run_that_waits_for_its_turn_is_not_called_again_each_minute(admin, go
     EvaluationRun.objects.update(called=timezone.now() - CALL_LASTS)  # the call was lost with its broker
 
     assert [runs_resume(), runs_resume()] == [1, 0]
+
+
+def test_of_calls_that_have_piled_up_one_begins_a_slice(admin, golden_set, monkeypatch):
+    run, begun = started(admin, golden_set), []
+    monkeypatch.setattr(tasks, "run_advance", lambda *, run_id: begun.append(run_id))
+
+    tasks.advance_run(run_id=run.pk, takes=0)
+    EvaluationRun.objects.update(takes=1)  # as taking it does
+    tasks.advance_run(run_id=run.pk, takes=0)
+    tasks.advance_run(run_id=run.pk)  # a call of an earlier release
+
+    assert begun == [run.pk, run.pk]
+
+
+def test_scores_of_a_model_are_not_compared_with_those_of_rules(admin, golden_set):
+    run = evaluation_run(
+        scope=scope_for(admin),
+        user=admin,
+        golden_set=golden_set,
+        configurations=[RETRIEVAL, replace(RETRIEVAL, name="b")],
+    )
+    first, second = run.configurations.all()
+    CaseOutcome.objects.filter(configuration=second).update(
+        scores={"ndcg@10": 1.0, "judge_score": 0.9}, trace={"judge": {"model": "m", "tokens": 1, "failed": 0}}
+    )
+    CaseOutcome.objects.filter(configuration=first).update(scores={"ndcg@10": 1.0, "judge_score": 0.1})
+
+    assert set(configurations_compare(first, second).metrics) == {"ndcg@10"}
+    CaseOutcome.objects.update(trace={})
+    assert set(configurations_compare(first, second).metrics) == {"ndcg@10", "judge_score"}

@@ -174,7 +174,9 @@ def test_another_question_is_none(world, later, seconds_ago):
 
 def test_an_answer_is_looked_at_once_and_not_before_the_next_question_can_have_come(world, monkeypatch):
     looked: list[str] = []
-    monkeypatch.setattr(answer_checks, "_origins", lambda message: looked.append(message.question) or iter(()))
+    monkeypatch.setattr(
+        answer_checks, "_origins", lambda message, **_values: looked.append(message.question) or iter(())
+    )
     finished(world.bob, "Now?", seconds_ago=30)
     finished(world.bob, "Then?", seconds_ago=180)
 
@@ -191,11 +193,13 @@ def test_an_embedding_model_that_is_down_keeps_no_other_answer_from_being_looked
     monkeypatch.setattr(answer_checks.model_registry, "embedder", lambda: embedder)
     first = finished(world.bob, "How do I reset my VPN password?", seconds_ago=150)
     again = finished(world.bob, "VPN password forgotten", conversation=first.conversation, seconds_ago=60)
+    third = finished(world.alice, "How do I reset my VPN password?", seconds_ago=151)
+    finished(world.alice, "VPN password forgotten", conversation=third.conversation, seconds_ago=61)
 
     answers_check()
 
     looked_at = set(AnswerCheck.objects.values_list("message", flat=True))
-    assert embedder.embed_queries.called
+    assert embedder.embed_queries.call_count == 1  # each further answer would wait for it as long
     assert looked_at == {message.pk for message in asked}
     embedder.embed_queries = lambda texts: np.ones((len(texts), 4))
     answers_check()

@@ -248,6 +248,16 @@ def test_a_batch_with_terms_above_the_clearance_is_undone_only_by_who_may_see_th
     assert set(LexiconTerm.objects.values_list("status", flat=True)) == {"candidate"}
 
 
+def test_a_batch_over_several_lexicons_is_undone_by_who_keeps_all_of_them(owner, common):
+    other = make_set("other", owners=[owner])
+    terms = [save(owner, text="beam", status="candidate", set_id=one.pk) for one in (common, other)]
+    changes = terms_decide(scope=scope_of(owner), actor=owner, term_ids=[term.pk for term in terms], status="approved")
+
+    change_undo(scope=scope_of(owner), actor=owner, change_id=changes[0].pk)
+
+    assert set(LexiconTerm.objects.values_list("status", flat=True)) == {"candidate"}
+
+
 @pytest.mark.parametrize(
     "values",
     [

@@ -18,7 +18,7 @@ from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm
 from knowledge.models.lexicon import NAME_CHARACTERS
 from knowledge.selectors.lexicon import (
-    changes_managed,
+    changes_above,
     lexicon_condition,
     lexicon_set_get,
     term_get,
@@ -139,9 +139,9 @@ def _together(change: LexiconChange) -> QuerySet[LexiconChange]:
 
 
 def _managed(scope: Scope, change: LexiconChange) -> set[int]:
-    """Those of them whose terms the asker may see."""
-    managed = changes_managed(scope=scope, knowledge_set=change.knowledge_set)
-    return set(managed.filter(pk__in=_together(change).values("pk")).values_list("pk", flat=True))
+    """Those of them whose terms the asker may see, in whatever lexicon that they keep."""
+    mine = _together(change).filter(lexicon_condition(scope=scope)).exclude(changes_above(scope=scope))
+    return set(mine.values_list("pk", flat=True))
 
 
 def _undo(change: LexiconChange) -> LexiconTerm | None:

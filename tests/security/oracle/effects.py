@@ -505,6 +505,16 @@ class Permits:
     def _evaluation_goldencase(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._of_golden(who, change.row["golden_set_id"], fresh)
 
+    def _evaluation_proposalrun(self, who: Person, change: Change, fresh: Any) -> bool:
+        left = change.columns <= {"requested_by_id"} and self._person(who, change.row["requested_by_id"])
+        return left or self._of_golden(who, change.row["golden_set_id"], fresh)
+
+    def _evaluation_proposedcase(self, who: Person, change: Change, fresh: Any) -> bool:
+        """Made by workers; it goes with its document."""
+        left = change.columns <= {"decided_by_id"} and self._person(who, change.row["decided_by_id"])
+        gone = change.after is None and self.rules.keeps(who, change.row["document_id"])
+        return left or gone or self._of_golden(who, change.row["golden_set_id"], fresh)
+
     def _evaluation_evaluationrun(self, who: Person, change: Change, fresh: Any) -> bool:
         """Who judges in the tenant starts one; who started it or keeps its golden set moves it."""
         if change.before is None:
