@@ -27,6 +27,13 @@ _DEFINED_EN = re.compile(
 _DEFINED_ZH = re.compile(
     rf"(?P<term>[\w{CJK}/() （）-]{{2,24}}?)(?:是指|指的是|即为|定义为|称为|是一种|是一个|是一类|是由|是为|是)"
 )
+_BRACKETED = re.compile(r" ?[(（][^()（）]{0,80}[)）]")
+_COUNTING = re.compile(
+    r"(?:almost|nearly|all|most|many|some|several|few|each|every|any|no|both|other|another|more|such|only|none)\b",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"(?:The|An?) ")
+_BORN = re.compile(r" ?[(（] ?born\b")
 _POINTING = re.compile(
     r"(?:this|that|these|those|it|they|there|he|she|we|you|which|what|one|each|all|if|when|as|in|on|for|note)\b"
     r"|[这那它其该此他她我你如若当在但并而也还就]",
@@ -118,13 +125,31 @@ def rule_questions(text: str, heading_path: Sequence[str], tokenizer: Tokenizer)
 
 
 def definitions(text: str) -> Iterator[tuple[str, str]]:
-    """(question, sentence) of the sentences that define something: "What is a slice?" and "A slice is a …"."""
+    """(question, sentence) of the sentences that define something: "What is a slice?" of "A slice is a …".
+
+    Subjects that only count something ("Almost all pumps are …") are left out, and what stands in brackets behind one.
+    """
     language = language_of(text)
-    forms = _FORMS.get(language)
-    if forms is None:
+    if language not in _FORMS:
         return
     for term, sentence in _defining(text, language):
-        yield forms.definition.format(term), sentence
+        subject = _BRACKETED.sub("", term).strip()
+        if not subject or _COUNTING.match(subject) or any(mark in subject for mark in "()（）"):
+            continue
+        yield (
+            _FORMS["zh"].definition.format(subject) if language == "zh" else _asked_in_english(subject, sentence),
+            sentence,
+        )
+
+
+def _asked_in_english(subject: str, sentence: str) -> str:
+    """With the article of the sentence, and its number; somebody who was born is a person."""
+    if _BORN.match(sentence[len(subject) :]):
+        return f"Who is {subject}?"
+    article = _ARTICLE.match(sentence)
+    noun = f"{article.group().lower()}{subject}" if article else subject
+    is_plural = re.match(rf"(?:The )?{re.escape(subject)}[^.]{{0,60}}? are\b", sentence) is not None
+    return f"What are {noun}?" if is_plural else f"What is {noun}?"
 
 
 def heading_question(heading: str) -> str:

@@ -82,7 +82,7 @@ def test_passages_are_looked_at_by_rules_and_every_quotation_stands_in_its_docum
     found = {one.document.external_id: one for one in worked_off(run)}
 
     assert (run.state, run.made, run.position) == ("done", 3, len(run.chunks))
-    assert (found["slice"].question, found["slice"].key_points) == ("What is network slice?", [SLICE])
+    assert (found["slice"].question, found["slice"].key_points) == ("What is a network slice?", [SLICE])
     assert (found["timers"].origin, found["timers"].answers) == ("table", ["400 ms"])
     assert found["rach"].question == "随机接入是什么？"
     assert found["rach"].quotation in TEXTS["rach"]
@@ -104,7 +104,7 @@ def test_a_lost_worker_loses_nothing_and_nothing_is_made_twice(admin, golden_set
 
 
 def test_nothing_is_proposed_that_is_known_or_was_decided(admin, golden_set):
-    golden_set.cases.create(question="What is network slice?", answers=["a logical network"])
+    golden_set.cases.create(question="What is a network slice?", answers=["a logical network"])
     worked_off(started(admin, golden_set))
     first = golden_set.proposals.get(document__external_id="timers")
     decide(admin, golden_set, first, None)

@@ -28,9 +28,29 @@ def test_a_definition_is_asked_for_and_its_sentence_is_the_key_point():
 
     (found,) = propose_by_rules(text, ("Slicing",), TOKENIZER)
 
-    assert (found.question, found.origin) == ("What is network slice?", "definition")
+    assert (found.question, found.origin) == ("What is a network slice?", "definition")
     assert found.key_points == ("A network slice is a logical network with its own resources.",)
     assert found.quotation in text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question"),
+    [
+        ("The guard timer is a timer that limits the wait for an answer.", "What is the guard timer?"),
+        ("Guard bands are frequencies that nobody uses.", "What are Guard bands?"),
+        ("Marie Tharp (born 30 July 1920) is a geologist who drew maps of the sea floor.", "Who is Marie Tharp?"),
+        (
+            "Orthogonal frequency division multiplexing (OFDM) is a way to send on many carriers.",
+            "What is Orthogonal frequency division multiplexing?",
+        ),
+        ("Almost all pumps are predators of time and money here.", None),
+        ("Some of the filters are a nuisance to the whole crew.", None),
+    ],
+)
+def test_definitions_are_asked_for_as_people_would(sentence, question):
+    found = [one.question for one in propose_by_rules(sentence, (), TOKENIZER)]
+
+    assert found == ([] if question is None else [question])
 
 
 def test_cells_with_a_name_in_row_and_column_are_asked_for():
