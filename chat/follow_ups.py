@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +12,7 @@ from django.db import DatabaseError
 
 from accounts.scope import Scope
 from chat import selectors
-from chat.answering.example_check import search_circumstances
+from chat.answering.example_check import circumstances_digest, search_circumstances
 from chat.models import Message
 from knowledge import model_registry
 from knowledge.models import Chunk
@@ -72,8 +71,8 @@ def _cache_name(scope: Scope, message: Message) -> str:
     again searches for nothing.
     """
     circumstances = search_circumstances(scope=scope, sets=tuple(message.request.get("sets", ())))
-    state = f"{message.pk}:{message.conversation.messages.count()}:{circumstances}"
-    return f"follow-ups:{hashlib.sha256(state.encode()).hexdigest()}"
+    state = f"{message.pk}:{message.conversation.messages.count()}"
+    return f"follow-ups:{circumstances_digest(circumstances, state)}"
 
 
 def _searched(scope: Scope, message: Message) -> tuple[list[_Candidate], bool]:

@@ -28,15 +28,15 @@ from evaluation.services.gates import changes_watch
 from evaluation.services.lexicon_effect import lexicons_measure
 from evaluation.services.reranker_fitting import fit_advance, fits_resume
 from evaluation.services.runs import run_advance, runs_resume
-from evaluation.services.trainings import is_called
 from evaluation.services.weekly_sending import weekly_reports_send
 from evaluation.services.worker_calls import call_stands
+from knowledge.models import QueryAdapter
 
 
 @shared_task(name=ADVANCE_DIAGNOSIS)
 def advance_diagnosis(*, run_id: int, takes: int | None = None) -> None:
     """Diagnose the next cases of a run."""
-    if call_stands(DiagnosisRun, run_id=run_id, takes=takes):
+    if call_stands(DiagnosisRun.objects.filter(pk=run_id), takes=takes):
         diagnosis_run_advance(run_id=run_id)
 
 
@@ -61,7 +61,7 @@ def send_reports() -> None:
 @shared_task(name=ADVANCE_RUN)
 def advance_run(*, run_id: int, takes: int | None = None) -> None:
     """Ask the next cases of an evaluation run."""
-    if call_stands(EvaluationRun, run_id=run_id, takes=takes):
+    if call_stands(EvaluationRun.objects.filter(pk=run_id), takes=takes):
         run_advance(run_id=run_id)
 
 
@@ -75,7 +75,7 @@ def resume_runs() -> None:
 @shared_task(name=ADVANCE_PROPOSALS)
 def advance_proposals(*, run_id: int, takes: int | None = None) -> None:
     """Look for golden cases in the next passages."""
-    if call_stands(ProposalRun, run_id=run_id, takes=takes):
+    if call_stands(ProposalRun.objects.filter(pk=run_id), takes=takes):
         proposals_advance(run_id=run_id)
 
 
@@ -100,7 +100,7 @@ def watch_changes() -> None:
 @shared_task(name=TRAIN_ADAPTER)
 def train_adapter(*, adapter_id: int, starts: int | None = None) -> None:
     """Fit the query vectors of a set, for one slice."""
-    if is_called(TRAIN_ADAPTER, pk=adapter_id, starts=starts):
+    if call_stands(QueryAdapter.objects.filter(pk=adapter_id), starts=starts):
         training_advance(adapter_id=adapter_id)
 
 

@@ -47,7 +47,7 @@ def _kept(keys: Mapping[str, str]) -> dict[str, bool]:
 def _keys(scope: Scope, questions: Sequence[str]) -> dict[str, str]:
     """Question → name in the cache."""
     circumstances = search_circumstances(scope=scope)
-    return {question: f"example:{_digest(circumstances, question)}" for question in questions}
+    return {question: f"example:{circumstances_digest(circumstances, question)}" for question in questions}
 
 
 def search_circumstances(*, scope: Scope, sets: Sequence[int] = ()) -> str:
@@ -56,7 +56,8 @@ def search_circumstances(*, scope: Scope, sets: Sequence[int] = ()) -> str:
     return f"{scope.tenant_id}:{scope.clearance}:{space.asked}:{space.lists}:{space.epoch}"
 
 
-def _digest(circumstances: str, text: str) -> str:
+def circumstances_digest(circumstances: str, text: str) -> str:
+    """For the name under which something that was found with a text is kept."""
     return hashlib.sha256(f"{circumstances}:{text}".encode()).hexdigest()
 
 

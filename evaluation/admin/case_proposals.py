@@ -27,6 +27,7 @@ from evaluation.services.case_proposals import (
     proposals_start,
 )
 from knowledge import model_registry
+from knowledge.admin.curation import ids_of
 from ragcore.errors import RagError
 
 if TYPE_CHECKING:
@@ -105,14 +106,13 @@ def _cancel(request: HttpRequest, golden_set: GoldenSet) -> None:
 
 
 def _decide(request: HttpRequest, golden_set: GoldenSet) -> None:
-    number = request.POST.get("proposal", "")
     is_accepted = request.POST["act"] == "accept"
     lines = {name: request.POST.get(name, "").splitlines() for name in ("answers", "key_points")}
     made = proposal_decide(
         scope=admin_scope(request),
         actor=admin_user(request),
         golden_set=golden_set,
-        proposal_id=int(number) if number.isdecimal() and len(number) < 18 else 0,
+        proposal_id=next(iter(ids_of([request.POST.get("proposal", "")])), 0),
         values={"question": request.POST.get("question", ""), **lines} if is_accepted else None,
     )
     if is_accepted:

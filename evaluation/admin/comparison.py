@@ -54,10 +54,9 @@ def _detail(name: str, value: Any) -> tuple[str, str]:
     """A fact of a trace with its label; of the language model that judged also what it took."""
     if name != "judge":
         return str(DETAILS.get(name, name)), str(value)
-    told = _("%(model)s, %(tokens)s tokens") % {"model": value["model"], "tokens": value["tokens"]}
-    if value["failed"]:
-        told = _("%(model)s, which did not judge every text; rules did then") % {"model": value["model"]}
-    return str(DETAILS[name]), told
+    in_vain = _("%(model)s, which did not judge every text; rules did then")
+    words = in_vain if value["failed"] else _("%(model)s, %(tokens)s tokens")
+    return str(DETAILS[name]), words % value
 
 
 STAGES = ("lexical", "coarse", "dense", "fused", "rerank", "quality", "use", "final")

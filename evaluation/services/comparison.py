@@ -10,11 +10,11 @@ from evaluation.models import RunConfiguration
 from evaluation.services.run_figures import ordered
 from evaluation.services.runs import run_cases
 from ragcore.metrics.comparison import TIE, PairedDifference, compare, holm, least_differing
+from ragcore.metrics.judged import JUDGED
 from ragcore.metrics.registry import metric_info
 
 Scores = Mapping[str, float]
 MOST_LOST = 0.05  # of the mean of a primary share, whatever the test says: of few cases it says nothing
-JUDGED = frozenset({"judge_score", "faithfulness", "answer_relevance", "coherence"})  # metrics of the judge
 MOST_FAILED = 0.05  # of the cases of a configuration: cases that fail in both count 0 in both, and hide any difference
 
 

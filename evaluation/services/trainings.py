@@ -14,11 +14,12 @@ from datetime import timedelta
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import F, Max, Q, QuerySet
+from django.db.models import F, Max, QuerySet
 from django.utils import timezone
 
 from accounts.selectors import scope_for
 from evaluation.queue import QUEUES, TRAIN_ADAPTER
+from evaluation.services.worker_calls import is_free
 from knowledge.models import Document, QueryAdapter
 from knowledge.models.trainings import Training
 from knowledge.queue import enqueue_on_commit
@@ -167,11 +168,6 @@ def _fail(row: Training, error: RagError) -> None:
     )
 
 
-def is_free() -> Q:
-    """Condition on trainings: no worker holds them."""
-    return Q(leased_until=None) | Q(leased_until__lt=timezone.now())
-
-
 def trainings_lost(rows: QuerySet[Any]) -> list[int]:
     """Ids of those that nobody holds and that are not over."""
     return list(rows.filter(is_free(), state__in=Training.OPEN).values_list("pk", flat=True))
@@ -180,21 +176,13 @@ def trainings_lost(rows: QuerySet[Any]) -> list[int]:
 def worker_call(task: str, **ids: int) -> None:
     """Call a worker as soon as the row is stored.
 
-    A call to what is trained in slices says after how many starts it was made: see `is_called`.
+    A call to what is trained in slices says after how many starts it was made: while a training waits for a worker it
+    is called again every minute, and all of these calls together begin one slice (`worker_calls.call_stands`).
     """
     if task in SLICED:
         rows = SLICED[task]._default_manager.filter(pk__in=ids.values())
         ids["starts"] = rows.values_list("starts", flat=True).get()
     enqueue_on_commit(task, queue=QUEUES[task], **ids)
-
-
-def is_called(task: str, *, pk: int, starts: int | None) -> bool:
-    """Whether nobody has taken up a training since this call. None: an earlier version has called.
-
-    While a training waits for a worker it is called again every minute; all of these calls together begin one slice.
-    """
-    rows = SLICED[task]._default_manager.filter(pk=pk)
-    return starts is None or rows.filter(starts=starts).exists()
 
 
 # ── judging ──────────────────────────────────────────────────────────────────────────────────────

@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from evaluation.queue import QUEUES
@@ -28,13 +28,16 @@ def worker_call(run: Any, task: str) -> None:
     enqueue_on_commit(task, queue=QUEUES[task], run_id=run.pk, takes=takes)
 
 
-def call_stands(kind: type[Any], *, run_id: int, takes: int | None) -> bool:
-    """Whether a call still stands: nobody has taken the run since. None: one of an earlier release."""
-    return takes is None or kind.objects.filter(pk=run_id, takes=takes).exists()
+def call_stands(rows: QuerySet[Any], **count: int | None) -> bool:
+    """Whether nobody has taken up the run of `rows` since a call that said how often it had been: {field: times}.
+
+    None: a call of an earlier release, which stands always.
+    """
+    return None in count.values() or rows.filter(**count).exists()
 
 
 def is_free() -> Q:
-    """Condition on runs: no worker holds them."""
+    """Condition on runs and trainings: no worker holds them."""
     return Q(leased_until=None) | Q(leased_until__lt=timezone.now())
 
 

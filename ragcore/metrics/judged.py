@@ -11,6 +11,8 @@ from ragcore.metrics.registry import MeasuredCase, MetricTools, metric
 from ragcore.scoring.model_judge import judge_by_model
 from ragcore.scoring.rules import AnswerJudge, JudgedAnswer, Judgement
 
+JUDGED = frozenset({"judge_score", "faithfulness", "answer_relevance", "coherence"})  # names of the metrics below
+
 
 @dataclass(slots=True)
 class _Last:

@@ -247,6 +247,15 @@ def browser(product: Product) -> Iterator[Browser]:
 
 
 @pytest.fixture
+def fresh_script(live_site: LiveSite) -> Iterator[None]:
+    """A test begins with a server that answers at once, in English."""
+    live_site.llm.default = Reply(texts=English.pieces)
+    live_site.llm.release.clear()
+    yield
+    live_site.llm.release.set()
+
+
+@pytest.fixture
 def open_page(browser: Browser, live_site: LiveSite) -> Iterator[Any]:
     """`open_page(user=…, width=…, …)` → a page of someone who has signed in; errors of scripts fail the test.
 

@@ -11,16 +11,10 @@ from playwright.sync_api import Page, expect
 from tests.browser.content import Chinese, English
 from tests.scripted_llm import Reply
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(autouse=True)
-def fresh_script(live_site):
-    """Each test begins with a server that answers at once, in English."""
-    live_site.llm.default = Reply(texts=English.pieces)
-    live_site.llm.release.clear()
-    yield
-    live_site.llm.release.set()
+pytestmark = [
+    *(pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)),
+    pytest.mark.usefixtures("fresh_script"),
+]
 
 
 def ask(page: Page, question: str = English.question) -> None:

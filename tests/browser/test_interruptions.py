@@ -11,18 +11,13 @@ from playwright.sync_api import Page, expect
 from tests.browser.content import English
 from tests.scripted_llm import Reply
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
+pytestmark = [
+    *(pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)),
+    pytest.mark.usefixtures("fresh_script"),
+]
 
 FOLLOW_UP = "What is a session deletion?"
 PDF = "Session management between control and user plane"
-
-
-@pytest.fixture(autouse=True)
-def fresh_script(live_site):
-    live_site.llm.default = Reply(texts=English.pieces)
-    live_site.llm.release.clear()
-    yield
-    live_site.llm.release.set()
 
 
 def ask(page: Page, question: str = English.question) -> None:
