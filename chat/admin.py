@@ -20,6 +20,7 @@ from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, 
 from accounts.error_messages import stored_message
 from accounts.roles import REVIEW_PERMISSION
 from chat.announcements.admin import AnnouncementAdmin
+from chat.earlier_turns import earlier_hidden, is_written, turns_before
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
 from chat.selectors import chunks_shown, sources_lost
@@ -57,6 +58,8 @@ def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
     shown = [citation for citation in citations if citation.chunk_id in readable]
     lost = sources_lost(message=message, documents=len(citations))
     withheld = len(citations) - len(shown) + lost  # forms of the question may repeat earlier answers
+    if is_written(message):
+        withheld += earlier_hidden(scope=admin_scope(request), message=message, before=turns_before(message))
     return {
         "message": message,
         "answer_html": answer_html(message),

@@ -1,4 +1,4 @@
-"""What stands beside an answer: the kind of question, what the sources cover, and what other sets have (A2 to A4)."""
+"""What stands beside an answer: kind of question, plan, what the sources cover, what other sets have (A2 to A4)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class AnswerSummary:
     """In the reader's language; "" or () where there is nothing to say."""
 
     kind: str  # of the question
+    plan: str  # how it was searched for, and what was looked for
     coverage: str  # "3 documents on 2 topics"
     unmentioned: Sequence[str]  # words of the question that no cited source has
     further: Sequence[SourceLine]  # the best sources of sets that the answer does not cite
@@ -27,14 +28,33 @@ class AnswerSummary:
 def summary_of(message: Message, sources: Sequence[SourceLine]) -> AnswerSummary:
     """The summary of an answer with its sources as the reader may see them."""
     reasoning = message.trace.get("reasoning", {})
+    cue = reasoning.get("query_analysis", {}).get("cue", "")
     is_answer = message.status != "search_results"
     cited = [source for source in sources if is_answer and source.cited and source.readable]
     return AnswerSummary(
-        kind=_kinds().get(reasoning.get("query_analysis", {}).get("cue", ""), ""),
+        kind=_kinds().get(cue, ""),
+        plan=_plan(message, cue),
         coverage=_coverage(cited),
         unmentioned=tuple(reasoning.get("unmentioned_words", ())) if cited else (),
         further=tuple(_further(cited, sources)) if cited else (),
     )
+
+
+def _plan(message: Message, cue: str) -> str:
+    """In one sentence; "" where nothing was searched, or an earlier answer was shown."""
+    reasoning, metadata = message.trace.get("reasoning", {}), message.metadata
+    if not metadata.get("chunks_found") or metadata.get("cache", "none") not in ("", "none"):
+        return ""
+    rounds = int(reasoning.get("iterations") or 1)
+    wordings = 1 + len(metadata.get("rewritten_queries") or ())
+    if rounds > 1:
+        searched = ngettext("Search in %(n)s round", "Search in %(n)s rounds", rounds) % {"n": rounds}
+    elif wordings > 1:
+        searched = ngettext("One search in %(n)s wording", "One search in %(n)s wordings", wordings) % {"n": wordings}
+    else:
+        searched = _("One search")
+    wanted = _wanted().get(cue)
+    return _("%(search)s, for %(wanted)s") % {"search": searched, "wanted": wanted} if wanted else searched
 
 
 def _coverage(cited: Sequence[SourceLine]) -> str:
@@ -69,4 +89,14 @@ def _kinds() -> dict[str, str]:
         "process": _("How something is done"),
         "comparison": _("A comparison"),
         "application": _("What something is used for"),
+    }
+
+
+def _wanted() -> dict[str, str]:
+    """What the plan looks for, by the cue of the question."""
+    return {
+        "definition": _("the passage that says what it is"),
+        "process": _("the steps"),
+        "comparison": _("what is said of each"),
+        "application": _("what it is used for"),
     }

@@ -155,7 +155,7 @@ def answer_approve(
         )
         for number, chunk in enumerate(sources, 1)
     )
-    audit_record(actor=actor, action="answer.approve", target=question[:200], answer=approved.pk)
+    audit_record(actor=actor, action="answer.approve", target=f"#{approved.pk}", answer=approved.pk)
     return approved
 
 
@@ -169,7 +169,7 @@ def _withdraw_by_hand(row: ApprovedAnswer, actor: User) -> bool:
     """Withdraw and record it; whether it was in force."""
     if not _withdraw(row, Withdrawal.BY_HAND):
         return False
-    audit_record(actor=actor, action="answer.unapprove", target=row.question[:200], answer=row.pk)
+    audit_record(actor=actor, action="answer.unapprove", target=f"#{row.pk}", answer=row.pk)
     return True
 
 

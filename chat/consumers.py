@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.db import IntegrityError
 from django.http import HttpRequest
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -17,7 +18,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from accounts.access_events import Access
 from accounts.error_messages import error_message
-from accounts.errors import NotAuthenticatedError
+from accounts.errors import NotAuthenticatedError, NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
@@ -30,7 +31,7 @@ from chat.executors import run_db
 from chat.limits import count_questions_or_raise
 from chat.models import Conversation, Message
 from chat.open_sockets import TooManySocketsError, open_sockets
-from chat.selectors import message_get
+from chat.selectors import message_get, message_key
 from chat.turns.lifecycle import turn_start, turn_stop
 from chat.turns.stream_reader import read_events
 from chat.types import AnswerForm, AnswerRequest, Depth
@@ -49,6 +50,7 @@ class Ask(Schema):
     model_config = ConfigDict(extra="forbid")
 
     type: Literal["ask"]
+    id: uuid.UUID | None = None  # that the page made: the same question sent again after a lost connection is one
     question: QueryText
     conversation_id: Identifier | None = None
     sets: Annotated[list[SetId], Field(max_length=1000)] = []
@@ -179,6 +181,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         return user, scope_for(user)
 
     async def _ask(self, message: Ask, user: User, scope: Scope) -> None:
+        if message.id is not None and await self._go_on(message_key(scope=scope, client_id=message.id), scope):
+            return
         chosen = composer_fields(style=message.style, depth=message.depth)
         request = AnswerRequest(
             query=message.question,
@@ -192,10 +196,28 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             given=frozenset({*chosen, *(("sets",) if message.sets else ())}),
             **chosen,
         )
+        key = message_key(scope=scope, client_id=message.id) if message.id is not None else None
         await count_questions_or_raise(user)
-        turn = await turn_start(scope=scope, user=user, request=request, channel=Conversation.Channel.WEB)
+        try:
+            turn = await turn_start(
+                scope=scope, user=user, request=request, channel=Conversation.Channel.WEB, message_id=key
+            )
+        except IntegrityError:  # the same question came over another connection at this moment
+            if key is None or not await self._go_on(key, scope):
+                raise
+            return
         await self._announce(turn)
         await self._follow(turn.pk, 0, scope)
+
+    async def _go_on(self, key: uuid.UUID, scope: Scope) -> bool:
+        """Follow a question of the asker that is stored already; False where there is none."""
+        try:
+            found = await run_db(message_get, scope=scope, message_id=key)
+        except NotFoundError:
+            return False
+        await self._announce(found)
+        await self._follow(found.pk, 0, scope)
+        return True
 
     async def _announce(self, turn: Message) -> None:
         await self.send_json(

@@ -12,13 +12,11 @@ from django.db import DatabaseError
 
 from accounts.scope import Scope
 from chat import selectors
-from chat.answering.example_check import circumstances_digest, search_circumstances
+from chat.answering.example_check import circumstances_digest, search_circumstances, search_with_answer
 from chat.models import Message
 from knowledge import model_registry
 from knowledge.models import Chunk
 from knowledge.selectors.keeping import documents_openable
-from knowledge.services.retrieval import retrieve
-from knowledge.types import RetrievalRequest
 from ragcore.errors import RagError
 from ragcore.text.markdown import plain_text
 from ragcore.text.matching import keywords
@@ -140,9 +138,7 @@ def _words(text: str) -> set[str]:
 
 
 def _is_answered(scope: Scope, message: Message, candidate: _Candidate) -> bool:
-    """Whether a search in the same place finds the document at once. Raises what the search raises."""
+    """Whether it would be answered in the same place, with the document at the top. Raises what the search raises."""
     sets: Sequence[int] = message.request.get("sets", ())
-    request = RetrievalRequest(query=candidate.question, sets=tuple(sets), top_k=BEST)
-    retrieved = retrieve(scope=scope, request=request)
-    hits = {hit.document for hit in retrieved.state.candidates[:BEST]}
-    return retrieved.relevant and candidate.document in hits
+    found = search_with_answer(scope=scope, question=candidate.question, sets=sets)
+    return found is not None and candidate.document in {hit.document for hit in found.state.candidates[:BEST]}

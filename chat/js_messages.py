@@ -56,6 +56,7 @@ def _side() -> dict[str, str]:
         "archived": _("“{title}” was archived."),
         "move_failed": _("The conversation was not moved. Please try again."),
         "rename": _("New name"),
+        "pin_failed": _("The conversation was not pinned or unpinned. Please try again."),
         "rename_failed": _("The name was not changed. Please try again."),
         "delete_failed": _("The conversation was not deleted. Please try again."),
     }

@@ -48,6 +48,14 @@ def conversation_keys(*, scope: Scope, client_id: str) -> list[uuid.UUID]:
     return keys
 
 
+def message_key(*, scope: Scope, client_id: uuid.UUID) -> uuid.UUID:
+    """The primary key of a question that a page has given an id, so that sending it again begins nothing new.
+
+    Made from tenant, person and id: those of different people never meet.
+    """
+    return uuid.uuid5(NAMESPACE, f"message:{scope.tenant_id}:{scope.user_id}:{client_id}")
+
+
 def messages_of(
     *, scope: Scope, conversation_id: uuid.UUID | str, around: uuid.UUID | None = None
 ) -> QuerySet[Message]:

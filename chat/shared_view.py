@@ -1,7 +1,8 @@
 """What a colleague sees of a shared answer: only what rests on sources that the colleague may read at this moment.
 
 Where all sources of an answer may be read, it is shown as it is. Else only sentences are shown whose citations may all
-be read; sentences without a citation are withheld, too, because they may repeat any of the sources.
+be read; sentences without a citation are withheld, too, because they may repeat any of the sources. What a language
+model wrote may also repeat earlier turns: it is whole where the sources of these may be read, too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
 from chat.branches import branches_of
+from chat.earlier_turns import earlier_hidden
 from chat.models import Message, MessageCitation, SharedLink
+from chat.outcome_words import outcome_words
 from chat.rendering import render_markdown
 from chat.selectors import chunks_shown, sources_lost
 from chat.view_models import text_lang
@@ -58,6 +61,7 @@ class SharedTurn:
     parts: Sequence[SharedPart]
     sources: Sequence[SharedSource]
     is_whole: bool  # nothing is withheld
+    outcome: str  # what the reader must know of a text that is not a whole answer; "": it is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +75,8 @@ class SharedConversation:
 def shared_turns(*, scope: Scope, link: SharedLink) -> SharedConversation:
     """The turns of a link that was opened (`link_open`), under the rights of the one who looks at it."""
     message = link.message
-    wanted = [message.pk]
-    if link.is_whole:
-        wanted = branches_of(message.conversation).path_to(message.pk)
+    path = branches_of(message.conversation).path_to(message.pk)
+    wanted = path if link.is_whole else [message.pk]
     answered = Message.objects.filter(
         conversation=message.conversation_id, state__in=(Message.State.DONE, Message.State.STOPPED)
     )
@@ -84,14 +87,19 @@ def shared_turns(*, scope: Scope, link: SharedLink) -> SharedConversation:
     citations = [citation for turn in turns for citation in turn.citations.all()]
     readable = chunks_shown(scope=scope, citations=citations)
     sets = {one.pk: one for one in sets_readable(scope=scope)}
-    return SharedConversation(turns=[_turn(turn, readable, sets) for turn in turns], left_out=left_out)
+    before = {turn.pk: path[: path.index(turn.pk)] for turn in turns}
+    hidden = {turn.pk: earlier_hidden(scope=scope, message=turn, before=before[turn.pk]) for turn in turns}
+    shown = [_turn(turn, readable, sets, may_repeat=hidden[turn.pk] > 0) for turn in turns]
+    return SharedConversation(turns=shown, left_out=left_out)
 
 
-def _turn(message: Message, readable: set[int], sets: dict[int, KnowledgeSet]) -> SharedTurn:
+def _turn(message: Message, readable: set[int], sets: dict[int, KnowledgeSet], *, may_repeat: bool) -> SharedTurn:
+    """`may_repeat`: the text may hold what the person may not read of earlier turns."""
     citations = sorted(message.citations.all(), key=lambda one: one.number)
     attached = [one.number for one in message.attachment_citations.all()]
     shown = {one.number for one in citations if one.chunk_id in readable}
     is_whole = len(shown) == len(citations) and not sources_lost(message=message, documents=len(citations))
+    is_whole = is_whole and not may_repeat
     html = message.answer_html if is_whole else ""
     parts = [SharedPart(html=_linked(html, message))] if is_whole else list(_parts(message, shown))
     listed = [one for one in citations if one.cited or message.status == "search_results"]
@@ -103,6 +111,7 @@ def _turn(message: Message, readable: set[int], sets: dict[int, KnowledgeSet]) -
         parts=parts,
         sources=sorted([*sources, *files], key=lambda one: one.number),
         is_whole=is_whole,
+        outcome=outcome_words(message),
     )
 
 

@@ -17,10 +17,11 @@ from django.db.models import Max
 from accounts.scope import Scope
 from chat.models import Conversation, Message
 from knowledge.selectors.lexicon import lexicon_of_person
-from knowledge.services.suggestions import titles_suggested
+from knowledge.services.suggestions import titles_suggested, typing_limit
 from ragcore.text.lexicon import TermLexicon
 from ragcore.text.normalise import visible
 from ragcore.text.scripts import cjk_share
+from ragcore.text.sorted_names import SortedNames
 from ragcore.understanding.lexicon import lexicon_names
 
 LEAST_LATIN, LEAST_CJK = 3, 2  # characters from which something is offered
@@ -61,7 +62,12 @@ def _questions(scope: Scope, text: str) -> Iterator[Suggestion]:
         question__icontains=text,
     ).exclude(question__iexact=text)
     asked = mine.order_by().values("question").annotate(last=Max("created")).order_by("-last")
-    for question in asked.values_list("question", flat=True)[:QUESTIONS]:
+    try:
+        with typing_limit():
+            questions = list(asked.values_list("question", flat=True)[:QUESTIONS])
+    except OperationalError:  # over the time limit: the reader types on
+        return
+    for question in questions:
         yield Suggestion(kind="question", text=question, start=0)
 
 
@@ -81,13 +87,13 @@ def _titles(scope: Scope, typed: str, ends: Sequence[int]) -> Iterator[Suggestio
 
 def _terms(scope: Scope, typed: str, ends: Sequence[int]) -> Iterator[Suggestion]:
     """Names of the published lexicons that the asker may use, then those of general language."""
-    left = TERMS
     published = lexicon_of_person(scope=scope) if ends else None
-    names = (*sorted(published.all_names(), key=_by_length), *_known_terms()) if published else _known_terms()
+    names = published.sorted_names if published else None
+    left = TERMS
     for end in ends:
-        part = typed[end:].casefold()
-        for name in names:
-            if left and name.casefold().startswith(part) and name.casefold() != part:
+        part = typed[end:]
+        for table in (names, _known_terms()):
+            for name in table.beginning_with(part, most=left) if table is not None else ():
                 left -= 1
                 yield Suggestion(kind="term", text=name, start=end, detail=_other_names(published, name))
 
@@ -98,12 +104,8 @@ def _other_names(lexicon: TermLexicon | None, name: str) -> str:
 
 
 @cache
-def _known_terms() -> tuple[str, ...]:
-    return tuple(sorted(set(lexicon_names()), key=_by_length))
-
-
-def _by_length(name: str) -> tuple[int, str]:
-    return len(name), name
+def _known_terms() -> SortedNames:
+    return SortedNames.of(lexicon_names())
 
 
 def _ends(typed: str) -> Iterable[int]:

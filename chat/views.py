@@ -37,14 +37,21 @@ from knowledge.selectors.triples import triples_named
 from knowledge.services.reading import document_read_record
 from knowledge.services.triple_search import triples_retrieve_and_rewrite
 from ragcore.parsing import SUPPORTED_FORMATS
+from ragcore.text.normalise import visible
 
 MAX_DOCUMENTS = 100  # as in the API
 
 
 class RenameForm(forms.Form):
-    """A conversation's new title."""
+    """A conversation's new title, as people see it."""
 
     title = forms.CharField(max_length=200)
+
+    def clean_title(self) -> str:
+        shown = " ".join(visible(self.cleaned_data["title"]).split())
+        if not shown:
+            raise forms.ValidationError(_("Enter a name."), code="required")
+        return shown
 
 
 class PinForm(forms.Form):

@@ -51,7 +51,7 @@ def case_open(*, message: Message, actor: User) -> BadCase:
         case.state, case.closed, case.reopened = BadCase.State.OPEN, None, timezone.now()
         case.save(update_fields=["state", "closed", "reopened"])
         CaseMove.objects.create(case=case, actor=actor, before=BadCase.State.CLOSED, after=case.state)
-        audit_record(actor=actor, action="case.reopen", target=str(message), case=case.pk)
+        audit_record(actor=actor, action="case.reopen", target=f"#{case.pk}", case=case.pk)
         _tell_reviewers(case)
     return case
 
@@ -95,7 +95,7 @@ def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadC
     case.save(update_fields=["state", "note", "closed", "assignee"])
     if before != target or note:
         CaseMove.objects.create(case=case, actor=actor, before=before, after=target, note=note)
-    audit_record(actor=actor, action="case.move", target=str(case.message), case=case.pk, before=before, after=target)
+    audit_record(actor=actor, action="case.move", target=f"#{case.pk}", case=case.pk, before=before, after=target)
     return case
 
 

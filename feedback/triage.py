@@ -68,7 +68,7 @@ def case_mark(
         case.right_answer, case.accepted = right_answer, list(dict.fromkeys(accepted))
         case.was_marked = document_id is not None
     case.save(update_fields=["marked_document", "marked_ordinal", "was_marked", "right_answer", "accepted"])
-    audit_record(actor=actor, action="case.mark", target=str(case.message), case=case.pk, document=document_id)
+    audit_record(actor=actor, action="case.mark", target=f"#{case.pk}", case=case.pk, document=document_id)
     return case
 
 
@@ -88,7 +88,7 @@ def case_assign(*, actor: User, case: BadCase, assignee: User | None) -> BadCase
     audit_record(
         actor=actor,
         action="case.assign",
-        target=str(case.message),
+        target=f"#{case.pk}",
         case=case.pk,
         assignee=assignee.username if assignee else "",
     )
@@ -106,7 +106,7 @@ def case_fix(*, actor: User, case: BadCase, fix: str) -> BadCase:
     case.fix = " ".join(fix.split())[:500]
     case.save(update_fields=["fix"])
     CaseMove.objects.create(case=case, actor=actor, before=case.state, after=case.state, note=case.fix)
-    audit_record(actor=actor, action="case.fix", target=str(case.message), case=case.pk)
+    audit_record(actor=actor, action="case.fix", target=f"#{case.pk}", case=case.pk)
     return case
 
 
@@ -131,7 +131,7 @@ def asker_tell(*, actor: User, case: BadCase) -> bool:
     )
     case.told = timezone.now()
     case.save(update_fields=["told"])
-    audit_record(actor=actor, action="case.tell", target=str(message), case=case.pk, with_answer=bool(answer))
+    audit_record(actor=actor, action="case.tell", target=f"#{case.pk}", case=case.pk, with_answer=bool(answer))
     return bool(answer)
 
 

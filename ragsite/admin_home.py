@@ -217,6 +217,7 @@ PARTS = {
     "embedder": _("Embedding model"),
     "llm": _("Language model"),
     "llm_fast": _("Language model (fast)"),
+    "llm_light": _("Language model (light)"),
     "llm_advanced": _("Language model (advanced)"),
     "llm_judge": _("Language model (judge)"),
     "llm_local": _("Local language model"),

@@ -16,7 +16,7 @@ from chat.answering.retrieval import SearchOutcome, final_score
 from knowledge import model_registry
 from knowledge.selectors.answer_space import answer_space
 from knowledge.services import retrieve
-from knowledge.types import RetrievalRequest
+from knowledge.types import RetrievalRequest, Retrieved
 from ragcore.options import AnswerOptions
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
@@ -34,7 +34,11 @@ def questions_check(*, scope: Scope, questions: Sequence[str]) -> dict[str, bool
     """Search for what has no verdict yet, and keep the verdicts. Raises what `knowledge.services.retrieve` raises."""
     keys = _keys(scope, questions)
     verdicts = _kept(keys)
-    fresh = {question: _has_answer(scope, question) for question in questions if question not in verdicts}
+    fresh = {
+        question: search_with_answer(scope=scope, question=question) is not None
+        for question in questions
+        if question not in verdicts
+    }
     cache.set_many({keys[question]: verdict for question, verdict in fresh.items()}, KEPT_SECONDS)
     return verdicts | fresh
 
@@ -61,13 +65,17 @@ def circumstances_digest(circumstances: str, text: str) -> str:
     return hashlib.sha256(f"{circumstances}:{text}".encode()).hexdigest()
 
 
-def _has_answer(scope: Scope, question: str) -> bool:
-    retrieved = retrieve(scope=scope, request=RetrievalRequest(query=question, top_k=PASSAGES))
+def search_with_answer(*, scope: Scope, question: str, sets: Sequence[int] = ()) -> Retrieved | None:
+    """What a search finds for a question that would be answered from it; None where it would be refused.
+
+    Raises what `knowledge.services.retrieve` raises.
+    """
+    retrieved = retrieve(scope=scope, request=RetrievalRequest(query=question, sets=tuple(sets), top_k=PASSAGES))
     hits = SearchOutcome(retrieved=retrieved, seconds=0.0).hits
     if not retrieved.relevant or not hits:
-        return False
+        return None
     if model_registry.chat_model() is not None:
-        return True  # it refuses by itself, as in an answer
+        return retrieved  # it refuses by itself, as in an answer
     sources = [
         Source(number=number, passage=passage, text=passage.text, score=final_score(candidate))
         for number, (passage, candidate) in enumerate(hits, start=1)
@@ -80,4 +88,4 @@ def _has_answer(scope: Scope, question: str) -> bool:
         rate=AnswerOptions().false_refusals,
         lowered=retrieved.refusal_lowered,
     )
-    return verdict.is_answerable
+    return retrieved if verdict.is_answerable else None

@@ -32,10 +32,10 @@ INTRODUCTION = {
     "zh": "知识库中没有与问题足够接近的内容。",
     "en": "Nothing in the knowledge base is close enough to the question.",
 }
-BY_WORDS = {"zh": "按关键词找到的结果：", "en": " Found by its words:"}
-BY_BOTH = {"zh": "按关键词和含义找到的结果：", "en": " Found by its words and by their meaning:"}
+BY_WORDS = {"zh": "关键词命中：", "en": " Keyword matches:"}
+BY_BOTH = {"zh": "关键词命中及语义相近的内容：", "en": " Keyword matches, and passages near in meaning:"}
 BY_MEANING = {
-    "zh": "其关键词也未出现；含义最接近的结果：",
+    "zh": "未命中关键词，以下为语义最相近的内容：",
     "en": " Its words do not occur; nearest in meaning:",
 }
 _SPACE = re.compile(r"\s+")

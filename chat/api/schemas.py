@@ -27,6 +27,7 @@ from chat.types import (
 from knowledge.filtering import Between, Operator, conditions_of
 from knowledge.types import Filters, RetrievalMode, RetrievalRequest
 from ragcore.options import AnswerOptions, RetrievalOptions, option_fields
+from ragcore.text.normalise import visible
 from ragcore.types.answering import Turn
 
 MAX_ID = 2**63 - 1
@@ -84,7 +85,7 @@ def _known_rewrite(value: Any) -> Any:
 
 
 def _not_blank(text: str) -> str:
-    if not text.strip():
+    if not visible(text).strip():
         raise ValueError("must not be blank")
     return text
 

@@ -23,7 +23,8 @@ from ragcore.errors import EmptyDocumentError
 from ragcore.parsing import format_of
 
 MEBIBYTE = 1024 * 1024
-MOST_FILES = 10  # of a conversation, and of files that wait for a first question
+MOST_FILES = 10  # of a conversation
+MOST_WAITING = 50  # files that wait for a first question, in all new chats of a person
 NAME_CHARACTERS = 255
 
 
@@ -66,7 +67,8 @@ def attachment_add(*, scope: Scope, name: str, content: File[bytes], conversatio
     conversation = conversation_get(scope=scope, conversation_id=conversation_id) if conversation_id else None
     User.objects.select_for_update(no_key=True).get(pk=scope.user_id)  # files that come together count together
     mine = attachments_owned(scope=scope)
-    if mine.filter(conversation=conversation).count() >= MOST_FILES:
+    most = MOST_WAITING if conversation is None else MOST_FILES
+    if mine.filter(conversation=conversation).count() >= most:
         raise TooManyAttachmentsError(limit=MOST_FILES)
     stored = mine.aggregate(total=Sum("size_bytes"))["total"] or 0
     if stored + size > settings.MAX_ATTACHMENTS_BYTES:
@@ -113,8 +115,11 @@ def files_forget(row: Attachment) -> None:
 
 def attachments_check(*, scope: Scope, keys: Sequence[str], conversation: Conversation) -> None:
     """Raise NotFoundError for a file that is not the asker's or belongs to another conversation,
-    AttachmentNotReadyError for one that has not been read.
+    AttachmentNotReadyError for one that has not been read, TooManyAttachmentsError for more than a conversation may have.
     """
+    has = {str(key) for key in conversation.attachments.values_list("key", flat=True)} if keys else set()
+    if len(has.union(keys)) > MOST_FILES:
+        raise TooManyAttachmentsError(limit=MOST_FILES)
     for key in keys:
         row = attachment_get(scope=scope, key=key)
         if row.conversation_id not in (None, conversation.pk):

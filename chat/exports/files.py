@@ -30,6 +30,11 @@ def markdown_bytes(report: Report) -> bytes:
     parts = [f"# {_line(report.title)}"]
     for turn in report.turns:
         parts += [f"## {_line(turn.question)}", f"*{turn.note}*", turn.markdown]
+        if turn.unsupported:
+            parts += [
+                f"**{_('Not supported by the sources')}**",
+                "\n".join(f"- {_line(sentence)}" for sentence in turn.unsupported),
+            ]
         if turn.sources:
             parts += [f"**{_('Sources')}**", "\n".join(f"- {_escaped(source)}" for source in turn.sources)]
     return ("\n\n".join(parts) + "\n").encode()

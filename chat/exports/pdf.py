@@ -23,7 +23,8 @@ CHINESE_FONT = "STSong-Light"
 EMBEDDED_FONT = "Export"
 CODE_FONT = "Courier"
 INDENT_POINTS = 16
-CELL_CHARACTERS = 1500  # in one cell; a row cannot be higher than a page
+CELL_CHARACTERS = 1500  # in one cell
+HEAD_CHARACTERS = 600  # of a head of one column that is repeated on each page
 CODE_COLUMNS = 92
 _OTHER_SCRIPT = re.compile(r"[^\x00-\xff]+")  # what the Latin fonts of every PDF reader do not have
 _CJK = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]")
@@ -51,6 +52,10 @@ def _flow(report: Report, width: float) -> Iterable[Any]:
         yield _paragraph(_markup([Run(text=turn.note)]), styles["Note"])
         for block in turn.blocks:
             yield _flowable(block, styles, width)
+        if turn.unsupported:
+            yield _paragraph(_markup([Run(text=_("Not supported by the sources"))]), styles["Heading2"])
+            for sentence in turn.unsupported:
+                yield _paragraph(_markup([Run(text=sentence)]), styles["Body"])
         if turn.sources:
             yield _paragraph(_markup([Run(text=_("Sources"))]), styles["Heading2"])
             for source in turn.sources:
@@ -94,11 +99,25 @@ def _table(block: Block, styles: Any, width: float) -> Any:
         for number, row in enumerate(block.rows)
     ]
     lines = [("GRID", (0, 0), (-1, -1), 0.5, colors.grey), ("VALIGN", (0, 0), (-1, -1), "TOP")]
-    return LongTable(rows, colWidths=[width / count] * count, repeatRows=1, style=lines, spaceBefore=4, spaceAfter=8)
+    # a row that is higher than a page goes on on the next one; a head that high cannot be repeated
+    repeated = 0 if any(len(_text(cell)) > HEAD_CHARACTERS // count for cell in block.rows[0]) else 1
+    return LongTable(
+        rows,
+        colWidths=[width / count] * count,
+        repeatRows=repeated,
+        splitInRow=1,
+        style=lines,
+        spaceBefore=4,
+        spaceAfter=8,
+    )
+
+
+def _text(runs: Sequence[Run]) -> str:
+    return "".join(run.text for run in runs)
 
 
 def _shortened(runs: Sequence[Run]) -> list[Run]:
-    text = "".join(run.text for run in runs)
+    text = _text(runs)
     return list(runs) if len(text) <= CELL_CHARACTERS else [Run(text=f"{text[:CELL_CHARACTERS]}…")]
 
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from chat.outcome_words import outcome_words, unsupported_sentences
 from chat.view_models import TurnView
 
 MAX_TURNS = 500  # of one file
@@ -48,10 +49,11 @@ class ReportTurn:
     """A question with its answer as Markdown and blocks, and its sources in words."""
 
     question: str
-    note: str  # when it was asked, and how it was written
+    note: str  # when it was asked, how it was written, and what is missing from it
     markdown: str
     blocks: tuple[Block, ...]
     sources: tuple[str, ...]
+    unsupported: tuple[str, ...] = ()  # sentences that no source supports: a file has no underlines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +77,15 @@ def _turn(turn: TurnView) -> ReportTurn:
     notes = [date_format(timezone.localtime(message.created), "DATETIME_FORMAT")]
     if turn.is_quoted:
         notes.append(_("Quoted from the sources, without a language model"))
+    if outcome := outcome_words(message):
+        notes.append(outcome)
     return ReportTurn(
         question=message.question,
         note=" · ".join(notes),
         markdown=text,
         blocks=tuple(markdown_blocks(text)),
         sources=tuple(source.words for source in listed),
+        unsupported=unsupported_sentences(message),
     )
 
 

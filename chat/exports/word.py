@@ -31,6 +31,10 @@ def docx_bytes(report: Report) -> bytes:
         document.add_paragraph().add_run(_plain(turn.note)).italic = True
         for block in turn.blocks:
             _add_block(document, block)
+        if turn.unsupported:
+            document.add_heading(_("Not supported by the sources"), 2)
+            for sentence in turn.unsupported:
+                document.add_paragraph(_plain(sentence))
         if turn.sources:
             document.add_heading(_("Sources"), 2)
             for source in turn.sources:

@@ -90,15 +90,26 @@ async def answer_now(
     return StoredAnswer(message=message, request=request, record=record)
 
 
-async def turn_start(*, scope: Scope, user: User, request: AnswerRequest, channel: str, key: str = "") -> Message:
+async def turn_start(
+    *,
+    scope: Scope,
+    user: User,
+    request: AnswerRequest,
+    channel: str,
+    key: str = "",
+    message_id: uuid.UUID | None = None,
+) -> Message:
     """Store the message, start its turn and return; `chat.turns.stream_reader.read_events` tells what happens.
 
-    Raises BusyError, RateLimitedError, NotFoundError.
+    `message_id`: its primary key, None: a new one. Raises BusyError, RateLimitedError, NotFoundError, IntegrityError
+    where the key is taken.
     """
     place = await take_place(user, key=key)
     try:
         with place.steps():
-            message = await run_db(message_open, scope=scope, user=user, request=request, channel=channel)
+            message = await run_db(
+                message_open, scope=scope, user=user, request=request, channel=channel, message_id=message_id
+            )
         await show_alive(message.pk)
     except BaseException:
         await asyncio.shield(place.release())

@@ -31,6 +31,7 @@ from knowledge.models import Chunk
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
 from ragcore.errors import RagError
+from ragcore.text.normalise import visible
 
 TITLE_CHARACTERS = 80
 CLIENT_KEY_VERSION = 5  # of the UUID of a conversation whose id the client has chosen (selectors.conversation_keys)
@@ -41,10 +42,12 @@ RESULT = (
 FAILURE = ("state", "finished", "error_code", "error_message", "error_data")
 
 
-def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
+def message_prepare(
+    *, scope: Scope, user: User, request: AnswerRequest, channel: str, message_id: uuid.UUID | None = None
+) -> Message:
     """A message that is not stored yet, in its conversation, which may be new too.
 
-    Raises NotFoundError for a set that does not exist, for another tenant than the asker's own, and for a turn of
+    `message_id`: its primary key; None: a new one. Raises NotFoundError for a set that does not exist, for another tenant than the asker's own, and for a turn of
     another conversation to take the place of; UnknownFilterError.
     """
     tenant_check(user=user, tenant_id=request.tenant_id)
@@ -53,7 +56,7 @@ def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel
         raise NotFoundError("set", sets=sorted(missing), set=min(missing))
     filters_check(scope=scope, filters=request.filters)
     message = Message(
-        pk=uuid.uuid4(),  # given before it is stored, because events refer to it
+        pk=message_id or uuid.uuid4(),  # given before it is stored, because events refer to it
         conversation=_conversation(scope=scope, request=request, channel=channel),
         question=request.query,
         request=request.to_json(),
@@ -92,9 +95,11 @@ def _turn_named(text: str | None) -> uuid.UUID | None:
         raise NotFoundError("message", message=text) from None
 
 
-def message_open(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
-    """`message_prepare`, stored as running. The same errors."""
-    message = message_prepare(scope=scope, user=user, request=request, channel=channel)
+def message_open(
+    *, scope: Scope, user: User, request: AnswerRequest, channel: str, message_id: uuid.UUID | None = None
+) -> Message:
+    """`message_prepare`, stored as running. The same errors, and IntegrityError where the key is taken."""
+    message = message_prepare(scope=scope, user=user, request=request, channel=channel, message_id=message_id)
     is_new = message.conversation._state.adding
     with transaction.atomic():
         if not _save(message, ()):
@@ -217,7 +222,7 @@ def _conversation(*, scope: Scope, request: AnswerRequest, channel: str) -> Conv
         tenant_id=scope.tenant_id,
         user_id=scope.user_id,
         channel=channel,
-        title=" ".join(request.query.split())[:TITLE_CHARACTERS],
+        title=" ".join(visible(request.query).split())[:TITLE_CHARACTERS],
     )
     if request.conversation_id is None:
         return new

@@ -115,7 +115,7 @@ def case_test_again(
     """
     message = replay_get(scope=scope, message_id=str(case.message_id), is_reviewer=is_reviewer).message
     record = async_to_sync(answer_again)(message=message, viewer=scope, with_old_options=with_old_options)
-    audit_record(actor=viewer, action="case.test", target=str(message), case=case.pk, status=record.status)
+    audit_record(actor=viewer, action="case.test", target=f"#{case.pk}", case=case.pk, status=record.status)
     then, now = message.trace, record.trace
     return CaseReplay(
         record=record,

@@ -90,7 +90,7 @@ def remedy_apply(
             document_id=done.document,
             applied_by=actor,
         )
-        audit_record(actor=actor, action="remedy.apply", target=str(case.message), case=case.pk, kind=kind)
+        audit_record(actor=actor, action="remedy.apply", target=f"#{case.pk}", case=case.pk, kind=kind)
     remedy.applied(about, application)
     return application
 
@@ -107,7 +107,7 @@ def remedy_undo(*, scope: Scope, actor: User, case: BadCase, application_id: int
     with transaction.atomic():
         application.undone, application.undone_by = timezone.now(), actor
         application.save(update_fields=["undone", "undone_by"])
-        audit_record(actor=actor, action="remedy.undo", target=str(case.message), case=case.pk, kind=application.kind)
+        audit_record(actor=actor, action="remedy.undo", target=f"#{case.pk}", case=case.pk, kind=application.kind)
     return application
 
 

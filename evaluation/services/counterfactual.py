@@ -51,7 +51,7 @@ def case_recover(*, scope: Scope, viewer: User, case: BadCase, is_reviewer: bool
     with transaction.atomic():
         evidence: dict[str, Any] = {**diagnosis.evidence, "tried": found, "recovers": _first(found)}
         Diagnosis.objects.filter(pk=diagnosis.pk).update(evidence=evidence)
-        audit_record(actor=viewer, action="case.recover", target=str(message), case=case.pk, recovers=_first(found))
+        audit_record(actor=viewer, action="case.recover", target=f"#{case.pk}", case=case.pk, recovers=_first(found))
     diagnosis.evidence = evidence
     return diagnosis
 

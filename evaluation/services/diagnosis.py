@@ -105,7 +105,7 @@ def diagnosis_store(*, actor: User | None, diagnosed: DiagnosedAnswer, wanted: W
         created_by=actor,
     )
     if actor is not None:
-        audit_record(actor=actor, action="answer.diagnose", target=str(diagnosed.replay.message), cause=found.cause)
+        audit_record(actor=actor, action="answer.diagnose", target=str(diagnosed.replay.message.pk), cause=found.cause)
     return stored
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from django.db.models import Q
 from django.db.models.functions import Length
@@ -15,6 +16,11 @@ from knowledge.selectors import documents_askable
 STATEMENT_SECONDS = 0.06  # typing never waits
 
 
+def typing_limit() -> AbstractContextManager[None]:
+    """A transaction in which a statement that takes longer than typing may wait raises OperationalError."""
+    return statement_timeout(seconds=STATEMENT_SECONDS)
+
+
 def titles_suggested(*, scope: Scope, parts: Sequence[str], limit: int) -> list[str]:
     """Titles of searchable documents that contain one of the parts, shortest first, within the asker's rights.
 
@@ -23,7 +29,7 @@ def titles_suggested(*, scope: Scope, parts: Sequence[str], limit: int) -> list[
     contains = Q(pk__in=())
     for part in parts:
         contains |= Q(title__icontains=part)
-    with statement_timeout(seconds=STATEMENT_SECONDS):
+    with typing_limit():
         found = documents_askable(scope=scope).filter(contains, state=Document.State.LIVE)
         rows = found.annotate(length=Length("title")).order_by("length", "title")
         return list(dict.fromkeys(rows.values_list("title", flat=True)[: 2 * limit]))[:limit]

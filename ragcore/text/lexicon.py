@@ -15,6 +15,7 @@ from functools import cached_property
 from ragcore.ports import Tokenizer
 from ragcore.text.normalise import nfkc, normalise_query
 from ragcore.text.scripts import CJK
+from ragcore.text.sorted_names import SortedNames
 from ragcore.text.spelling import LEAST_LETTERS, likeness
 from ragcore.text.tokenise import stop_words
 from ragcore.text.whole_names import MOST_WORDS, WholeNames
@@ -253,6 +254,11 @@ class TermLexicon:
             if 1 in lengths and len(first) >= LEAST_LETTERS and first.isascii():
                 found.setdefault(first[0], []).append(first)
         return {letter: tuple(names) for letter, names in found.items()}
+
+    @cached_property
+    def sorted_names(self) -> SortedNames:
+        """Every name, to be found by its beginning."""
+        return SortedNames.of(self.all_names())
 
     def all_names(self) -> tuple[str, ...]:
         """Every name as written, each once."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.templatetags.static import static
 from django.utils import timezone
@@ -159,6 +160,24 @@ def vote_reasons() -> list[tuple[str, str]]:
 
 
 @register.simple_tag
+def keep_attachments_days() -> int:
+    """Days after which attached files are deleted; 0: only with their conversation."""
+    return int(settings.KEEP_ATTACHMENTS_DAYS or 0)
+
+
+@register.simple_tag
+def ratings() -> list[tuple[int, str]]:
+    """What an answer may be rated with, the best first: (1 to 5, words)."""
+    return [
+        (5, _("Very good")),
+        (4, _("Good")),
+        (3, _("Fair")),
+        (2, _("Poor")),
+        (1, _("Very poor")),
+    ]
+
+
+@register.simple_tag
 def votes_of(user: User, turns: Iterable[TurnView]) -> dict[Any, Vote]:
     """What the user thought of these answers before: message id → vote."""
     found = Vote.objects.filter(user=user, message__in=[turn.message.pk for turn in turns])
@@ -167,8 +186,10 @@ def votes_of(user: User, turns: Iterable[TurnView]) -> dict[Any, Vote]:
 
 @register.filter
 def said(vote: Vote | None) -> str:
-    """Reasons and comment of a vote as JSON, for the form in which they can be changed."""
-    return json.dumps({"reasons": vote.reasons, "comment": vote.comment}) if vote else "{}"
+    """Reasons, comment and rating of a vote as JSON, for the forms in which they can be changed."""
+    if vote is None:
+        return "{}"
+    return json.dumps({"reasons": vote.reasons, "comment": vote.comment, "rating": vote.rating})
 
 
 @register.filter

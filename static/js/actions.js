@@ -5,6 +5,7 @@ import { close as closePopover, open as openPopover } from "./popover.js";
 import { tell } from "./tabs.js";
 import { toast } from "./toast.js";
 
+const POOR = 2; // up to which a rating is a complaint
 const form = byId("vote");
 const messageOf = (element) => element.closest("[data-message]")?.dataset.message;
 
@@ -36,7 +37,7 @@ function showVote(turn, vote) {
 
 let lastVote = Promise.resolve();
 
-/** Votes are sent one after the other. What `more` does not say stays as it was said before. */
+/** Votes are sent one after the other. What `more` does not say stays as it was; a rating needs no direction. */
 function vote(message, direction, more = {}) {
   lastVote = lastVote.catch(() => {}).then(() => sendVote(message, direction, more));
   return lastVote;
@@ -47,12 +48,17 @@ const turnOf = (message) => document.querySelector(`.turn[data-message="${messag
 
 async function sendVote(message, direction, more) {
   const before = turnOf(message)?.querySelector("[data-vote][aria-pressed=true]")?.dataset.vote;
-  showVote(turnOf(message), direction);
+  if (direction) showVote(turnOf(message), direction);
+  const given = direction ? { vote: direction } : {};
   try {
-    const stored = await post("/api/v1/feedback", { json: { message_id: message, vote: direction, ...more } });
-    const { reasons, comment } = await stored.json();
+    const stored = await post("/api/v1/feedback", { json: { message_id: message, ...given, ...more } });
+    const { vote: counted, reasons, comment, rating } = await stored.json();
+    showVote(turnOf(message), counted);
     const actions = turnOf(message)?.querySelector(".turn-actions");
-    if (actions) actions.dataset.said = JSON.stringify({ reasons, comment });
+    if (actions) {
+      actions.dataset.said = JSON.stringify({ reasons, comment, rating });
+      actions.querySelector(".rate-number").textContent = rating ?? "";
+    }
     tell("changed", { conversation: byId("main").dataset.conversation, message });
     return true;
   } catch (error) {
@@ -66,6 +72,7 @@ async function clicked(event) {
   const copyAnswer = event.target.closest("[data-copy-answer]");
   const copyCode = event.target.closest(".code-copy");
   const voted = event.target.closest("[data-vote]");
+  const given = event.target.closest("[data-rate]");
   const found = event.target.closest(".found-summary");
   const copySources = event.target.closest("[data-copy-sources]");
   const wrong = event.target.closest("[data-wrong-source]");
@@ -88,6 +95,9 @@ async function clicked(event) {
   } else if (voted) {
     event.stopPropagation();
     await judged(voted);
+  } else if (given) {
+    event.stopPropagation();
+    await rate(Number(given.dataset.rate));
   } else if (found) {
     const isOpen = found.getAttribute("aria-expanded") === "true";
     found.setAttribute("aria-expanded", String(!isOpen));
@@ -102,13 +112,32 @@ async function judged(button) {
     if (await vote(message, "up")) toast(words("thanks"));
     return;
   }
-  const { reasons = [], comment = "" } = JSON.parse(button.closest(".turn-actions").dataset.said || "{}");
+  askWhy(message, button);
+}
+
+/** The form for reasons and comment, with what was said before. */
+function askWhy(message, opener) {
+  const { reasons = [], comment = "" } = saidOf(opener);
   form.reset();
   for (const box of form.elements.reasons) box.checked = reasons.includes(box.value);
   form.elements.comment.value = comment;
   form.dataset.target = message;
   delete form.dataset.source;
-  openPopover(form, button, { above: true });
+  openPopover(form, opener, { above: true });
+}
+
+const saidOf = (button) => JSON.parse(button.closest(".turn-actions")?.dataset.said || "{}");
+
+let rated = null; // the button whose menu of ratings is open
+
+/** A rating counts at once; a poor one also asks what was wrong. */
+async function rate(value) {
+  const message = messageOf(rated);
+  closePopover();
+  if (!(await vote(message, null, { rating: value }))) return;
+  if (value > POOR) return void toast(words("thanks"));
+  const opener = turnOf(message)?.querySelector(".rate"); // the turn may have been shown anew meanwhile
+  if (opener) askWhy(message, opener);
 }
 
 /** A vote down with the source named, for a reviewer; it counts when it is sent. */
@@ -136,6 +165,13 @@ export function start() {
     menu.addEventListener("popover-open", (event) => exportsOf(menu, event.detail.opener));
     menu.addEventListener("click", (event) => event.target.closest("[data-kind]") && closePopover());
   }
+  byId("rate-menu").addEventListener("popover-open", (event) => {
+    rated = event.detail.opener;
+    const { rating } = saidOf(rated);
+    for (const item of byId("rate-menu").querySelectorAll("[data-rate]")) {
+      item.setAttribute("aria-checked", String(Number(item.dataset.rate) === rating));
+    }
+  });
   document.addEventListener("click", clicked);
   document.addEventListener("copy", () => {
     const node = getSelection()?.anchorNode?.parentElement;

@@ -4,6 +4,7 @@ import { announce, byId, fromTemplate, part, post, words } from "./dom.js";
 import { toast } from "./toast.js";
 
 const URL = "/api/v1/rag/attachments";
+const KEY = "ragsite-attached"; // ids of files that were attached in this tab and that no question has named yet
 const FIRST_PAUSE_MS = 400;
 const LONGEST_PAUSE_MS = 3000;
 
@@ -12,6 +13,11 @@ const input = byId("attach-input");
 let conversation = () => "";
 
 const items = () => [...list.children];
+
+// A file waits for the first question of the tab that it was attached in: another new chat neither shows nor takes it.
+const waiting = () => JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
+const wait = (id) => sessionStorage.setItem(KEY, JSON.stringify([...waiting(), id]));
+const forget = (id) => sessionStorage.setItem(KEY, JSON.stringify(waiting().filter((one) => one !== id)));
 const state = (item) => item.dataset.state;
 
 /** Whether a file is still being sent or read. */
@@ -26,7 +32,10 @@ export const chosen = () =>
 /** The question with these files was taken: they belong to the conversation from now on. */
 export function taken() {
   for (const item of items()) {
-    if (state(item) === "ready") item.dataset.bound = "";
+    if (state(item) === "ready") {
+      item.dataset.bound = "";
+      forget(item.dataset.id);
+    }
     if (state(item) === "failed") removed(item);
   }
 }
@@ -81,6 +90,7 @@ async function send(file) {
     if (!item.isConnected) return void remove(stored.id);
     show(item, stored);
     if (stored.conversation_id) item.dataset.bound = "";
+    else wait(stored.id);
     follow(item);
   } catch (error) {
     const message = await error.response?.json().then(
@@ -96,6 +106,7 @@ const remove = (id) => post(`${URL}/${id}`, { method: "DELETE" });
 async function removed(item) {
   gone(item);
   if (!item.dataset.id) return;
+  forget(item.dataset.id);
   try {
     await remove(item.dataset.id);
   } catch (error) {
@@ -142,7 +153,9 @@ export function start({ conversation: current }) {
     delete byId("composer").dataset.drop;
     add(event.dataTransfer.files);
   });
+  const mine = new Set(waiting());
   for (const file of JSON.parse(byId("attached-start").textContent)) {
+    if (!file.conversation_id && !mine.has(file.id)) continue;
     const item = fromTemplate("attached-template");
     list.append(item);
     show(item, file);

@@ -19,9 +19,16 @@ export function cut(turn) {
   return () => byId("turns").append(...gone);
 }
 
-/** Show the turns as the server has them now; `message`: the one to go to. Resolves to a running turn, if there is one. */
+let isBusy = () => false;
+
+/**
+ * Show the turns as the server has them now; `message`: the one to go to. Resolves to a running turn, if there is one.
+ * A question that was asked meanwhile stays: nothing is shown anew then.
+ */
 export async function reload(message) {
-  const fresh = parsed(await part(`/c/${conversation()}`)).querySelector("#turns");
+  const place = message ? `?turn=${encodeURIComponent(message)}` : "";
+  const fresh = parsed(await part(`/c/${conversation()}${place}`)).querySelector("#turns");
+  if (isBusy()) return null;
   decorate(fresh);
   byId("turns").replaceChildren(...fresh.childNodes);
   refreshTimes();
@@ -32,7 +39,8 @@ export async function reload(message) {
 }
 
 /** `isBusy()`: whether this page runs a turn; `follow(turn)`; `told()` after another branch is shown. */
-export function start({ isBusy, follow, told }) {
+export function start({ isBusy: busy, follow, told }) {
+  isBusy = busy;
   byId("turns").addEventListener("click", async (event) => {
     const button = event.target.closest("[data-version]");
     if (!button || isBusy()) return;

@@ -8,7 +8,7 @@ import * as branches from "./branches.js";
 import * as choices from "./choices.js";
 import * as composer from "./composer.js";
 import * as dwell from "./dwell.js";
-import { restored, signedOut } from "./draft.js";
+import { carry, restored, signedOut } from "./draft.js";
 import { byId, words } from "./dom.js";
 import * as earlier from "./earlier.js";
 import * as evidence from "./evidence.js";
@@ -47,14 +47,16 @@ let queue = Promise.resolve(); // events are applied one after the other
 
 /** `fresh`: past the cache; `instead`: the turn of which this is another version; `form`: style and depth. */
 function ask(question, { fresh = false, instead = null, form = asking.chosen() } = {}) {
+  side.keep(conversation());
   const insteadOf = instead?.dataset.message;
   restore = instead && branches.cut(instead);
   const after = branches.last();
   turn = RunningTurn.begin(question, filters.chosen());
   turn.isVersion = Boolean(insteadOf);
   composer.setRunning(true);
-  connection.send({
+  turn.sent = {
     type: "ask",
+    id: newId(),
     question,
     ...(conversation() && { conversation_id: conversation() }),
     sets: sets.chosen(),
@@ -63,7 +65,15 @@ function ask(question, { fresh = false, instead = null, form = asking.chosen() }
     attachments: attachments.chosen(),
     ...(fresh && { cache: false }),
     ...(insteadOf ? { instead_of: insteadOf } : after && { after }),
-  });
+  };
+  connection.send(turn.sent);
+}
+
+/** A random UUID, also where the page is served without TLS and has no `crypto.randomUUID`. */
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20)].join("-");
 }
 
 /** Another version of a turn, with its filters or without any. */
@@ -93,13 +103,23 @@ function begun({ message_id, conversation_id, title }) {
     main.dataset.conversation = conversation_id;
     history.pushState(null, "", `/c/${conversation_id}`);
   }
-  if (title) {
-    document.title = `${title} · Ragsite`;
-    byId("topbar-title").textContent = byId("thread-title").textContent = title;
-    byId("thread-title").hidden = false;
-  }
+  if (title) retitle(title);
+  if (turn.isStopped) stop();
   side.refresh(conversation_id);
   tabs.tell(turn.isVersion ? "branch" : "turn", { conversation: conversation_id, message: message_id });
+}
+
+/** The name of the open conversation, wherever the page shows it. */
+function retitle(title) {
+  document.title = `${title} · Ragsite`;
+  byId("topbar-title").textContent = byId("thread-title").textContent = title;
+  byId("thread-title").hidden = false;
+}
+
+/** The open conversation is gone: to a new chat, with what is in the field. */
+function leave() {
+  carry(composer.text());
+  location.assign("/");
 }
 
 /** Go on with a turn that another tab, or this page before it was loaded anew, has begun. */
@@ -113,32 +133,42 @@ function follow(element) {
 function refused({ code, message }) {
   if (!turn || turn.last) return void toast(message);
   if (restore) {
-    turn.element.remove();
-    restore();
-    restore = null;
-    toast(message);
-  } else {
-    turn.fail({ code, message });
+    takeBack();
+    return void toast(message);
   }
+  turn.fail({ code, message });
   turn = null;
   composer.setRunning(false);
+}
+
+/** The question that was not taken goes back into the field, and the turns whose place it had onto the page. */
+function takeBack() {
+  const { question, element } = turn;
+  const instead = turn.sent?.instead_of;
+  element.remove();
+  restore?.();
+  restore = null;
+  turn = null;
+  composer.setRunning(false);
+  composer.giveBack(question, document.querySelector(`.turn[data-message="${instead}"]`));
 }
 
 function resume() {
   connection.send({ type: "resume", message_id: turn.messageId, after: turn.last });
 }
 
-/** Go on where the stream broke off; a question that may never have arrived is given back to the reader. */
+/** Go on where the stream broke off. A question that may never have arrived is sent again: its id makes it one. */
 function reconnected() {
   if (turn.messageId) return resume();
-  if (connection.waiting.length) return;
-  turn.fail({ code: "connection_lost", message: words("failed_safe") });
-  turn = null;
-  composer.setRunning(false);
+  if (!connection.waiting.includes(turn.sent)) connection.send(turn.sent);
 }
 
+/** A question that has not been sent yet is taken back; one that is on its way is stopped when it is announced. */
 function stop() {
-  if (!turn?.messageId) return;
+  if (!turn) return;
+  if (!turn.messageId && connection.withdraw(turn.sent)) return takeBack();
+  turn.isStopped = true;
+  if (!turn.messageId) return turn.stopping();
   connection.send({ type: "stop", message_id: turn.messageId });
   turn.stopping();
   actions.signal(turn.messageId, "stop");
@@ -261,7 +291,7 @@ asking.start();
 suggestions.start({ all: commands() });
 filters.start({ chosenSets: sets.chosen });
 filterSheet.start();
-side.start({ conversation });
+side.start({ conversation, leave, retitle });
 keys();
 clicks();
 
@@ -274,6 +304,8 @@ tabs.start({
   follow,
   reload: branches.reload,
   refreshList: () => side.refresh(conversation()),
+  leave,
+  retitle,
 });
 followUps.start();
 composer.restore(restored());

@@ -11,10 +11,15 @@ let asking = { mayAsk: () => false, onAsk: () => {} };
 export const text = () => field.value.trim();
 
 let edited = null; // the turn whose question is in the field, to be asked in other words
+let draft = ""; // what was being written when the editing began
 
 /** Put the question of a turn into the field; what is asked then is another version of the turn. */
 export function edit(turn) {
-  const question = turn.querySelector(".question").textContent;
+  begin(turn, turn.querySelector(".question").textContent);
+}
+
+function begin(turn, question) {
+  if (!edited) draft = field.value;
   edited = turn;
   byId("editing").hidden = false;
   field.value = question;
@@ -23,15 +28,24 @@ export function edit(turn) {
   field.setSelectionRange(question.length, question.length);
 }
 
-/** Leave the earlier question as it is; false where none was being edited. */
+/** Leave the earlier question as it is; false where none was being edited. What was written before comes back. */
 export function stopEditing() {
   if (!edited) return false;
   edited = null;
   byId("editing").hidden = true;
-  field.value = "";
+  field.value = draft;
+  draft = "";
   refresh();
   field.focus();
   return true;
+}
+
+/** A question that was sent and not taken; `turn`: the one whose place it was to take. What is in the field is kept. */
+export function giveBack(question, turn) {
+  if (turn) return begin(turn, question);
+  field.value = [question, field.value].filter((text) => text.trim()).join("\n");
+  refresh();
+  field.focus();
 }
 
 /** Put a text into the field that was written earlier, unless there is one. */
@@ -45,9 +59,10 @@ export function restore(kept) {
 /** Ask a question that somebody else has written, as a new one. What the reader has begun to write stays in the field. */
 export function send(question) {
   if (running || !asking.mayAsk()) return;
-  const draft = text() === edited?.querySelector(".question").textContent.trim() ? "" : field.value;
+  const isChanged = edited && text() !== edited.querySelector(".question").textContent.trim();
+  const written = edited && !isChanged ? draft : field.value;
   stopEditing();
-  field.value = draft;
+  field.value = written;
   ask(question, null);
   field.focus();
 }
@@ -85,9 +100,11 @@ export function start({ mayAsk, onAsk, onStop }) {
     if (byId("send").disabled || !mayAsk()) return;
     const question = text();
     const turn = edited?.isConnected ? edited : null;
+    const kept = edited ? draft : "";
     edited = null;
+    draft = "";
     byId("editing").hidden = true;
-    field.value = "";
+    field.value = kept;
     ask(question, turn);
   };
   byId("composer").addEventListener("submit", (event) => {

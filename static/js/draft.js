@@ -1,4 +1,4 @@
-// A question that was not sent is kept over signing in again, for the same person in the same tab.
+// A question that was not sent is kept for the next page of this tab, over signing in again too, for the same person.
 
 import { byId, words } from "./dom.js";
 import { toast } from "./toast.js";
@@ -12,11 +12,16 @@ export function signedOut(text) {
   location.assign(`/sign-in?expired=1&next=${encodeURIComponent(location.pathname)}`);
 }
 
+/** Keep what was written for the next page of this tab. */
+export function carry(text) {
+  if (text) sessionStorage.setItem(KEY, JSON.stringify({ user, text, isCarried: true }));
+}
+
 /** The question that was kept, once; "" if there is none. */
 export function restored() {
   const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
   sessionStorage.removeItem(KEY);
   if (!kept || kept.user !== user) return "";
-  toast(words("draft_kept"));
+  if (!kept.isCarried) toast(words("draft_kept"));
   return kept.text;
 }

@@ -37,7 +37,7 @@ export function openerReplaced(opener) {
 }
 
 function move(event) {
-  const items = [...current.box.querySelectorAll("[role=menuitem], input, button, a[href]")].filter(
+  const items = [...current.box.querySelectorAll("[role=menuitem], [role=menuitemradio], input, button, a[href]")].filter(
     (item) => item.offsetParent && !item.disabled,
   );
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -71,6 +71,15 @@ export async function refresh(current) {
   if (!menu.hidden) openerReplaced(rowOf(item.dataset.id)?.querySelector(".icon-button"));
 }
 
+const kept = new Map(); // conversation → what brings it back while its deletion can be undone
+let leave = () => location.assign("/");
+let retitle = () => {};
+
+/** Somebody asks in a conversation that is about to be deleted: it is wanted. */
+export function keep(id) {
+  if (deleting.has(id)) kept.get(id)?.();
+}
+
 /** Each takes a row and what returns the id of the open conversation. */
 const actions = {
   move: (row, current) => folders.move(row, () => refresh(current())),
@@ -78,7 +87,11 @@ const actions = {
   async pin(row, current) {
     const form = new FormData();
     if (row.dataset.pinned !== "true") form.set("pinned", "on");
-    await post(`/c/${row.dataset.id}/pin`, { form });
+    try {
+      await post(`/c/${row.dataset.id}/pin`, { form });
+    } catch {
+      return void toast(words("pin_failed"));
+    }
     tell("list");
     await refresh(current());
   },
@@ -108,7 +121,10 @@ const actions = {
       const form = new FormData();
       form.set("title", title);
       await post(`/c/${row.dataset.id}/rename`, { form })
-        .then(() => tell("list"))
+        .then(() => {
+          if (row.dataset.id === current()) retitle(title);
+          tell("list", { conversation: row.dataset.id, title });
+        })
         .catch(() => {
           link.textContent = before;
           toast(words("rename_failed"));
@@ -134,7 +150,7 @@ const actions = {
       post(`/c/${id}/delete`, { keepalive: true })
         .then(() => {
           tell("deleted", { conversation: id });
-          if (id === current()) location.assign("/");
+          if (id === current()) leave();
         })
         .catch(() => {
           (rowOf(id) ?? row).hidden = false;
@@ -149,16 +165,19 @@ const actions = {
       shown.querySelector("a").focus();
     };
     deleting.set(id, now);
-    toast(words("deleted", { title: row.querySelector("a").textContent }), {
+    const done = toast(words("deleted", { title: row.querySelector("a").textContent }), {
       undoWords: words("undo"),
       undo,
       done: now,
     });
+    kept.set(id, () => (undo(), done()));
   },
 };
 
-/** `conversation()` returns the id of the one that is open, or "". */
-export function start({ conversation }) {
+/** `conversation()` returns the id of the one that is open, or ""; `leave()` for a new chat; `retitle(title)` of it. */
+export function start({ conversation, leave: left, retitle: renamed }) {
+  leave = left;
+  retitle = renamed;
   byId("side-open").addEventListener("click", openSheet);
   byId("side-close").addEventListener("click", closeSheet);
   menu.addEventListener("popover-open", (event) => {

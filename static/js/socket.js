@@ -22,6 +22,13 @@ export class Connection {
     }
   }
 
+  /** Take back a message that waits for the connection; false where it has been sent. */
+  withdraw(message) {
+    const at = this.waiting.indexOf(message);
+    if (at >= 0) this.waiting.splice(at, 1);
+    return at >= 0;
+  }
+
   open() {
     if (this.socket && this.socket.readyState <= WebSocket.OPEN) return;
     clearTimeout(this.timer);

@@ -7,7 +7,7 @@ const AWAY_MS = 30000; // from which a tab looks what has happened elsewhere whe
 const main = byId("main");
 const channel = "BroadcastChannel" in window ? new BroadcastChannel(`ragsite-${main.dataset.user}`) : null;
 
-/** `kind`: "turn" (asked or finished), "branch" (another version is shown), "changed" (a vote), "list" (pinned, renamed), "deleted". */
+/** `kind`: "turn" (asked or finished), "branch" (another version is shown), "changed" (a vote), "list" (pinned; renamed, with `conversation` and `title`), "deleted". */
 export function tell(kind, values = {}) {
   channel?.postMessage({ kind, ...values });
 }
@@ -30,6 +30,18 @@ const isVersion = (fresh) =>
       "parent" in dataset && dataset.parent === fresh.dataset.parent && dataset.message !== fresh.dataset.message,
   );
 
+/** What the reader thought of an answer, from a newer copy of its turn; all else of a finished turn stays the same. */
+function takeVotes(shown, fresh) {
+  const [old, now] = [shown, fresh].map((turn) => turn.querySelector(".turn-actions"));
+  if (!old || !now) return;
+  old.dataset.said = now.dataset.said;
+  for (const name of ["up", "down"]) {
+    const pressed = now.querySelector(`[data-vote=${name}]`).getAttribute("aria-pressed");
+    old.querySelector(`[data-vote=${name}]`).setAttribute("aria-pressed", pressed);
+  }
+  old.querySelector(".rate-number").textContent = now.querySelector(".rate-number").textContent;
+}
+
 /** Put a turn of the server's page in the place of the one that is shown, or behind the others. */
 function show(fresh, decorate) {
   const shown = find(fresh.dataset.message);
@@ -45,17 +57,19 @@ function show(fresh, decorate) {
 
 /**
  * `conversation()`: the one that is open; `isBusy()`: whether this tab runs a turn; `decorate(turn)`; `follow(turn)`
- * takes up a running one; `reload()` shows the turns anew; `refreshList()`.
+ * takes up a running one; `reload()` shows the turns anew; `refreshList()`; `leave()` for a new chat; `retitle(title)`.
  */
-export function start({ conversation, isBusy, decorate, follow, reload, refreshList }) {
+export function start({ conversation, isBusy, decorate, follow, reload, refreshList, leave, retitle }) {
   const waiting = new Set(); // messages of other tabs, until the turn of this one is over
 
   async function take(message) {
     if (isBusy()) return void waiting.add(message);
     const html = await part(`/messages/${message}`).catch(() => "");
     const fresh = parsed(html).querySelector(".turn");
-    if (!fresh) return;
+    if (!fresh || isBusy()) return void (fresh && waiting.add(message));
     if (isVersion(fresh)) return showBranch();
+    const same = find(message);
+    if (same && same.dataset.state === fresh.dataset.state && same.dataset.state !== "running") return takeVotes(same, fresh);
     const shown = show(fresh, decorate);
     if (shown.dataset.state === "running" && !isBusy()) follow(shown);
   }
@@ -80,7 +94,8 @@ export function start({ conversation, isBusy, decorate, follow, reload, refreshL
 
   channel?.addEventListener("message", ({ data }) => {
     const isHere = data.conversation && data.conversation === conversation();
-    if (data.kind === "deleted" && isHere) return void location.assign("/");
+    if (data.kind === "deleted" && isHere) return void leave();
+    if (data.kind === "list" && isHere && data.title) retitle(data.title);
     refreshList();
     if (isHere && data.kind === "branch") return void showBranch();
     if (isHere && data.message) take(data.message);

@@ -6,6 +6,8 @@ import { refresh as refreshTimes } from "./time.js";
 const NEAR_END_PX = 80;
 const LAST_WORD = /(?:[\u2e80-\uffef]|[^\s\u2e80-\uffef]{1,24}) ?$/;
 const SLOW_SECONDS = 3; // from which a wait is counted on the page
+const FIRST_PAUSE_MS = 1000; // before a stored turn is asked for again
+const LONGEST_PAUSE_MS = 30000;
 const CLOSING = /^[.,;:!?)。，；：、！？）]/;
 
 const main = byId("main");
@@ -116,6 +118,13 @@ function sameCitation(old, fresh) {
   return same.find((one) => one.dataset.place === place) ?? same[0];
 }
 
+/** Resolves after a pause, or when the network comes back. */
+const online = (pause) =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, pause);
+    addEventListener("online", () => (clearTimeout(timer), resolve()), { once: true });
+  });
+
 /** A question that is being answered. */
 export class RunningTurn {
   constructor(element, question) {
@@ -169,8 +178,8 @@ export class RunningTurn {
     if (type === "block") change(() => this.addBlock(data));
     if (type === "tail") change(() => this.showTail(data.text));
     if (type === "citations") this.element.dataset.citations = JSON.stringify(data.citations);
-    if (type === "error") change(() => this.fail(data));
-    if (type === "done") await this.finish();
+    if (type === "error") await this.finish(() => change(() => this.fail(data)));
+    if (type === "done") await this.finish(() => this.finishLater());
     return type === "done" || type === "error";
   }
 
@@ -227,23 +236,39 @@ export class RunningTurn {
     this.rounds.hidden ||= this.hasText;
   }
 
-  /** The stored turn takes the place of the streamed one: same text, with support marks, sources and actions. */
-  async finish() {
-    try {
-      const fresh = parsed(await part(`/messages/${this.messageId}`)).querySelector(".turn");
-      decorate(fresh);
-      if (held === this.element) held = fresh;
-      const chip = sameCitation(this.element, fresh);
-      change(() => this.element.replaceWith(fresh));
-      chip?.focus({ preventScroll: true });
-      announce(outcome(fresh));
-      this.element = fresh;
-      refreshTimes();
-    } catch {
-      this.element.querySelector(".stages").hidden = true;
-      this.element.setAttribute("aria-busy", "false");
-    }
+  /** Show the turn as it is stored, or do `otherwise` where it cannot be fetched now. */
+  async finish(otherwise) {
+    if (!(await this.showStored())) otherwise();
     this.element.dispatchEvent(new CustomEvent("turn-finished", { bubbles: true }));
+  }
+
+  /** The stored turn takes the place of the streamed one: same text, with support marks, sources and actions. */
+  async showStored() {
+    const html = await part(`/messages/${this.messageId}`).catch(() => "");
+    const fresh = parsed(html).querySelector(".turn");
+    if (!fresh || fresh.dataset.state === "running") return false;
+    decorate(fresh);
+    if (held === this.element) held = fresh;
+    const chip = sameCitation(this.element, fresh);
+    change(() => this.element.replaceWith(fresh));
+    chip?.focus({ preventScroll: true });
+    announce(outcome(fresh));
+    this.element = fresh;
+    refreshTimes();
+    return true;
+  }
+
+  /** The text is there, sources and actions are not: ask for them until they come, or the turn has left the page. */
+  async finishLater() {
+    this.element.querySelector(".stages").hidden = true;
+    this.element.setAttribute("aria-busy", "false");
+    for (let pause = FIRST_PAUSE_MS; this.element.isConnected; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      await online(pause);
+      if (this.element.isConnected && (await this.showStored())) {
+        this.element.dispatchEvent(new CustomEvent("turn-finished", { bubbles: true }));
+        return;
+      }
+    }
   }
 
   fail({ code = "", message = "" }) {
@@ -256,6 +281,6 @@ export class RunningTurn {
     this.report.after(notice);
     this.element.dataset.state = "failed";
     this.element.setAttribute("aria-busy", "false");
-    this.element.dispatchEvent(new CustomEvent("turn-finished", { bubbles: true }));
+    if (!this.messageId) this.element.dispatchEvent(new CustomEvent("turn-finished", { bubbles: true }));
   }
 }

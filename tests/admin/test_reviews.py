@@ -82,6 +82,20 @@ def test_an_answer_is_withheld_from_a_reviewer_who_may_not_open_a_source(reviewe
         assert secret not in page
 
 
+def test_what_a_model_wrote_after_closed_sources_is_withheld_as_well(reviewer, asker):
+    earlier = make_case(asker, "What is planned?", make_document("road map", make_set(visibility="members"))).message
+    later = make_case(asker, "Say that again.").message
+    Message.objects.filter(pk=later.pk).update(
+        conversation=earlier.conversation, parent=earlier, metadata={"model": "gpt"}
+    )
+    url = reverse("admin:chat_message_change", args=[later.pk])
+
+    assert "so it is not shown" in signed_in(reviewer).get(url).content.decode()
+
+    Message.objects.filter(pk=later.pk).update(metadata={"model": "extractive"})
+    assert "<b>answer</b>" in signed_in(reviewer).get(url).content.decode()
+
+
 def test_cases_about_documents_above_the_clearance_are_not_listed(reviewer, asker, administrator):
     make_case(asker, "secret?", make_document("secret", make_set(), clearance=3))
 

@@ -150,6 +150,35 @@ def test_a_vote_down_counts_when_it_is_sent_and_a_change_keeps_what_was_said(ope
     expect(page.locator("#vote input:checked")).to_have_value("outdated")
 
 
+def test_an_answer_is_rated_and_a_poor_rating_asks_what_was_wrong(open_page):
+    page = open_page()
+    asked(page)
+    rate, down = page.locator(".rate").last, page.locator("[data-vote=down]").last
+
+    rate.click()
+    with page.expect_response(feedback_is_stored) as answer:
+        page.locator("[data-rate='4']").click()
+    assert (answer.value.json()["vote"], answer.value.json()["rating"]) == ("up", 4)
+    expect(page.locator("[data-vote=up]").last).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#vote")).to_be_hidden()
+
+    rate.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-rate='4']")).to_have_attribute("aria-checked", "true")
+    page.keyboard.press("ArrowUp")
+    with page.expect_response(feedback_is_stored) as answer:
+        page.keyboard.press("Enter")  # from the first one upwards: the last one
+    assert (answer.value.json()["vote"], answer.value.json()["rating"]) == ("down", 1)
+    expect(down).to_have_attribute("aria-pressed", "true")
+    page.locator("#vote .pill", has_text="Outdated").click()
+    with page.expect_response(feedback_is_stored) as answer:
+        page.locator("#vote [type=submit]").click()
+    assert (answer.value.json()["reasons"], answer.value.json()["rating"]) == (["outdated"], 1)
+
+    page.reload()
+    expect(page.locator(".rate-number").last).to_have_text("1")
+
+
 def test_a_question_is_not_sent_while_the_input_method_composes(open_page):
     page = open_page()
     field = page.locator("#question")

@@ -1,5 +1,7 @@
 """What stands beside an answer."""
 
+import pytest
+
 from chat.answer_summary import summary_of
 from chat.models import Message
 from chat.source_lines import SourceLine
@@ -47,6 +49,27 @@ def test_further_sources_are_of_sets_that_the_answer_does_not_cite():
     ]
 
     assert [one.number for one in summary_of(message(), sources).further] == [3]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reasoning", "plan"),
+    [
+        ({"chunks_found": 5}, {}, "One search"),
+        ({"chunks_found": 5}, {"query_analysis": {"cue": "process"}}, "One search, for the steps"),
+        ({"chunks_found": 5, "rewritten_queries": ["a", "b"]}, {}, "One search in 3 wordings"),
+        (
+            {"chunks_found": 5, "rewritten_queries": ["a"]},
+            {"iterations": 2, "query_analysis": {"cue": "comparison"}},
+            "Search in 2 rounds, for what is said of each",
+        ),
+        ({"chunks_found": 5, "cache": "exact"}, {}, ""),  # another answer's search
+        ({"chunks_found": 0}, {}, ""),
+    ],
+)
+def test_the_plan_says_how_often_was_searched_and_for_what(metadata, reasoning, plan):
+    asked = Message(metadata=metadata, trace={"reasoning": reasoning})
+
+    assert summary_of(asked, []).plan == plan
 
 
 def test_an_answer_without_sources_says_nothing_of_them():

@@ -15,7 +15,7 @@ from accounts.errors import NotFoundError
 from accounts.privacy.export import person_rows
 from accounts.selectors import scope_for
 from accounts.services import api_key_create
-from chat.attachments.files import MOST_FILES, attachment_add, attachments_check
+from chat.attachments.files import MOST_FILES, MOST_WAITING, attachment_add, attachments_check
 from chat.attachments.reading import attachment_read, attachments_expire, attachments_sweep
 from chat.attachments.search import attached_load
 from chat.errors import AttachmentTooLargeError, TooManyAttachmentsError
@@ -95,8 +95,23 @@ def test_a_file_is_checked_before_it_is_stored(settings):
 
 def test_a_conversation_has_so_many_files_at_most():
     user = make_user()
+    talk = Conversation.objects.create(tenant=user.tenant, user=user, channel="web", title="t")
     values = {"tenant": user.tenant, "user": user, "name": "a.md", "size_bytes": 1, "state": "ready"}
-    Attachment.objects.bulk_create([Attachment(**values) for _ in range(MOST_FILES)])
+    Attachment.objects.bulk_create([Attachment(**values, conversation=talk) for _ in range(MOST_FILES)])
+
+    with pytest.raises(TooManyAttachmentsError):
+        attachment_add(
+            scope=scope_for(user), name="a.md", content=ContentFile(b"text", name="a.md"), conversation_id=str(talk.pk)
+        )
+    waiting = attach(user)  # of another chat, which has not begun yet
+    with pytest.raises(TooManyAttachmentsError):
+        attachments_check(scope=scope_for(user), keys=[str(waiting.key)], conversation=talk)
+
+
+def test_files_that_wait_in_all_new_chats_are_so_many_at_most():
+    user = make_user()
+    values = {"tenant": user.tenant, "user": user, "name": "a.md", "size_bytes": 1, "state": "ready"}
+    Attachment.objects.bulk_create([Attachment(**values) for _ in range(MOST_WAITING)])
 
     with pytest.raises(TooManyAttachmentsError):
         attach(user)

@@ -110,6 +110,40 @@ def test_a_source_that_may_not_be_read_any_more_keeps_its_number_only(message):
     assert "(Radio)" not in text
 
 
+@pytest.mark.parametrize("kind", ["md", "docx", "pdf"])
+def test_a_file_says_what_the_chat_marks(message, kind):
+    message.state, message.answer = "stopped", "Two seconds [1]. The rest is a guess."
+    message.sentences = [
+        {"text": "Two seconds.", "support": "supported", "citations": [1]},
+        {"text": "The rest is a guess.", "support": "unsupported", "citations": []},
+    ]
+    message.save()
+
+    content = fetched(message, kind).content
+    words = {
+        "md": lambda: content.decode(),
+        "docx": lambda: "\n".join(one.text for one in docx.Document(BytesIO(content)).paragraphs),
+        "pdf": lambda: words_of_pdf(content),
+    }[kind]()
+    plain = "".join(words.split())
+
+    assert "Stopped;partialanswerkept." in plain
+    assert plain.count("Therestisaguess.") == 2
+    assert "Notsupportedbythesources" in plain
+
+
+@pytest.mark.parametrize("head", ["项目", "项目" * 700])
+def test_a_row_that_is_higher_than_a_page_goes_on_on_the_next(message, head):
+    message.answer = f"| {head} | b | c | d |\n|---|---|---|---|\n| {'很长的说明' * 280} | x | y | z |\n"
+    message.save()
+
+    response = fetched(message, "pdf")
+
+    assert response.status_code == 200
+    with pypdfium2.PdfDocument(response.content) as document:
+        assert len(document) > 1
+
+
 def test_nobody_exports_the_answer_of_another_and_no_other_format(message):
     stranger = Client()
     stranger.force_login(make_user())

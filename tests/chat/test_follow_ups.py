@@ -55,7 +55,7 @@ def test_sections_that_were_not_asked_about_are_suggested(message):
 def test_a_page_that_is_opened_again_searches_for_nothing(message, monkeypatch):
     first = suggested(message)
 
-    monkeypatch.setattr("chat.follow_ups.retrieve", None)
+    monkeypatch.setattr("chat.follow_ups.search_with_answer", None)
 
     assert suggested(message) == first
     assert len(first) == 2
@@ -66,7 +66,7 @@ def test_a_search_that_fails_is_made_again_with_the_next_look(message, monkeypat
         raise RetrievalUnavailableError
 
     with monkeypatch.context() as patched:
-        patched.setattr("chat.follow_ups.retrieve", fails)
+        patched.setattr("chat.follow_ups.search_with_answer", fails)
         assert suggested(message) == []
 
     assert len(suggested(message)) == 2

@@ -116,6 +116,15 @@ def test_one_who_may_read_all_sources_sees_the_answer_as_it_is(world):
     assert "may not read" not in page.replace("sources that you may read", "")
 
 
+def test_a_shared_part_of_an_answer_is_called_so_and_its_marks_are_explained(world):
+    Message.objects.filter(pk=world.message.pk).update(state="stopped")
+
+    _status, page = page_of(world.owner, world.link)
+
+    assert "Stopped; partial answer kept." in page
+    assert "Not supported by the sources" in page
+
+
 def test_rights_are_those_of_the_moment(world):
     world.secret_set.members.add(world.colleague)
     assert SECRET in page_of(world.colleague, world.link)[1]
@@ -170,6 +179,60 @@ def test_an_answer_stays_withheld_when_a_source_was_purged(world):
     assert OPEN in page
     assert SECRET not in page
     assert LOOSE not in page
+
+
+def test_what_a_model_may_repeat_of_earlier_turns_is_withheld_with_their_sources(world):
+    repeated = Message.objects.create(
+        conversation=world.talk,
+        parent=world.message,
+        question="Say that again.",
+        answer=SECRET,
+        answer_html=f"<p>{SECRET}</p>",
+        metadata={"model": "gpt"},
+        state="done",
+        status="conversation",
+    )
+    link = link_create(scope=scope_for(world.owner), message_id=repeated.pk, is_whole=False, days=7)
+
+    _status, page = page_of(world.colleague, link)
+    assert SECRET not in page
+
+    world.secret_set.members.add(world.colleague)
+    _status, page = page_of(world.colleague, link)
+    assert SECRET in page
+
+    Message.objects.filter(pk=world.message.pk).update(file_sources=1)  # and of what an attached file said
+    _status, page = page_of(world.colleague, link)
+    assert SECRET not in page
+
+
+def test_a_written_follow_up_shows_its_readable_sentences_where_earlier_sources_are_closed(world):
+    citation = world.message.citations.get(number=1)
+    later = Message.objects.create(
+        conversation=world.talk,
+        parent=world.message,
+        question="How much does the crane lift?",
+        answer=f"{OPEN} [1] {LOOSE}",
+        answer_html=f"<p>{OPEN} {LOOSE}</p>",
+        sentences=[
+            {"text": OPEN, "support": "supported", "citations": [1]},
+            {"text": LOOSE, "support": "weak", "reason": None, "citations": []},
+        ],
+        metadata={"model": "gpt"},
+        state="done",
+        status="answered",
+    )
+    citation.pk, citation.message = None, later
+    citation.save()
+    link = link_create(scope=scope_for(world.owner), message_id=later.pk, is_whole=False, days=7)
+
+    _status, page = page_of(world.colleague, link)
+    assert OPEN in page
+    assert LOOSE not in page
+
+    Message.objects.filter(pk=later.pk).update(metadata={"model": "extractive"})  # quotes have nothing else in them
+    _status, page = page_of(world.colleague, link)
+    assert LOOSE in page
 
 
 def test_a_stored_answer_counts_its_sources(world):

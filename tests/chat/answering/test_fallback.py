@@ -42,9 +42,9 @@ def test_chinese_words_are_marked_too(tokenizer):
 @pytest.mark.parametrize(
     ("texts", "english", "chinese"),
     [
-        (("The preamble has formats.", "A preamble."), "Found by its words:", "按关键词找到的结果"),
-        (("The preamble has formats.", "A cell."), "by its words and by their meaning:", "按关键词和含义找到的结果"),
-        (("A terminal.", "A cell."), "Its words do not occur; nearest in meaning:", "含义最接近的结果"),
+        (("The preamble has formats.", "A preamble."), "Keyword matches:", "关键词命中："),
+        (("The preamble has formats.", "A cell."), "Keyword matches, and passages near in meaning:", "关键词命中及语义相近的内容"),
+        (("A terminal.", "A cell."), "Its words do not occur; nearest in meaning:", "以下为语义最相近的内容"),
     ],
 )
 def test_how_results_were_found_is_said_as_it_is(tokenizer, texts, english, chinese):

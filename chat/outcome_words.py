@@ -1,0 +1,30 @@
+"""How a question ended, in the reader's words, where an answer stands without the chat's notices: files, shared pages."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from accounts.error_messages import stored_message
+from chat.models import Message
+
+
+def outcome_words(message: Message) -> str:
+    """What a reader must know of a text that is not a whole answer from the sources; "" of one that is."""
+    if message.state == Message.State.STOPPED:
+        return _("Stopped; partial answer kept.") if message.answer else _("Stopped.")
+    if message.status == "degraded":
+        if message.metadata.get("model") not in ("", None, "extractive"):
+            why = stored_message("", message.metadata.get("error_message") or "")
+            return f"{_('Incomplete')}: {why}" if why else _("Incomplete")
+        return _("The language model could not be used, so the text is quoted from the sources.")
+    words = {
+        "refused": _("Not enough evidence"),
+        "search_results": _("No direct answer. Closest search results:").rstrip(":："),
+        "conversation": _("Not from the knowledge base: no document was read for this."),
+    }
+    return words.get(message.status, "")
+
+
+def unsupported_sentences(message: Message) -> tuple[str, ...]:
+    """The sentences that no source supports, in the order of the answer."""
+    return tuple(one["text"] for one in message.sentences if one.get("support") == "unsupported" and one.get("text"))
