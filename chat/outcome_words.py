@@ -1,4 +1,4 @@
-"""How a question ended, in the reader's words, where an answer stands without the chat's notices: files, shared pages."""
+"""How a question ended, in the reader's words: for files and shared pages, which have none of the chat's notices."""
 
 from __future__ import annotations
 

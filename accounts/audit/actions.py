@@ -27,6 +27,7 @@ ACTIONS = {
     "lexicon.change": _("Changed lexicon term"),
     "lexicon.decide": _("Decided about lexicon terms"),
     "lexicon.delete": _("Deleted lexicon term"),
+    "lexicon.export": _("Exported lexicon"),
     "lexicon.import": _("Imported lexicon file"),
     "lexicon.mine": _("Searched documents for terms"),
     "lexicon.publish": _("Published lexicon"),

@@ -115,7 +115,8 @@ def files_forget(row: Attachment) -> None:
 
 def attachments_check(*, scope: Scope, keys: Sequence[str], conversation: Conversation) -> None:
     """Raise NotFoundError for a file that is not the asker's or belongs to another conversation,
-    AttachmentNotReadyError for one that has not been read, TooManyAttachmentsError for more than a conversation may have.
+    AttachmentNotReadyError for one that has not been read, TooManyAttachmentsError for more than a conversation may
+    have.
     """
     has = {str(key) for key in conversation.attachments.values_list("key", flat=True)} if keys else set()
     if len(has.union(keys)) > MOST_FILES:

@@ -47,8 +47,8 @@ def message_prepare(
 ) -> Message:
     """A message that is not stored yet, in its conversation, which may be new too.
 
-    `message_id`: its primary key; None: a new one. Raises NotFoundError for a set that does not exist, for another tenant than the asker's own, and for a turn of
-    another conversation to take the place of; UnknownFilterError.
+    `message_id`: its primary key; None: a new one. Raises NotFoundError for a set that does not exist, for another
+    tenant than the asker's own, and for a turn of another conversation to take the place of; UnknownFilterError.
     """
     tenant_check(user=user, tenant_id=request.tenant_id)
     known = sets_listed(scope=scope).filter(pk__in=request.sets).order_by()

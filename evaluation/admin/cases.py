@@ -82,11 +82,19 @@ class BadCaseAdmin(ReviewerAdmin):
         scope = admin_scope(request)
         extra = {
             "run": diagnosis_run_latest(scope=scope),
-            "undiagnosed": cases_without_diagnosis(tenant_id=scope.tenant_id).count() if is_reviewer(request) else 0,
+            "undiagnosed": self._undiagnosed(request),
             "may_diagnose": is_reviewer(request),
         }
         page: HttpResponse = super().changelist_view(request, {**extra, **(extra_context or {})})
         return page
+
+    def _undiagnosed(self, request: HttpRequest) -> int:
+        """Of the cases that the person may review."""
+        if not is_reviewer(request):
+            return 0
+        scope = admin_scope(request)
+        mine = cases_reviewable(scope=scope, is_reviewer=True).order_by().values("pk")
+        return cases_without_diagnosis(tenant_id=scope.tenant_id).filter(pk__in=mine).count()
 
     def diagnose(self, request: HttpRequest) -> HttpResponseBase:
         """POST: find the causes of all cases that have no diagnosis."""

@@ -20,7 +20,7 @@ from evaluation.admin.gate_words import fault_words, weakness_words
 from evaluation.admin.lab_labels import ranking_label, stage_label
 from evaluation.models import CaseOutcome, EvaluationRun, RunConfiguration
 from evaluation.selectors import runs_of
-from evaluation.services.comparison import ComparedCase, Comparison, configurations_compare, is_higher_better
+from evaluation.services.comparison import ComparedCase, Comparison, comparison_of, is_higher_better
 from evaluation.services.gates import run_judge
 from evaluation.services.run_figures import is_share, ordered
 from evaluation.services.run_files import comparison_csv, comparison_junit
@@ -110,7 +110,7 @@ def _chosen(request: HttpRequest, run: EvaluationRun) -> tuple[RunConfiguration,
 def comparison_page(request: HttpRequest, *, run: EvaluationRun, context: dict[str, Any]) -> HttpResponseBase:
     """Differences by metric as table and plot, and the cases that differ most."""
     first, second = _chosen(request, run)
-    comparison = configurations_compare(first, second)
+    comparison = comparison_of(first, second)
     hidden = cases_hidden(scope=admin_scope(request), rows=rows_of_run(first.run) | rows_of_run(second.run))
     runs = runs_of(scope=admin_scope(request), golden_set=run.golden_set)[:20]
     metric = _sorting(request, comparison)
@@ -343,7 +343,7 @@ def _score_rows(stored: Mapping[int, CaseOutcome], pair: list[RunConfiguration])
 def comparison_export(request: HttpRequest, *, run: EvaluationRun) -> HttpResponse:
     """`?as=csv`: a line a case; `?as=junit`: a test case for each metric, for the pages of a build server."""
     first, second = _chosen(request, run)
-    comparison = configurations_compare(first, second)
+    comparison = comparison_of(first, second)
     name = slugify(f"{run.golden_set.name}-{first.name}-{second.name}") or f"run-{run.pk}"
     audit_record(actor=admin_user(request), action="run.export", target=run.golden_set.name, run=run.pk)
     content: str | bytes

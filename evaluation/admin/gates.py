@@ -30,7 +30,7 @@ from evaluation.services.gates import (
 from evaluation.services.run_reading import run_progress
 from knowledge.admin.curation import run_action
 from knowledge.models import KnowledgeSet, LexiconVersion
-from knowledge.selectors import sets_managed
+from knowledge.selectors import sets_managed, sets_readable
 from knowledge.selectors.options import site_options
 from ragcore.options import find_option
 
@@ -92,7 +92,7 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
             **self.admin_site.each_context(request),
             "title": gettext("Measured change of %(name)s") % {"name": change.knowledge_set.shown_name},
             "change": change,
-            "changed": _changed_rows(change),
+            "changed": _changed_rows(request, change),
             "results": [_result(one) for one in change_results(change=change)],
             "live": {"shown_name": gettext("live")},
             "draft": {"shown_name": gettext("draft")},
@@ -129,14 +129,20 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
         return super().changelist_view(request, extra_context)
 
 
-def _changed_rows(change: GatedChange) -> list[tuple[str, Any]]:
-    """What changes, by its labels; None: inherited again."""
+def _changed_rows(request: HttpRequest, change: GatedChange) -> list[tuple[str, Any]]:
+    """What changes, by its labels; None: inherited again. Texts are shown to those who may read or keep the set."""
     if change.kind in (GatedChange.Kind.LEXICON, GatedChange.Kind.SITE_LEXICON):
         version = LexiconVersion.objects.filter(pk=change.payload["version"]).first()
         return [(gettext("lexicon version"), version.number if version is not None else "–")]
     if change.kind == GatedChange.Kind.SET_TEXTS:
         field = KnowledgeSet._meta.get_field
-        return [(str(field(name).verbose_name), text or "–") for name, text in change.payload["texts"].items()]  # type: ignore[union-attr]
+        scope = admin_scope(request)
+        mine = (sets_readable(scope=scope), sets_managed(scope=scope))
+        is_open = any(rows.filter(pk=change.knowledge_set_id).exists() for rows in mine)
+        return [
+            (str(field(name).verbose_name), (text or "–") if is_open else gettext("(withheld)"))  # type: ignore[union-attr]
+            for name, text in change.payload["texts"].items()
+        ]
     if change.kind == GatedChange.Kind.QUERY_ADAPTER:
         return [(gettext("Fitted query vectors"), gettext("Version %(n)s") % {"n": change.payload["number"]})]
     if change.kind == GatedChange.Kind.RERANKER_FIT:

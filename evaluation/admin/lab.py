@@ -27,7 +27,7 @@ from evaluation.admin.lab_forms import ConfigurationForm, LabForms, address_of, 
 from evaluation.admin.lab_view_models import run_view, stored_views
 from evaluation.admin.opened import opener
 from evaluation.models import GoldenCase
-from evaluation.selectors import golden_sets_kept, golden_sets_listed
+from evaluation.selectors import cases_withheld, golden_sets_kept, golden_sets_listed
 from evaluation.services.lab import lab_run
 from evaluation.services.lab_export import CASE_TAGS, golden_case_save, lab_json
 from evaluation.services.lab_replay import Replay, replay_get, stored_ranking
@@ -108,7 +108,9 @@ def _start(request: HttpRequest) -> str:
         rows = GoldenCase.objects.filter(golden_set__in=golden_sets_listed(scope=scope))
         found = get_object_or_404(rows.select_related("golden_set"), pk=int(case))
         sets = tuple(found.golden_set.sets.values_list("pk", flat=True))
-        return address_of(LabQuestion(text=found.question, sets=sets), find=next(iter(found.relevant), ""))
+        is_withheld = cases_withheld(scope=scope, cases=rows.filter(pk=found.pk)).exists()
+        find = "" if is_withheld else next(iter(found.relevant), "")
+        return address_of(LabQuestion(text=found.question, sets=sets), find=find)
     if message := request.GET.get("message", ""):
         return replay_address(_replay(request, message))
     return ""

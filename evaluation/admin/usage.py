@@ -28,6 +28,7 @@ from chat.admin import is_reviewer
 from evaluation.admin.charts import Chart, Series, bar_chart, line_chart
 from evaluation.admin.opened import opener
 from evaluation.models import Diagnosis
+from evaluation.selectors import diagnosis_shown
 from feedback.dashboard import (
     DEFAULT_MINUTES,
     Dashboard,
@@ -223,7 +224,8 @@ def causes_of(request: HttpRequest, viewer: Viewer, within: Range) -> list[tuple
     cases = cases_reviewable(scope=viewer.scope, is_reviewer=is_reviewer(request)).order_by()
     turns = viewer.turns().filter(asked__gte=begin, asked__lt=end)
     rows = Diagnosis.objects.filter(message__in=cases.values("message"), message__figures__in=turns)
-    latest = Diagnosis.objects.filter(message=OuterRef("message")).order_by("-created", "-id").values("pk")[:1]
+    shown = Diagnosis.objects.filter(diagnosis_shown(scope=viewer.scope))  # others do not exist for the viewer
+    latest = shown.filter(message=OuterRef("message")).order_by("-created", "-id").values("pk")[:1]
     rows = rows.filter(pk=Subquery(latest)).exclude(cause=Diagnosis.Cause.NONE)
     if viewer.scope.administers != "everything":
         rows = rows.exclude(cause=Diagnosis.Cause.PERMISSION)

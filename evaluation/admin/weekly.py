@@ -10,7 +10,8 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.admin.base import admin_scope
+from accounts.admin.base import admin_scope, admin_user
+from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.diagnosis_words import REMEDIES
 from evaluation.services.weekly_report import DAYS, WeeklyReport, cause_label, report_csv, weekly_report
@@ -50,7 +51,9 @@ def report_page(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
 
 def report_file(request: HttpRequest) -> HttpResponseBase:
     """GET: the cases of the report as CSV."""
-    answer = StreamingHttpResponse(report_csv(_report(request)), content_type="text/csv; charset=utf-8")
+    report = _report(request)
+    audit_record(actor=admin_user(request), action="case.export", target="weekly report", cases=len(report.cases))
+    answer = StreamingHttpResponse(report_csv(report), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = 'attachment; filename="feedback-cases.csv"'
     return answer
 

@@ -23,6 +23,9 @@ from feedback.models import BadCase
 from feedback.triage import case_mark
 from knowledge.models import Chunk
 from knowledge.selectors import documents_askable, documents_readable
+from ragcore.metrics.quality import contains_gold
+
+MOST_PHRASE = 60  # characters of a written answer that may be an accepted one as it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,14 +98,19 @@ def case_mark_passage(
 
 
 def case_to_golden(*, scope: Scope, actor: User, case: BadCase, golden_set_id: int) -> GoldenCase:
-    """Save question, marked document and answers as a golden case. Raises what `golden_case_save` raises."""
+    """Save question, marked document and answers as a golden case. Raises what `golden_case_save` raises.
+
+    Accepted answers are looked for letter by letter: a written answer that is longer than a phrase is none of them.
+    """
+    written = case.right_answer.strip()
+    phrase = [written] if written and len(written) <= MOST_PHRASE and "\n" not in written else []
     return golden_case_save(
         scope=scope,
         actor=actor,
         golden_set_id=golden_set_id,
         question=case.message.metadata.get("understood") or case.message.question,
         documents=[case.marked_document_id] if case.marked_document_id is not None else [],
-        answers=case.accepted or [case.right_answer],
+        answers=case.accepted or phrase,
     )
 
 
@@ -131,8 +139,7 @@ def case_test_again(
 
 def _is_answered(record: AnswerRecord, case: BadCase) -> bool:
     if case.accepted:
-        text = record.text.casefold()
-        return any(answer.casefold() in text for answer in case.accepted)
+        return contains_gold(record.text, case.accepted)
     cited = {citation.document_id for citation in record.cited}
     if case.marked_document_id is not None:
         return record.status in ("answered", "degraded") and case.marked_document_id in cited

@@ -76,12 +76,13 @@ def remedy_apply(
     """
     about = _about(scope, actor, case)
     remedy = REMEDIES.get(kind)
-    offer = remedy.offer(about) if remedy is not None else None
-    if remedy is None or offer is None:
-        raise RemedyNotOfferedError
-    given = chosen(offer.fields, values)
-    done = remedy.apply(about, given)
     with transaction.atomic():
+        BadCase.objects.select_for_update(no_key=True, of=("self",)).get(pk=case.pk)  # a second click waits, and sees
+        offer = remedy.offer(about) if remedy is not None else None
+        if remedy is None or offer is None:
+            raise RemedyNotOfferedError
+        given = chosen(offer.fields, values)
+        done = remedy.apply(about, given)
         application = RemedyApplication.objects.create(
             case=case,
             kind=kind,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 from evaluation.models import RunConfiguration
@@ -15,6 +16,7 @@ from ragcore.metrics.registry import metric_info
 
 Scores = Mapping[str, float]
 MOST_LOST = 0.05  # of the mean of a primary share, whatever the test says: of few cases it says nothing
+KEPT = 16  # comparisons in one process
 MOST_FAILED = 0.05  # of the cases of a configuration: cases that fail in both count 0 in both, and hide any difference
 
 
@@ -40,6 +42,7 @@ class Comparison:
 
     metrics: Mapping[str, PairedDifference]
     cases: tuple[ComparedCase, ...]
+    changed: int = 0  # cases left out, because they were changed between the two, or stand in one of them alone
 
     def better(self, metric: str) -> int:
         """Cases that the second configuration wins."""
@@ -59,15 +62,40 @@ def is_higher_better(metric: str) -> bool:
 
 
 def configurations_compare(first: RunConfiguration, second: RunConfiguration) -> Comparison:
-    """Pairs the cases that both have done; a case is known by its id in the golden set."""
-    names = {case: row.question for run in (first.run, second.run) for case, row in run_cases(run)}
+    """Pairs the cases that both have done and that expected the same; a case is known by its id in the golden set."""
+    rows, others = (dict(run_cases(one.run)) for one in (first, second))
+    alike = {case for case in rows.keys() & others.keys() if rows[case] == others[case]}
     done = [_scores_judged(one) for one in (first, second)]
-    both = sorted(done[0].keys() & done[1].keys() & names.keys())
+    both = sorted(done[0].keys() & done[1].keys() & alike)
     return scores_compare(
-        ComparedCase(case=case, question=names[case], first=one, second=other)
-        for case in both
-        for one, other in [_alike(done[0][case], done[1][case])]
+        (
+            ComparedCase(case=case, question=rows[case].question, first=one, second=other)
+            for case in both
+            for one, other in [_alike(done[0][case], done[1][case])]
+        ),
+        changed=len((rows.keys() | others.keys()) - alike),
     )
+
+
+_kept: dict[tuple[Any, ...], Comparison] = {}
+_keeping = Lock()
+
+
+def comparison_of(first: RunConfiguration, second: RunConfiguration) -> Comparison:
+    """`configurations_compare`, kept in the process where both runs are over: of many cases it takes seconds."""
+    ends = (first.run.finished, second.run.finished)
+    if None in ends:
+        return configurations_compare(first, second)
+    key = (first.pk, second.pk, *ends)
+    with _keeping:
+        kept = _kept.get(key)
+    if kept is None:
+        kept = configurations_compare(first, second)
+        with _keeping:
+            while len(_kept) >= KEPT:
+                _kept.pop(next(iter(_kept)))
+            _kept[key] = kept
+    return kept
 
 
 def _scores_judged(configuration: RunConfiguration) -> dict[int, tuple[Scores, tuple[Any, Any]]]:
@@ -85,8 +113,11 @@ def _alike(first: tuple[Scores, Any], second: tuple[Scores, Any]) -> tuple[Score
     return one, other
 
 
-def scores_compare(cases: Iterable[ComparedCase]) -> Comparison:
-    """The comparison of cases; figures of earlier stages are not compared, so that fewer metrics are corrected for."""
+def scores_compare(cases: Iterable[ComparedCase], *, changed: int = 0) -> Comparison:
+    """The comparison of cases; figures of earlier stages are not compared, so that fewer metrics are corrected for.
+
+    `changed`: how many cases were left out.
+    """
     rows = tuple(cases)
     names = ordered({name for row in rows for name in row.first.keys() & row.second.keys() if "." not in name})
     first: dict[str, Sequence[float]] = {}
@@ -94,7 +125,7 @@ def scores_compare(cases: Iterable[ComparedCase]) -> Comparison:
     for name in names:
         pairs = [(row.first[name], row.second[name]) for row in rows if name in row.first and name in row.second]
         first[name], second[name] = [a for a, _ in pairs], [b for _, b in pairs]
-    return Comparison(metrics=compare(first, second), cases=rows)
+    return Comparison(metrics=compare(first, second), cases=rows, changed=changed)
 
 
 # ── the gate ──────────────────────────────────────────────────────────────────────────────────────

@@ -6,6 +6,7 @@ with the passage itself among the sources. The first of these that gives the rig
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,13 +40,14 @@ def case_recover(*, scope: Scope, viewer: User, case: BadCase, is_reviewer: bool
     message = replay_get(scope=scope, message_id=str(case.message_id), is_reviewer=is_reviewer).message
     diagnosis = diagnosis_latest(scope=scope, message=message)
     passage = _passage(scope, diagnosis) if diagnosis else None
-    wanted = [*case.accepted, *(diagnosis.answers if diagnosis else ()), *(diagnosis.points if diagnosis else ())]
-    if diagnosis is None or passage is None or not wanted:
+    answers = [*case.accepted, *(diagnosis.answers if diagnosis else ())]
+    points = list(diagnosis.points) if diagnosis else []
+    if diagnosis is None or passage is None or not (answers or points):
         raise NoRightAnswerKnownError
     found: dict[str, bool] = {}
     for place in PLACES:
         record = async_to_sync(answer_again)(message=message, viewer=scope, intervention=_intervention(place, passage))
-        found[place] = contains_gold(record.text, wanted)
+        found[place] = is_right(record.text, answers=answers, points=points)
         if found[place]:
             break
     with transaction.atomic():
@@ -54,6 +56,11 @@ def case_recover(*, scope: Scope, viewer: User, case: BadCase, is_reviewer: bool
         audit_record(actor=viewer, action="case.recover", target=f"#{case.pk}", case=case.pk, recovers=_first(found))
     diagnosis.evidence = evidence
     return diagnosis
+
+
+def is_right(text: str, *, answers: Sequence[str], points: Sequence[str]) -> bool:
+    """Whether a text has one of the accepted answers, where there are any, and every key point."""
+    return (not answers or contains_gold(text, answers)) and all(contains_gold(text, [point]) for point in points)
 
 
 def _first(found: dict[str, bool]) -> str:

@@ -134,15 +134,20 @@ def _publish(*, actor: User, experiment_id: int) -> Experiment:
 @transaction.atomic
 def experiment_roll_back(*, actor: User, experiment_id: int) -> Experiment:
     """Undo what the experiment has changed: a running one is stopped; of a published one the settings that it changed
-    become what they were, and what was changed since then in others stays. Twice changes nothing.
+    become what they were. What somebody has changed since then stays, also of these. Twice changes nothing.
 
     Raises NotFoundError.
     """
     found = _locked(actor, experiment_id)
     if found.state == State.PUBLISHED:
-        before = found.before or {}
+        before, now = found.before or {}, found.knowledge_set.options
         options = {
-            code: {name: before.get(code, {}).get(name) for name in values} for code, values in found.options.items()
+            code: {
+                name: before.get(code, {}).get(name)
+                for name, value in values.items()
+                if now.get(code, {}).get(name) == value
+            }
+            for code, values in found.options.items()
         }
         set_options_update(
             scope=scope_for(actor),

@@ -28,9 +28,9 @@ from evaluation.selectors import golden_sets_about, golden_sets_listed
 from evaluation.services.comparison import (
     Comparison,
     GateVerdict,
+    comparison_of,
     configuration_failures,
     configuration_means,
-    configurations_compare,
     gate_judge,
 )
 from evaluation.services.gated_kinds import KINDS, asked_options, changes_together, live_sha256
@@ -192,7 +192,7 @@ def run_judge(run: EvaluationRun) -> GateResult:
     if run.state != EvaluationRun.State.DONE or len(pair) < 2:
         return GateResult(run=run, comparison=None, verdict=None)
     live, draft = pair
-    comparison = configurations_compare(live, draft)
+    comparison = comparison_of(live, draft)
     verdict = gate_judge(
         means=configuration_means(draft),
         floors=run.golden_set.floors,

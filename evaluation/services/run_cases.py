@@ -130,12 +130,23 @@ def expected(row: GoldenRow) -> dict[str, Any]:
     }
 
 
+def nothing_of(component: str) -> dict[str, Any]:
+    """What a component gives where it gives nothing: only that is measured, and counts as 0."""
+    kinds = RunConfiguration.Component
+    if component == kinds.TRIPLES:
+        return {"triples": (), "triples_first": ()}
+    if component == kinds.SUPPORT:
+        return {"support": ("unsupported",)}
+    if component == kinds.COMPRESSION:
+        return {"ranking": (), "context": ""}
+    if component in (kinds.RETRIEVAL, kinds.RERANK, kinds.REWRITING):
+        return {"ranking": ()}
+    return {"ranking": (), "answer": ""}
+
+
 def _failed(row: GoldenRow, component: str, code: str, seconds: float) -> CaseResult:
     """Every share that the case could have had is 0: a configuration must not gain by failing."""
-    nothing: dict[str, Any] = {"ranking": (), "answer": ""}
-    if component == RunConfiguration.Component.TRIPLES:
-        nothing = {"triples": (), "triples_first": ()}
-    empty = MeasuredCase(**expected(row), **nothing, seconds=seconds)
+    empty = MeasuredCase(**expected(row), **nothing_of(component), seconds=seconds)
     scores = {name: 0.0 for name in measure(empty, _tools()) if _is_good_share(name)}
     return CaseResult(scores={**scores, "seconds": round(seconds, 6)}, seconds=seconds, error=code)
 

@@ -25,6 +25,7 @@ from evaluation.services.comparison import (
     gate_judge,
     scores_compare,
 )
+from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs import run_cases
 
 FORMAT = "ragsite-baseline-1"
@@ -95,11 +96,18 @@ def question_key(question: str) -> str:
     return hashlib.sha256(question.encode()).hexdigest()[:32]
 
 
+def case_key(row: GoldenRow) -> str:
+    """The name of a question with what was expected: scores of a case that expects something else say nothing."""
+    expected = {name: value for name, value in row.values().items() if name not in ("style", "level", "tags")}
+    digest = hashlib.sha256(json.dumps(expected, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return f"{question_key(row.question)}-{digest[:16]}"
+
+
 def scores_by_question(configuration: RunConfiguration) -> dict[str, dict[str, float]]:
-    """The scores of a configuration by question."""
+    """The scores of a configuration by question and what it expects."""
     outcomes = dict(configuration.outcomes.order_by().values_list("case", "scores"))
     rows = run_cases(configuration.run)
-    return {question_key(row.question): outcomes[case] for case, row in rows if case in outcomes}
+    return {case_key(row): outcomes[case] for case, row in rows if case in outcomes}
 
 
 def baseline_write(configuration: RunConfiguration) -> str:
@@ -130,9 +138,18 @@ def baseline_read(path: Path) -> dict[str, dict[str, float]]:
 
 
 def baseline_compare(baseline: Mapping[str, Mapping[str, float]], candidate: RunConfiguration) -> Comparison:
-    """A baseline against a configuration: the cases that both have."""
+    """A baseline against a configuration: the cases that both have, with the same expectation.
+
+    Files of versions before 2026.12 name cases by their question alone.
+    """
     own = scores_by_question(candidate)
-    both = sorted(baseline.keys() & own.keys())
+    by_question = {key.partition("-")[0]: scores for key, scores in own.items()}
+    named = {key: own.get(key) if "-" in key else by_question.get(key) for key in baseline}
+    both = {key: scores for key, scores in sorted(named.items()) if scores is not None}
     return scores_compare(
-        ComparedCase(case=place, question=key, first=baseline[key], second=own[key]) for place, key in enumerate(both)
+        (
+            ComparedCase(case=place, question=key, first=baseline[key], second=scores)
+            for place, (key, scores) in enumerate(both.items())
+        ),
+        changed=len(baseline) - len(both),
     )

@@ -155,7 +155,8 @@ def run_advance(*, run_id: int, seconds: float = SLICE_SECONDS, on_case: Callabl
 
     False where another worker holds it, or it is paused or over. `on_case` is called after each case.
     """
-    if not _take(run_id):
+    taken = _take(run_id)
+    if taken is None:
         return False
     run = EvaluationRun.objects.select_related("golden_set", "version", "requested_by__tenant").get(pk=run_id)
     until = time.monotonic() + seconds
@@ -167,9 +168,9 @@ def run_advance(*, run_id: int, seconds: float = SLICE_SECONDS, on_case: Callabl
         work.do(case)
         if on_case is not None:
             on_case()
-        if time.monotonic() >= until or not _renew(run_id):
+        if time.monotonic() >= until or not _renew(run_id, taken):
             break
-    _give_back(run, work)
+    _give_back(run, work, taken)
     return True
 
 
@@ -311,20 +312,26 @@ def _sets_of_cases(run: EvaluationRun) -> dict[int, str]:
 # ── the lease ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _take(run_id: int) -> bool:
+@transaction.atomic
+def _take(run_id: int) -> int | None:
+    """The number of the take, which this worker renews and gives back; None where another one holds the run."""
     rows = EvaluationRun.objects.filter(is_free(), pk=run_id, state=State.RUNNING)
-    return rows.update(leased_until=timezone.now() + LEASE, called=None, takes=F("takes") + 1) > 0
+    if not rows.update(leased_until=timezone.now() + LEASE, called=None, takes=F("takes") + 1):
+        return None
+    return EvaluationRun.objects.values_list("takes", flat=True).get(pk=run_id)
 
 
-def _renew(run_id: int) -> bool:
-    """False where the run was paused or cancelled meanwhile."""
-    rows = EvaluationRun.objects.filter(pk=run_id, state=State.RUNNING)
+def _renew(run_id: int, taken: int) -> bool:
+    """False where the run was paused or cancelled meanwhile, or another worker took it when the lease was over."""
+    rows = EvaluationRun.objects.filter(pk=run_id, state=State.RUNNING, takes=taken)
     return rows.update(leased_until=timezone.now() + LEASE) > 0
 
 
 @transaction.atomic
-def _give_back(run: EvaluationRun, work: _Work) -> None:
+def _give_back(run: EvaluationRun, work: _Work, taken: int) -> None:
     row = EvaluationRun.objects.select_for_update().get(pk=run.pk)
+    if row.takes != taken:
+        return  # another worker holds it
     row.leased_until = None
     is_left = next(work.pending(), None) is not None
     if row.state == State.RUNNING and not is_left:

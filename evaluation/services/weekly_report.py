@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Count, Prefetch, Q, QuerySet
@@ -123,7 +123,7 @@ class WeeklyReport:
 def weekly_report(*, scope: Scope, is_reviewer: bool, days: int = DAYS) -> WeeklyReport:
     """The report of the last days, compared with as many before them."""
     last = timezone.localdate()
-    start = timezone.now() - timedelta(days=days)
+    start = timezone.make_aware(datetime.combine(last - timedelta(days=days - 1), time.min))
     rows = cases_reviewable(scope=scope, is_reviewer=is_reviewer)
     opened = rows.filter(created__gte=start)
     former = rows.filter(created__lt=start, created__gte=start - timedelta(days=days))

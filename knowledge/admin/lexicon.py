@@ -19,6 +19,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.error_messages import error_message
+from accounts.services import audit_record
 from knowledge.admin.curation import REFUSED, CuratorAdmin, ids_of, is_curator, run_action
 from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm
 from knowledge.selectors import sets_curated
@@ -234,6 +235,7 @@ class LexiconTermAdmin(CuratorAdmin):
         except RagError as error:
             messages.error(request, error_message(error))
             return redirect("admin:knowledge_lexiconterm_changelist")
+        audit_record(actor=admin_user(request), action="lexicon.export", target=file_format, set=set_of(request))
         text = text if file_format == "tbx" else "\ufeff" + text
         response = HttpResponse(text, content_type=f"{MEDIA_TYPES[file_format]}; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="lexicon.{file_format}"'

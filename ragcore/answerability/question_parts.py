@@ -58,6 +58,12 @@ NAME = re.compile(
     r"(?<!^)\b[A-Z][\w-]*|\b\w*\d\w*[A-Za-z]\w*|\b[A-Za-z]\w*\d\w*|\b[A-Z]{2,}\w*|[《「“]([^》」”]+)[》」”]"
 )
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+WANTED_COUNT = re.compile(  # how many are wanted, which no text has to say: "2 facts about", 列出三个原因
+    r"\b(?:\d{1,2}|two|three|four|five|six|seven|eight|nine|ten) (?=(?:[a-z]+ )?"
+    r"(?:facts|reasons|examples|ways|things|points|differences|advantages|disadvantages|benefits|causes|features)\b)"
+    r"|(?<=[出举舉])(?:\d{1,2}|[两兩三四五六七八九十])[个個种種条條点點项項类類]",
+    re.IGNORECASE,
+)
 YEAR = re.compile(r"(?<!\d)(?:1[0-9]|20)\d\d(?!\d)")
 _VERBS = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must"
 _AFTER_QUESTION_WORD = re.compile(  # 哪座城市, 多少公里
@@ -135,7 +141,7 @@ def split_question(
 def _split(
     question: str, found: Sequence[Statement], tokenizer: Tokenizer, idf: Mapping[str, float] | None
 ) -> QuestionParts:
-    plain, lower = cue("task").sub(" ", question), question.lower()
+    plain, lower = WANTED_COUNT.sub(" ", cue("task").sub(" ", question)), question.lower()
     order = _content(plain, tokenizer) or _content(question, tokenizer)
     terms = tuple(dict.fromkeys(order))
     weights, unknown = _weights(terms, found, idf)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragcore.labels import gettext_noop as _
 from ragcore.metrics.registry import MeasuredCase, MetricTools, metric
 from ragcore.scoring.model_judge import judge_by_model
 from ragcore.scoring.rules import AnswerJudge, JudgedAnswer, Judgement
 
+ANY_OF = "One of these is enough:"
 JUDGED = frozenset({"judge_score", "faithfulness", "answer_relevance", "coherence"})  # names of the metrics below
 
 
@@ -30,8 +31,7 @@ def judgement(case: MeasuredCase, tools: MetricTools) -> Judgement:
     """What the judge says of a case with an answer; the best one where several answers are accepted."""
     key = (case.question, case.answer, *case.golds, *case.key_points, id(tools), *(s.text for s in case.sources))
     if _last.of != key:
-        every = [_judged(one, tools) for one in _questions(case)]
-        _last.found = max(every, key=lambda found: found.score or 0.0)
+        _last.found = _judged(_questions(case), tools)
         _last.of, _last.tools = key, tools
     return _last.found
 
@@ -52,11 +52,16 @@ def _questions(case: MeasuredCase) -> Sequence[JudgedAnswer]:
     ]
 
 
-def _judged(judged: JudgedAnswer, tools: MetricTools) -> Judgement:
+def _judged(questions: Sequence[JudgedAnswer], tools: MetricTools) -> Judgement:
+    """The best judgement of the rules; a model is asked once, with all accepted texts."""
     rules = AnswerJudge(tools.tokenizer, tools.embedder)
+    by_rules = max((rules.judge(one) for one in questions), key=lambda found: found.score or 0.0)
     if tools.llm is None:
-        return rules.judge(judged)
-    return asyncio.run(judge_by_model(judged, llm=tools.llm, rules=rules))
+        return by_rules
+    accepted = [one.reference for one in questions]
+    reference = accepted[0] if len(accepted) == 1 else "\n".join([ANY_OF, *(f"- {text}" for text in accepted)])
+    asked = replace(questions[0], reference=reference)
+    return asyncio.run(judge_by_model(asked, llm=tools.llm, by_rules=by_rules))
 
 
 def _applies(case: MeasuredCase) -> bool:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ragcore.llm.client import LlmClient
 from ragcore.prompts.refusals import is_refusal
-from ragcore.scoring.rules import AnswerJudge, JudgedAnswer, Judgement
+from ragcore.scoring.rules import JudgedAnswer, Judgement
 
 PROMPT = "score_answer"
 MOST_CHARACTERS = 12_000  # of the contexts together
@@ -27,12 +27,12 @@ class Scores(BaseModel):
     coherence: float = Field(ge=0, le=1)
 
 
-async def judge_by_model(judged: JudgedAnswer, *, llm: LlmClient, rules: AnswerJudge) -> Judgement:
+async def judge_by_model(judged: JudgedAnswer, *, llm: LlmClient, by_rules: Judgement) -> Judgement:
     """Scores of the model where it gives all of them within 0 to 1; otherwise those of the rules. Never raises for it.
 
-    A refusal is judged by rules. Without a reference, or without contexts, the scores that need them stay None.
+    `by_rules`: what the rules say of it. A refusal is judged by rules. Without a reference, or without contexts, the
+    scores that need them stay None.
     """
-    by_rules = rules.judge(judged)
     if not judged.answer.strip() or is_refusal(judged.answer):
         return by_rules
     reference = judged.reference.strip() or "\n".join(judged.key_points)

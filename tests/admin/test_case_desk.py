@@ -205,6 +205,16 @@ def test_a_case_becomes_a_golden_case(reviewer, asker, documents):
     assert (saved.question, saved.answers, saved.relevant) == (QUESTION, ["64"], ["rach"])
 
 
+def test_a_long_written_answer_is_no_accepted_one(reviewer, asker, documents):
+    case, golden = asked(asker), GoldenSet.objects.create(tenant=reviewer.tenant, name="radio")
+    long = "A cell has 64 preambles, and of these some are kept for handover. " * 3
+    marked(reviewer, case, documents["rach"], accepted="", right_answer=long)
+
+    act(reviewer, case, "remedy", kind="golden_case", golden_set=golden.pk)
+
+    assert (GoldenCase.objects.get().answers, GoldenCase.objects.get().relevant) == ([], ["rach"])
+
+
 def test_testing_again_shows_what_has_changed_since(reviewer, asker, documents):
     chunk = Chunk.objects.get(version=documents["rach"].live_version)
     chunk_disable(scope=scope_of(reviewer), actor=reviewer, chunk_id=chunk.pk)

@@ -170,6 +170,8 @@ def test_of_a_case_on_a_document_that_one_may_not_open_only_the_question_is_show
         client.get(reverse("admin:evaluation_evaluationrun_change", args=[run.pk])),
     ]
     change = reverse("admin:evaluation_goldencase_change", args=[hidden.pk])
+    lab = client.get(reverse("admin:evaluation_lab"), {"case": hidden.pk})
+    assert "secret-plan" not in lab["Location"]
     sent = client.post(change, {"golden_set": golden_set.pk, "question": "?", "answers": "mine"})
 
     for page in pages:

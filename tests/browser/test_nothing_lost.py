@@ -63,8 +63,9 @@ def test_an_edited_question_that_is_refused_goes_back_into_the_field(open_page):
     def refusing(route, server, number):
         def to_server(message):
             if "instead_of" in message:
-                return route.send(json.dumps({"type": "problem", "code": "busy", "message": "Try again later."}))
-            server.send(message)
+                route.send(json.dumps({"type": "problem", "code": "busy", "message": "Try again later."}))
+            else:
+                server.send(message)
 
         route.on_message(to_server)
 

@@ -7,7 +7,7 @@ import pytest
 from chat.models import Message
 from evaluation.errors import NoRightAnswerKnownError
 from evaluation.models import Diagnosis
-from evaluation.services.counterfactual import case_recover
+from evaluation.services.counterfactual import case_recover, is_right
 from feedback.models import BadCase
 from knowledge.models import Chunk
 from knowledge.services.edits import chunk_disable
@@ -88,6 +88,15 @@ def test_a_passage_without_the_answer_recovers_nowhere_and_nothing_is_stored(rev
 
     assert recovers(reviewer, case) == "nowhere"
     assert Message.objects.count() == before
+
+
+def test_one_accepted_answer_and_all_key_points_make_a_text_right():
+    text = "A cell has 64 preambles; paging calls the terminal."
+
+    assert is_right(text, answers=["ninety", "64"], points=["paging"])
+    assert not is_right(text, answers=["64"], points=["paging", "handover"])
+    assert not is_right(text, answers=["ninety"], points=["paging"])
+    assert is_right(text, answers=[], points=["64 preambles"])
 
 
 def test_it_needs_a_right_answer(reviewer, documents, asker):

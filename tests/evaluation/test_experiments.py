@@ -159,6 +159,18 @@ def test_a_published_candidate_is_rolled_back_without_losing_later_changes(owner
         experiment_publish(actor=owner, experiment_id=experiment.pk)
 
 
+def test_rolling_back_leaves_what_somebody_has_set_since(owner, own):
+    experiment = start(owner, own)
+    experiment_publish(actor=owner, experiment_id=experiment.pk)
+    own.refresh_from_db()
+    own.options["answer"]["style"] = "precise"
+    own.save()
+
+    experiment_roll_back(actor=owner, experiment_id=experiment.pk)
+
+    assert KnowledgeSet.objects.get().options["answer"]["style"] == "precise"
+
+
 def test_a_candidate_that_was_measured_is_published_as_an_experiment_and_rolled_back(owner, own):
     golden = golden_import(tenant=owner.tenant, name="own", rows=[GoldenRow(question="?", answers=("x",))]).golden_set
     golden.sets.add(own)

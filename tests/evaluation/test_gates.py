@@ -221,6 +221,20 @@ def test_texts_of_prompts_are_measured_and_everything_else_is_saved_at_once(admi
     assert AuditEvent.objects.filter(action="set.change", data__fields=["persona"]).exists()
 
 
+def test_texts_of_a_closed_set_are_withheld_from_who_may_not_read_it(admin, radio, golden):
+    set_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, values={"visibility": "members"})
+    with pytest.raises(MeasuredFirstError) as held:
+        set_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, values={"persona": "the secret desk"})
+    address = reverse("admin:evaluation_gatedchange_change", args=[held.value.data["change"]])
+    other = make_user("other", is_staff=True)
+    make_set("own", owners=[other])
+
+    assert "the secret desk" in signed_in(admin).get(address).content.decode()
+    page = signed_in(other).get(address)
+    assert (page.status_code, "the secret desk" in page.content.decode()) == (200, False)
+    assert "(withheld)" in page.content.decode()
+
+
 def test_a_text_that_is_tried_is_in_the_prompt_and_in_no_other(admin, radio):
     def persona() -> str:
         request = AnswerRequest(query="?", sets=(radio.pk,), personal=False)

@@ -302,6 +302,25 @@ def test_a_synonym_goes_into_the_lexicon_of_the_set_and_out_of_it_again(reviewer
     assert not LexiconTerm.objects.filter(knowledge_set=radio, synonyms__contains=["zyqax"]).exists()
 
 
+def test_a_synonym_of_a_suggested_term_is_taken_back_with_its_approval(reviewer, radio, documents, asker):
+    LexiconTerm.objects.create(
+        tenant=radio.tenant,
+        knowledge_set=radio,
+        text="preambles",
+        key="preambles",
+        synonyms=["zyqax"],
+        status="candidate",
+    )
+    case = case_of(asked(asker, "zyqax zyqbx per zelle?"), documents["rach"], 0)
+    told(case, documents["rach"], words=["zyqax"])
+
+    application = apply(reviewer, case, "add_synonym", term="preambles", synonym="zyqax", lexicon=str(radio.pk))
+
+    assert LexiconTerm.objects.get(text="preambles").status == "approved"
+    undo(reviewer, case, application)
+    assert LexiconTerm.objects.get(text="preambles").status == "candidate"
+
+
 def test_a_synonym_is_not_offered_to_who_keeps_no_lexicon(documents, asker):
     case = case_of(asked(asker, "zyqax zyqbx per zelle?"), documents["rach"], 0)
     told(case, documents["rach"], words=["zyqax"])

@@ -22,6 +22,7 @@ from evaluation.services import run_cases, run_components, runs
 from evaluation.services.comparison import configurations_compare
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
+from evaluation.services.run_files import baseline_compare, scores_by_question
 from evaluation.services.run_plans import ConfigurationPlan
 from evaluation.services.runs import (
     evaluation_run,
@@ -239,6 +240,53 @@ def test_what_fails_is_recorded_with_its_case_and_counts_as_nothing(admin, golde
     assert sorted(CaseOutcome.objects.values_list("error", flat=True)) == ["", "retrieval_unavailable"]
     assert run.figures["recall@1"]["value"] == 0.5
     assert run.configurations.get().failed == 1
+
+
+@pytest.mark.parametrize(
+    ("component", "figures"),
+    [("retrieval", {"recall@10", "ndcg@10"}), ("answer", {"recall@10", "correctness"}), ("support", {"faithful"})],
+)
+def test_a_failed_case_counts_only_in_the_figures_of_its_component(admin, golden_set, monkeypatch, component, figures):
+    def fails(asked):
+        raise RetrievalUnavailableError
+
+    monkeypatch.setitem(run_components.COMPONENTS, component, fails)
+    plan = replace(RETRIEVAL, component=component)
+
+    run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set, configurations=[plan])
+
+    measured = set(run.figures) - {"seconds"}
+    assert run.configurations.get().failed == 2
+    assert ("correctness" in measured) == (component == "answer")
+    assert ("recall@10" in measured) == ("recall@10" in figures)
+    assert all(run.figures[name]["value"] == 0 for name in measured if not name.endswith("_ms"))
+
+
+def test_only_cases_that_expect_the_same_are_compared(admin, golden_set):
+    before = retrieval_run(admin, golden_set).configurations.get()
+    golden_set.cases.filter(question__startswith="What").update(relevant=["ra"])
+    after = retrieval_run(admin, golden_set).configurations.get()
+
+    found = configurations_compare(before, after)
+
+    assert ([case.question for case in found.cases], found.changed) == (["随机接入是什么？"], 1)
+    found = baseline_compare(scores_by_question(before), after)
+    assert (len(found.cases), found.changed) == (1, 1)
+    of_questions = {key.partition("-")[0]: scores for key, scores in scores_by_question(before).items()}
+    assert len(baseline_compare(of_questions, after).cases) == 2  # a file of an earlier version
+
+
+def test_a_worker_that_has_lost_its_run_neither_renews_nor_ends_it(admin, golden_set):
+    run = started(admin, golden_set)
+    first = runs._take(run.pk)
+    EvaluationRun.objects.filter(pk=run.pk).update(leased_until=None, called=None)
+    second = runs._take(run.pk)
+
+    assert runs._renew(run.pk, first) is False
+    assert runs._renew(run.pk, second) is True
+    runs._give_back(EvaluationRun.objects.get(pk=run.pk), runs._Work(run, admin), first)
+    run.refresh_from_db()
+    assert (run.state, run.leased_until is not None) == ("running", True)
 
 
 def test_what_fails_while_it_is_measured_is_recorded_with_its_case_too(admin, golden_set, monkeypatch):

@@ -17,7 +17,7 @@ from evaluation.admin.charts import Series, bar_chart, line_chart
 from evaluation.models import Diagnosis
 from feedback.models import BadCase, SetEstimate, Vote
 from knowledge.models import Document
-from tests.admin.conftest import signed_in
+from tests.admin.conftest import make_document, signed_in
 from tests.factories import ingest, make_admin, make_set, make_user
 
 pytestmark = pytest.mark.django_db
@@ -65,6 +65,17 @@ def test_an_owner_sees_charts_and_no_question(asked):
     assert ">Search<" in page
     assert ">Rights<" not in page
     assert f'name="set" value="{own.pk}"' in page
+
+
+def test_a_cause_that_rests_on_a_hidden_document_is_not_counted(asked):
+    owner, _own = asked
+    wrong = Message.objects.get(question="Secret words of a colleague?")
+    secret = make_document("secret", make_set("closed", visibility="members"))
+    Diagnosis.objects.create(message=wrong, document=secret, cause="reranking", subcause="low recall", confidence=0.9)
+
+    page = signed_in(owner).get(reverse(PAGE)).content.decode()
+
+    assert (">Search<" in page, ">Ranking<" in page) == (True, False)  # the cause before, which they may know
 
 
 def test_an_administrator_sees_questions_and_causes(asked):

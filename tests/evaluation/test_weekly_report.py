@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import timedelta
+from datetime import datetime, time, timedelta
 
 import pytest
 from django.db import connection
@@ -80,6 +80,18 @@ def test_the_report_counts_compares_and_groups(reviewer, travel, cases):
     assert [one.case.pk for one in report.gaps] == [cases[2].pk]
     WantedDocument.objects.create(knowledge_set=travel, case=cases[2], text="Menus", asked_by=reviewer)
     assert ([row.text for row in report_for(reviewer).wanted], report_for(reviewer).gaps) == (["Menus"], ())
+
+
+def test_the_days_of_the_report_are_whole_days(reviewer, travel):
+    case = case_of("Who approves business travel abroad?", travel)
+    first = timezone.localdate() - timedelta(days=6)
+    midnight = timezone.make_aware(datetime.combine(first, time.min))
+
+    for opened, counts in ((midnight, (1, 0)), (midnight - timedelta(seconds=1), (0, 1))):
+        BadCase.objects.filter(pk=case.pk).update(created=opened)
+        report = report_for(reviewer)
+        assert (report.new, report.before) == counts
+        assert sum(number for _day, number in report.by_day) == counts[0]
 
 
 def test_answers_and_their_traces_are_not_read(reviewer, cases):

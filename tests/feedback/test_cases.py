@@ -49,7 +49,7 @@ def test_a_closed_case_is_opened_again_by_a_new_complaint_and_its_reviewer_is_to
     case.refresh_from_db()
     assert (case.state, case.closed, case.note, case.assignee) == ("open", None, "Fixed.", world.root)
     assert case.reopened is not None
-    assert AuditEvent.objects.get(action="case.reopen").target == str(case.message)
+    assert AuditEvent.objects.get(action="case.reopen").target == f"#{case.pk}"
     told = Notification.objects.get()
     assert (told.recipient, told.kind, told.link) == (
         world.root,

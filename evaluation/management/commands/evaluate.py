@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 from django.utils.text import slugify
 
 from accounts.errors import NotFoundError
@@ -91,16 +92,16 @@ class Command(BaseCommand):
         parser.add_argument("--user", default="admin", help="whose rights count (default: admin)")
 
     def handle(self, *, user: str, **options: Any) -> None:
-        asker = User.objects.select_related("tenant").filter(username=user).first()
-        if asker is None:
-            raise refusal(f"There is no user {user!r}.")
-        scope = scope_for(asker)
         try:
+            asker = User.objects.select_related("tenant").filter(username=user).first()
+            if asker is None:
+                raise refusal(f"There is no user {user!r}.")
+            scope = scope_for(asker)
             passed = [
                 self._evaluate(scope, asker, golden_set, options)
                 for golden_set in self._golden_sets(scope, asker, options)
             ]
-        except (RagError, OSError) as error:
+        except (RagError, OSError, DatabaseError) as error:
             raise refusal(str(error)) from error
         if not all(passed):
             raise SystemExit(FAILED)

@@ -16,7 +16,7 @@ from knowledge.services.lexicon.terms import change_undo, term_key, term_save
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynonymAdded:
-    """What was done; `change_id` is None where the synonym was there already."""
+    """What was done; `change_id` is None where the approved term had the synonym already."""
 
     term: LexiconTerm
     change_id: int | None
@@ -33,6 +33,8 @@ def synonym_add(*, scope: Scope, actor: User, set_id: int | None, term: str, syn
     home = lexicon_set_get(scope=scope, set_id=set_id)
     known = terms_of(scope=scope, knowledge_set=home).filter(key=term_key(term)).order_by("pk").first()
     names = [*known.synonyms, synonym] if known is not None else [synonym]
+    before = {term_key(name) for name in known.synonyms} if known is not None else set()
+    was_approved = known is not None and known.status == LexiconTerm.Status.APPROVED
     saved = term_save(
         scope=scope,
         actor=actor,
@@ -42,7 +44,7 @@ def synonym_add(*, scope: Scope, actor: User, set_id: int | None, term: str, syn
         origin=LexiconTerm.Origin.REMEDY,
     )
     change = LexiconChange.objects.filter(term_id=saved.pk, undone=None).order_by("-pk").first()
-    was_new = known is None or term_key(synonym) not in map(term_key, known.synonyms)
+    was_new = known is None or term_key(synonym) not in before or not was_approved
     version = lexicon_publish(scope=scope, actor=actor, set_id=set_id, note=f"{term} = {synonym}"[:200])
     return SynonymAdded(term=saved, change_id=change.pk if change and was_new else None, version=version)
 

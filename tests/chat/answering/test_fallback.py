@@ -43,7 +43,11 @@ def test_chinese_words_are_marked_too(tokenizer):
     ("texts", "english", "chinese"),
     [
         (("The preamble has formats.", "A preamble."), "Keyword matches:", "关键词命中："),
-        (("The preamble has formats.", "A cell."), "Keyword matches, and passages near in meaning:", "关键词命中及语义相近的内容"),
+        (
+            ("The preamble has formats.", "A cell."),
+            "Keyword matches, and passages near in meaning:",
+            "关键词命中及语义相近的内容",
+        ),
         (("A terminal.", "A cell."), "Its words do not occur; nearest in meaning:", "以下为语义最相近的内容"),
     ],
 )

@@ -62,3 +62,11 @@ def test_where_a_refusal_is_right_an_answer_is_the_failure(status, expected):
     failed = FailedAnswer(question="Who?", answer="", status=status, passage=None, expects_refusal=True)
 
     assert diagnose(failed).cause == expected
+
+
+def test_where_nothing_is_known_of_the_right_answer_a_missing_document_is_a_guess():
+    unknown = diagnose(FailedAnswer(question="Who?", answer="", status="refused", passage=None))
+    known = diagnose(FailedAnswer(question="Who?", answer="", status="refused", passage=None, golds=("Ann",)))
+
+    assert (unknown.cause, known.cause) == ("knowledge_gap", "knowledge_gap")
+    assert unknown.confidence <= 0.5 < known.confidence

@@ -45,9 +45,8 @@ def ask(server, reply, judged=JUDGED):
     async def asked():
         model = client(server)
         try:
-            return await judge_by_model(
-                judged, llm=LlmClient(model, seconds=PATIENT, silent_after=PATIENT), rules=RULES
-            )
+            llm = LlmClient(model, seconds=PATIENT, silent_after=PATIENT)
+            return await judge_by_model(judged, llm=llm, by_rules=RULES.judge(judged))
         finally:
             await model.close()
 
