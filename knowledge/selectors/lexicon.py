@@ -23,10 +23,11 @@ from knowledge.models import KnowledgeSet, LexiconChange, LexiconMining, Lexicon
 from knowledge.options_draft import lexicons_draft
 from knowledge.rights import LEXICON_CHANGE
 from knowledge.selectors.sets import set_curated, sets_curated, sets_readable
-from ragcore.text.lexicon import LexiconEntry, TermLexicon
+from ragcore.text.lexicon import LexiconEntry, ReadEntry, TermLexicon
 
 State = LexiconVersion.State
-KEPT_LEXICONS = 64  # compiled, in one process; one of 20,000 terms takes about 30 MB
+KEPT_LEXICONS = 16  # compiled, in one process; one of 20,000 terms takes about 30 MB
+KEPT_VERSIONS = 64  # read, in one process
 
 Versions = tuple[tuple[int | None, int], ...]  # (set or None, version)
 _versions: EpochCache[Versions] = EpochCache()
@@ -97,10 +98,17 @@ def _live_versions(tenant_id: int) -> Versions:
 @lru_cache(maxsize=KEPT_LEXICONS)
 def _compiled(versions: tuple[int, ...], clearance: int | None) -> TermLexicon:
     """The terms of versions, which never change, up to a clearance."""
-    rows = LexiconVersion.objects.filter(pk__in=versions).order_by("pk").values_list("entries", flat=True)
-    entries = (entry for stored in rows for entry in stored)
-    seen = (entry for entry in entries if clearance is None or entry.get("clearance", 0) <= clearance)
-    return TermLexicon.of(map(entry_of, seen), model_registry.tokenizer())
+    entries = (entry for version in sorted(versions) for entry in _read(version))
+    seen = (entry for least, entry in entries if clearance is None or least <= clearance)
+    return TermLexicon.of_read(seen, model_registry.tokenizer())
+
+
+@lru_cache(maxsize=KEPT_VERSIONS)
+def _read(version: int) -> tuple[tuple[int, ReadEntry], ...]:
+    """(clearance, entry) of a version with its names read, for all combinations of sets that it is searched in."""
+    stored = LexiconVersion.objects.values_list("entries", flat=True).get(pk=version)
+    tokenizer = model_registry.tokenizer()
+    return tuple((entry.get("clearance", 0), ReadEntry.of(entry_of(entry), tokenizer)) for entry in stored)
 
 
 def entry_of(stored: Mapping[str, Any]) -> LexiconEntry:

@@ -80,6 +80,18 @@ class Mention:
     words: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ReadEntry:
+    """An entry with each of its names as a text is looked up for it: (name, relation, key, words), see `_key`."""
+
+    entry: LexiconEntry
+    names: tuple[tuple[str, Relation, str, tuple[str, ...]], ...]
+
+    @classmethod
+    def of(cls, entry: LexiconEntry, tokenizer: Tokenizer) -> ReadEntry:
+        return cls(entry, tuple((name, relation, *_key(name, tokenizer)) for name, relation in entry.names()))
+
+
 @dataclass(frozen=True)
 class TermLexicon:
     """Published terms, ready to be looked up. Build it with `of`; two lexicons of the same entries are alike."""
@@ -95,14 +107,18 @@ class TermLexicon:
     @classmethod
     def of(cls, entries: Iterable[LexiconEntry], tokenizer: Tokenizer) -> TermLexicon:
         """Entries whose text is empty or longer than MAX_TERM_CHARACTERS are left out."""
-        kept = tuple(e for e in entries if 0 < len(e.text.strip()) <= MAX_TERM_CHARACTERS)
+        return cls.of_read((ReadEntry.of(entry, tokenizer) for entry in entries), tokenizer)
+
+    @classmethod
+    def of_read(cls, entries: Iterable[ReadEntry], tokenizer: Tokenizer) -> TermLexicon:
+        """The same of entries whose names have been read with this tokenizer, which takes most of the time."""
+        read = tuple(e for e in entries if 0 < len(e.entry.text.strip()) <= MAX_TERM_CHARACTERS)
         keys: dict[str, list[tuple[str, Relation, int]]] = {}
         phrases: dict[str, dict[int, set[str]]] = {}
         lengths: dict[str, set[int]] = {}
         chinese: set[str] = set()
-        for at, entry in enumerate(kept):
-            for name, relation in entry.names():
-                key, words = _key(name, tokenizer)
+        for at, one in enumerate(read):
+            for name, relation, key, words in one.names:
                 if not key:
                     continue
                 keys.setdefault(key, []).append((name, relation, at))
@@ -112,7 +128,7 @@ class TermLexicon:
                 elif len(words) <= MOST_WORDS:
                     phrases.setdefault(words[0], {}).setdefault(len(words), set()).add(key)
         return cls(
-            entries=kept,
+            entries=tuple(one.entry for one in read),
             keys={key: tuple(found) for key, found in keys.items()},
             phrases={
                 first: {n: frozenset(found) for n, found in sorted(by.items(), reverse=True)}

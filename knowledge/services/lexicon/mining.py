@@ -74,8 +74,12 @@ def mining_cancel(*, scope: Scope, mining_id: int) -> None:
 
 
 def mining_run(*, mining_id: int) -> None:
-    """Read the documents and store suggestions. Repeating it adds nothing that is there."""
+    """Read the documents and store suggestions. Repeating it adds nothing that is there; one worker does it."""
     mine = LexiconMining.objects.filter(pk=mining_id, state__in=OPEN)
+    now = timezone.now()
+    is_free = Q(state=State.QUEUED) | Q(heartbeat=None) | Q(heartbeat__lt=now - LOST_AFTER)
+    if not mine.filter(is_free).update(state=State.RUNNING, heartbeat=now):
+        return  # it is over, or another worker is at it
     run = mine.select_related("author", "knowledge_set").first()
     if run is None or run.author is None:
         return

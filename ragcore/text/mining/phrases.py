@@ -132,10 +132,13 @@ class PhraseCounter:
             self._forget()
 
     def _forget(self) -> None:
-        """Drop what came once, in large collections."""
-        rare = [key for key, count in self.counts.items() if count < 2]
+        """In large collections keep the MOST_PHRASES that came most often, and all that came as often as these."""
+        kept = sorted(self.counts.values(), reverse=True)[MOST_PHRASES - 1]
+        least = kept if sum(count >= kept for count in self.counts.values()) <= MOST_PHRASES * 1.5 else kept + 1
+        rare = [key for key, count in self.counts.items() if count < least]
+        tables = (self.counts, self.documents, self.written, self.before, self.after)
         for key in rare:
-            for table in (self.counts, self.documents, self.written, self.before, self.after):
+            for table in (*tables, self.alone, self.marks, self.levels):
                 table.pop(key, None)  # type: ignore[attr-defined]
 
     def phrases(self, *, least: int = LEAST_COUNT) -> list[Phrase]:

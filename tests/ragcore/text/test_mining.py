@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from ragcore.text.mining import phrases
 from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbreviations
 from ragcore.text.mining.bilingual import find_translations
 from ragcore.text.mining.candidates import TermMiner, mine_terms
@@ -177,3 +178,16 @@ def test_a_clause_that_is_repeated_is_a_term_less_than_a_compound_noun(tokenizer
     alike = replace(clause, nominal=1.0)
     worse, better = phrase_scores([clause, alike], positives=())
     assert worse < better
+
+
+def test_what_comes_often_is_counted_right_however_much_text_there_is(tokenizer, monkeypatch):
+    monkeypatch.setattr(phrases, "MOST_PHRASES", 200)
+    counter = phrases.PhraseCounter(tokenizer)
+    for number in range(300):
+        counter.add(f"The random access preamble number{number} was sent by terminal{number} in cell{number}.")
+
+    assert len(counter.counts) <= 600
+    for table in (counter.documents, counter.written, counter.before, counter.after, counter.alone, counter.levels):
+        assert len(table) <= len(counter.counts)
+    found = {phrase.text: phrase.count for phrase in counter.phrases()}
+    assert found["random access preamble"] == 300
