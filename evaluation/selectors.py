@@ -80,7 +80,14 @@ def names_hidden(*, scope: Scope, names: Iterable[str]) -> set[str]:
     A name of several documents is hidden if one of them is, and a deleted document is open to nobody. A number of no
     document is that of one which was purged. Another name of no document is not hidden: it may be loaded later.
     """
-    wanted = set(names)
+    wanted = sorted(set(names))
+    hidden: set[str] = set()
+    for start in range(0, len(wanted), NAMES_AT_ONCE):
+        hidden |= _hidden(scope, set(wanted[start : start + NAMES_AT_ONCE]))
+    return hidden
+
+
+def _hidden(scope: Scope, wanted: set[str]) -> set[str]:
     numbers = {int(name[1:]) for name in wanted if NUMBERED.fullmatch(name)}
     rows = Document.objects.filter(Q(external_id__in=wanted) | Q(pk__in=numbers))
     purged = numbers - set(rows.order_by().values_list("pk", flat=True))

@@ -77,6 +77,7 @@ class DayFigures:
     median_seconds: float | None = None
     p95_seconds: float | None = None
     cost: float = 0.0
+    unpriced: int = 0  # answers by models whose price is not known: the cost is at least so much
     tokens: int = 0
     up: int = 0  # votes
     down: int = 0
@@ -84,12 +85,13 @@ class DayFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFigures:
-    """What one model wrote."""
+    """Answers that one model wrote, with all that was asked of models for them: rewriting and grading, too."""
 
     model: str
     answers: int
     tokens: int
     cost: float
+    unpriced: int
     mean_seconds: float
 
 
@@ -124,7 +126,7 @@ class Dashboard:
     totals: DayFigures = field(init=False)
 
     def __post_init__(self) -> None:
-        names = ("questions", "answered", "refused", "searched", "cached", "cost", "tokens", "up", "down")
+        names = ("questions", "answered", "refused", "searched", "cached", "cost", "unpriced", "tokens", "up", "down")
         sums = {name: sum(getattr(day, name) for day in self.days) for name in names}
         object.__setattr__(self, "totals", DayFigures(day=self.range.last, **sums))
 
@@ -213,6 +215,7 @@ class Group:
     sets: tuple[int, ...]
     questions: int
     cost: float
+    unpriced: int
     tokens: int
     seconds: float
 
@@ -221,7 +224,9 @@ def _groups(turns: QuerySet[TurnFigures]) -> dict[date, list[Group]]:
     """In one pass over the rows: a few thousand groups for a month."""
     rows = turns.order_by().annotate(on=TruncDate("asked")).values("on", "status", "cache", "model", "sets")
     found: dict[date, list[Group]] = {}
-    for row in rows.annotate(n=Count("pk"), money=Sum("cost"), used=Sum("tokens"), spent=Sum("seconds")):
+    unpriced = Count("pk", filter=Q(cost=None, tokens__gt=0))
+    sums = {"money": Sum("cost"), "used": Sum("tokens"), "spent": Sum("seconds"), "unpriced": unpriced}
+    for row in rows.annotate(n=Count("pk"), **sums):
         group = Group(
             on=row["on"],
             status=row["status"],
@@ -230,6 +235,7 @@ def _groups(turns: QuerySet[TurnFigures]) -> dict[date, list[Group]]:
             sets=tuple(row["sets"]),
             questions=row["n"],
             cost=row["money"] or 0.0,
+            unpriced=row["unpriced"],
             tokens=row["used"] or 0,
             seconds=row["spent"] or 0.0,
         )
@@ -255,6 +261,7 @@ def _day(
         median_seconds=histogram.percentile(0.5, day=day),
         p95_seconds=histogram.percentile(0.95, day=day),
         cost=sum(group.cost for group in mine),
+        unpriced=sum(group.unpriced for group in mine),
         tokens=sum(group.tokens for group in mine),
         **votes,
     )
@@ -278,6 +285,7 @@ def _models(groups: Mapping[date, Sequence[Group]]) -> list[ModelFigures]:
             answers=sum(one.questions for one in mine),
             tokens=sum(one.tokens for one in mine),
             cost=sum(one.cost for one in mine),
+            unpriced=sum(one.unpriced for one in mine),
             mean_seconds=sum(one.seconds for one in mine) / sum(one.questions for one in mine),
         )
         for model, mine in found.items()

@@ -313,7 +313,9 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[GoldenCase]:
         rows: QuerySet[GoldenCase] = super().get_queryset(request)
-        hidden = cases_withheld(scope=admin_scope(request), cases=rows)
+        asked = request.resolver_match.kwargs.get("object_id", "") if request.resolver_match else ""
+        looked_at = rows.filter(pk=int(asked)) if asked.isdecimal() and len(asked) < 18 else rows  # a page of one case
+        hidden = cases_withheld(scope=admin_scope(request), cases=looked_at)
         return rows.annotate(is_withheld=Exists(hidden.order_by().filter(pk=OuterRef("pk"))))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
