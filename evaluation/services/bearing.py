@@ -124,7 +124,7 @@ def _holding(scope: Scope, question: str, wanted: Wanted) -> Bearing | None:
 
 
 def _near(scope: Scope, question: str, *, but: Collection[int]) -> Bearing | None:
-    """The first passage with nearly all words of the question close together; `but`: chunks that are out of question."""
+    """The first passage with nearly all words of the question close together; `but`: chunks that are left out."""
     found = passages_find(scope=scope, query=question)
     others = (chunk for chunk in found.chunks if chunk.pk not in but)
     plain = next((c for c in others if window_coverage(found.weights, c.text) >= PLAIN_COVERAGE), None)

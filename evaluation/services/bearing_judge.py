@@ -45,15 +45,13 @@ class FoundPassages:
 
 
 def passages_find(*, scope: Scope, query: str, within: Scope | None = None) -> FoundPassages:
-    """At most SEARCHED hits of the query with what was merged into them; `within`: that a second person may ask, too."""
+    """At most SEARCHED hits with what was merged into them; `within`: only such that a second person may ask, too."""
     request = RetrievalRequest(query=query, top_k=SEARCHED, options={"cliff": False})
     state = retrieve(scope=scope, request=request, within=within).state
     ids = [chunk for c in state.candidates for chunk in ((c.passage and c.passage.merged) or (c.chunk,))]
     chunks = Chunk.objects.select_related("version__document").defer("version__markdown", "version__sketch")
     rows = chunks.in_bulk(ids)
-    return FoundPassages(
-        chunks=[rows[pk] for pk in dict.fromkeys(ids) if pk in rows], weights=state.query.weights
-    )
+    return FoundPassages(chunks=[rows[pk] for pk in dict.fromkeys(ids) if pk in rows], weights=state.query.weights)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -132,7 +130,7 @@ def _unpacked(kept: Mapping[str, Any]) -> BearingVerdict:
 
 
 def quotation_standing(*, scope: Scope, diagnosis: Diagnosis) -> str:
-    """The words by which the judge found the passage, where they still stand there and the asker may read it; else ""."""
+    """The words by which the judge found the passage, where they still stand there and may be read; else ""."""
     quotation = diagnosis.evidence.get("quotation", "")
     if not quotation or diagnosis.document_id is None or diagnosis.ordinal is None:
         return ""

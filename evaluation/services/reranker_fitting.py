@@ -5,8 +5,8 @@ Each question of the golden sets, and each whose answer people found helpful or 
 rights of who started it; its candidates are a list, with the features that the reranker reads. Weights are fitted near
 to the packaged ones, so that few questions change little, and compared with these on lists whose documents were held
 out. Nothing that people search with changes here. Every few seconds the lists so far, and then the fits so far, are
-stored with the questions (`reranker_lists`): a worker that is killed loses seconds, one that has worked for a slice lets
-others in between, and the next one ends with the same weights. What people have asked is kept no longer than the fit.
+stored with the questions (`reranker_lists`): a worker that is killed loses seconds, one whose slice is over lets others
+in between, and the next one ends with the same weights. What people have asked is kept no longer than the fit.
 """
 
 from __future__ import annotations
@@ -277,4 +277,3 @@ def _helpful(scope: Scope, *, known: Set[str]) -> list[FitQuestion]:
         FitQuestion(question, tuple(sorted(documents)), tuple(sorted(asked[question] & may_ask)))
         for question, documents in right.items()
     ]
-

@@ -130,8 +130,8 @@ def progress_unpack(checkpoint: bytes) -> FitProgress | None:
             lists=[FeatureList(*part) for part in parts],
             at=stored["at"].tolist(),
             dropped=Counter(told["dropped"]),
-            touches=stored["touches"] if "touches" in stored else None,
-            table=stored["table"] if "table" in stored else None,
+            touches=stored.get("touches"),
+            table=stored.get("table"),
             fits=told["fits"],
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -44,12 +45,15 @@ def radio(admin):
     home = make_set("radio", owners=[admin])
     long = {
         f"book-{n}": "\n\n".join(
-            f"# {word.capitalize()} of volume {n}\n\n{word.capitalize()} {n} means shelf {word}. " + f"{word} {n}. " * 400
+            f"# {word.capitalize()} of volume {n}\n\n{word.capitalize()} {n} means shelf {word}. "
+            + f"{word} {n}. " * 400
             for word in TOPICS[:5]
         )
         for n in range(3)
     }
-    short = {word: f"{word.capitalize()} is work of shift {at}. It begins at {at} o'clock." for at, word in enumerate(TOPICS)}
+    short = {
+        word: f"{word.capitalize()} is work of shift {at}. It begins at {at} o'clock." for at, word in enumerate(TOPICS)
+    }
     twice = {"copy": f"{TOPICS[0].capitalize()} is work of shift 0. It begins at 0 o'clock."}
     ingest(admin, home, **short, **long, **twice)
     other = make_set("other", owners=[admin])
@@ -77,9 +81,7 @@ def whole(admin, radio, *origins, **limits):
 
 
 def collected(admin, radio, *origins):
-    found = pairs_collect(
-        scope=scope_for(admin), knowledge_set=radio, origins=origins or ORIGINS, alive=lambda: None
-    )
+    found = pairs_collect(scope=scope_for(admin), knowledge_set=radio, origins=origins or ORIGINS, alive=lambda: None)
     return found.pairs, found.dropped
 
 
@@ -128,7 +130,9 @@ def test_no_statement_reads_the_texts_of_all_passages(admin, radio, monkeypatch)
     passages = SetPassages(scope=scope_for(admin), set_id=radio.pk)
     documents = [one.pk for one in Document.objects.filter(external_id__startswith="book-")]
 
-    with CaptureQueriesContext(connection, ) as asked:
+    with CaptureQueriesContext(
+        connection,
+    ) as asked:
         for document in documents:
             assert len(passages.squeezed(document)) > 1
         passages.headings_after(0)
@@ -141,9 +145,7 @@ def test_no_statement_reads_the_texts_of_all_passages(admin, radio, monkeypatch)
 
 
 def test_a_sample_of_made_pairs_does_not_depend_on_their_order():
-    pairs = [
-        QuestionPair(question=f"Question {n}", chunks=(n,), documents=(n,), origin="heading") for n in range(200)
-    ]
+    pairs = [QuestionPair(question=f"Question {n}", chunks=(n,), documents=(n,), origin="heading") for n in range(200)]
     one, other = PairSample(most=20), PairSample(most=20)
     for at, pair in enumerate(pairs):
         one.add((1, at), pair)
@@ -254,10 +256,8 @@ def test_a_training_lets_others_in_between_while_it_collects_and_can_be_cancelle
             break
         if row.figures.get("searched") == 3:
             assert f"3 of {row.figures['to_search']} questions searched" in signed_in(admin).get(page).content.decode()
-        try:
+        with suppress(KilledError):
             training_advance(adapter_id=row.pk)
-        except KilledError:
-            pass
         row.refresh_from_db()
     assert (row.pairs, row.figures) == expected
     QueryAdapter.objects.filter(pk=row.pk).update(leased_until=None)
@@ -285,10 +285,8 @@ def test_rights_hold_between_two_slices(admin, radio, stops_before_rounds, monke
         row.refresh_from_db()
         if row.pairs:
             break
-        try:
+        with suppress(KilledError):
             training_advance(adapter_id=row.pk)
-        except KilledError:
-            pass
     chunks = set(Chunk.objects.filter(version__document=hidden).values_list("pk", flat=True))
 
     assert row.pairs

@@ -119,7 +119,10 @@ def test_the_judge_finds_the_passage_that_says_it_in_other_words(reviewer, radio
     assert stored.confidence <= JUDGED
     assert stored.evidence["found_by"] == "judge"
     assert stored.evidence["judge"] == {
-        **{"outcome": "found", "passages": len(TEXTS), "model": "grader", "requests": 1},
+        "outcome": "found",
+        "passages": len(TEXTS),
+        "model": "grader",
+        "requests": 1,
         "tokens": 10,
     }
     page = signed_in(reviewer).get(f"{reverse('admin:evaluation_diagnosis')}?message={stored.message_id}")

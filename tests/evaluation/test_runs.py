@@ -18,7 +18,7 @@ from accounts.selectors import scope_for
 from evaluation import tasks
 from evaluation.errors import NothingToEvaluateError, RunNotOpenError, TooManyConfigurationsError
 from evaluation.models import CaseOutcome, EvaluationRun, GoldenSet, RunConfiguration
-from evaluation.services import run_cases, run_components, runs
+from evaluation.services import judge_client, run_cases, run_components, runs
 from evaluation.services.comparison import configurations_compare
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
