@@ -106,10 +106,9 @@ def bearing_find(
     if wanted.texts:
         return _holding(scope, question, wanted)
     verdict = judge.ask(question, first=cited) if judge is not None else None
-    if judge is not None and verdict is not None and verdict.stated:
-        return _judged(judge, verdict, cited)
-    is_usable = verdict is not None and verdict.is_usable
-    return _near(scope, question, but=verdict.read if verdict is not None and is_usable else frozenset())
+    if judge is None or verdict is None or not verdict.is_usable:
+        return _near(scope, question)
+    return _judged(judge, verdict, cited) or _near(scope, question, but=verdict.read)
 
 
 def _holding(scope: Scope, question: str, wanted: Wanted) -> Bearing | None:
@@ -123,7 +122,7 @@ def _holding(scope: Scope, question: str, wanted: Wanted) -> Bearing | None:
     return None
 
 
-def _near(scope: Scope, question: str, *, but: Collection[int]) -> Bearing | None:
+def _near(scope: Scope, question: str, *, but: Collection[int] = ()) -> Bearing | None:
     """The first passage with nearly all words of the question close together; `but`: chunks that are left out."""
     found = passages_find(scope=scope, query=question)
     others = (chunk for chunk in found.chunks if chunk.pk not in but)
