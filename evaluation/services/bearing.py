@@ -92,12 +92,14 @@ def bearing_find(
     answer: str = "",
     cited: Collection[int] = (),
     judge: BearingJudge | None = None,
+    ruled_out: Collection[int] = (),
 ) -> Bearing | None:
     """The passage that bears the answer; None: none was found. Raises NotFoundError where all names lead nowhere.
 
     Of several named ones it is the one with the most words of the right answer that `answer` does not have; of several
     passages of one document that hold the answer, one of the `cited` chunks. `judge`: asked where nothing is known of
-    the right answer; what it says holds for the passages that it has read.
+    the right answer; what it says holds for the passages that it has read. `ruled_out`: chunks that a judge has read
+    before in vain, which are not found by words.
     """
     if wanted.expects_refusal:
         return None
@@ -107,7 +109,7 @@ def bearing_find(
         return _holding(scope, question, wanted)
     verdict = judge.ask(question, first=cited) if judge is not None else None
     if judge is None or verdict is None or not verdict.is_usable:
-        return _near(scope, question)
+        return _near(scope, question, but=ruled_out)
     return _judged(judge, verdict, cited) or _near(scope, question, but=verdict.read)
 
 
@@ -122,7 +124,7 @@ def _holding(scope: Scope, question: str, wanted: Wanted) -> Bearing | None:
     return None
 
 
-def _near(scope: Scope, question: str, *, but: Collection[int] = ()) -> Bearing | None:
+def _near(scope: Scope, question: str, *, but: Collection[int]) -> Bearing | None:
     """The first passage with nearly all words of the question close together; `but`: chunks that are left out."""
     found = passages_find(scope=scope, query=question)
     others = (chunk for chunk in found.chunks if chunk.pk not in but)

@@ -59,18 +59,26 @@ class BearingJudge:
     """The judge of one diagnosis. `within`: the rights of the asker, where somebody else diagnoses.
 
     `told` says afterwards what came of it, for people: outcome, model, passages, tokens, and the cost where the price
-    of the model is known; empty where no language model for judging is configured, or nobody was asked.
+    of the model is known; empty where no language model for judging is configured, or nobody was asked. `ruled_out`:
+    the passages of which it said then that none states the answer.
     """
 
     scope: Scope
     within: Scope | None
     told: dict[str, Any] = field(default_factory=dict)
+    ruled_out: frozenset[int] = frozenset()
 
     def ask(self, question: str, *, first: Collection[int] = ()) -> BearingVerdict | None:
         """Which passages state the answer; None where there is no judge. `first`: chunks to be shown before others.
 
         Raises what a search raises.
         """
+        verdict = self._kept_or_asked(question, first)
+        if verdict is not None and verdict.outcome == "none":
+            self.ruled_out = verdict.read
+        return verdict
+
+    def _kept_or_asked(self, question: str, first: Collection[int]) -> BearingVerdict | None:
         setup_refresh()
         model = model_registry.judge_model()
         if model is None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 
 from django.db import transaction
@@ -200,20 +200,17 @@ def _by_rights(case: BadCase, wanted: Wanted) -> Iterator[tuple[DiagnosedAnswer,
         yield own, known
     if own is not None and (own.bearing is not None or wanted.expects_refusal) and known == wanted:
         return
-    is_judged = own is not None and known == wanted and own.judge.get("outcome") == "none"
+    ruled_out = own.judge.ruled_out if own is not None else frozenset()
     for owner in _owners(case, asker):
-        more = _as(owner, case, wanted, asks_judge=False)
-        if more is not None and more.bearing is not None and (not is_judged or _is_hidden(more)):
+        more = _as(owner, case, wanted, ruled_out=ruled_out)
+        if more is not None and more.bearing is not None:
             yield more, wanted
             return
 
 
-def _is_hidden(diagnosed: DiagnosedAnswer) -> bool:
-    """Whether the asker may not read the passage: the judge, who reads what both may, has not seen it."""
-    return diagnosed.passage is not None and diagnosed.passage.whereabouts == "hidden"
-
-
-def _as(viewer: User, case: BadCase, wanted: Wanted, *, asks_judge: bool = True) -> DiagnosedAnswer | None:
+def _as(
+    viewer: User, case: BadCase, wanted: Wanted, *, ruled_out: Collection[int] | None = None
+) -> DiagnosedAnswer | None:
     """None where the passage is named and the viewer may not open it."""
     try:
         return answer_diagnose(
@@ -222,7 +219,7 @@ def _as(viewer: User, case: BadCase, wanted: Wanted, *, asks_judge: bool = True)
             message_id=str(case.message_id),
             wanted=wanted,
             is_reviewer=True,  # nobody is shown more by it: the diagnosis says nothing that its readers may not open
-            asks_judge=asks_judge,
+            ruled_out=ruled_out,
         )
     except NotFoundError:
         return None

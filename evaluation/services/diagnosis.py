@@ -7,9 +7,8 @@ one that is not there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.db import transaction
 
@@ -56,7 +55,7 @@ class DiagnosedAnswer:
     bearing: Bearing | None
     run: LabRun
     passage: BearingPassage | None
-    judge: Mapping[str, Any]  # what `BearingJudge.told` says; empty where no judge was asked
+    judge: BearingJudge
 
 
 def answer_diagnose(
@@ -66,13 +65,13 @@ def answer_diagnose(
     message_id: str,
     wanted: Wanted,
     is_reviewer: bool = False,
-    asks_judge: bool = True,
+    ruled_out: Collection[int] | None = None,
 ) -> DiagnosedAnswer:
     """Find the likeliest cause of a failed answer, with the rights that asker and viewer share.
 
     Where nothing is known of the right answer the language model for judging is asked, if there is one: it takes up to
-    `bearing_judge.JUDGE_SECONDS` and reads passages only that both may ask. `asks_judge`: False leaves it out.
-    Not to be called in a transaction, because locks would be held meanwhile.
+    `bearing_judge.JUDGE_SECONDS` and reads passages only that both may ask. `ruled_out`: chunks that it has read before
+    in vain; it is not asked again then. Not to be called in a transaction, because locks would be held meanwhile.
     Raises NotFoundError for a question that the viewer may not see, and for a passage that they may not open;
     whatever a search raises.
     """
@@ -86,7 +85,8 @@ def answer_diagnose(
         wanted=wanted,
         answer=message.answer,
         cited=set(message.citations.filter(cited=True).values_list("chunk_id", flat=True)),
-        judge=judge if asks_judge else None,
+        judge=judge if ruled_out is None else None,
+        ruled_out=ruled_out or (),
     )
     run = lab_run(
         scope=scope,
@@ -103,7 +103,7 @@ def answer_diagnose(
     if judge.told.get("outcome") == "none":
         failed = replace(failed, gap_certainty=NOT_JUDGED_THERE)
     return DiagnosedAnswer(
-        diagnosis=diagnose(failed), replay=replay, bearing=bearing, run=run, passage=passage, judge=judge.told
+        diagnosis=diagnose(failed), replay=replay, bearing=bearing, run=run, passage=passage, judge=judge
     )
 
 
@@ -140,7 +140,7 @@ def _found_by(diagnosed: DiagnosedAnswer) -> dict[str, object]:
     """By which way the passage was found, and what the judge said where it was asked."""
     bearing = diagnosed.bearing
     way = {"found_by": bearing.way, "quotation": bearing.quotation} if bearing else {}
-    judge = {"judge": dict(diagnosed.judge)} if diagnosed.judge else {}
+    judge = {"judge": diagnosed.judge.told}
     return {name: value for name, value in (way | judge).items() if value}
 
 

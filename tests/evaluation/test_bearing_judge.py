@@ -173,7 +173,7 @@ def test_what_cannot_be_used_leaves_it_to_the_words_and_the_diagnosis_says_so(
 
     found, stored = diagnosed(reviewer, message_of(asker))
 
-    assert found.judge["outcome"] == outcome
+    assert found.judge.told["outcome"] == outcome
     assert (found.bearing.expected.document, found.bearing.certainty, found.bearing.way) == (near, NEAR, "words")
     view = diagnosis_view(stored, scope=scope_of(reviewer), shows_answer=True)
     assert "the words of the question decided" in str(dict(view.facts)["Judge"])
@@ -188,7 +188,7 @@ def test_a_judge_that_does_not_answer_is_left_alone_for_a_while(reviewer, radio,
 
     found, _stored = diagnosed(reviewer, message_of(asker))
 
-    assert (len(judge.requests), found.judge["outcome"]) == (asked, "unavailable")
+    assert (len(judge.requests), found.judge.told["outcome"]) == (asked, "unavailable")
 
 
 def test_where_the_judge_finds_nothing_there_is_a_gap_and_it_is_less_sure(reviewer, radio, asker, judge):

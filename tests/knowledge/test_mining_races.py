@@ -93,9 +93,7 @@ def test_an_import_waits_for_suggestions_and_takes_its_lines_all_the_same(admin,
 
     def act():
         imported.append(
-            lexicon_import(
-                scope=scope_of(admin), actor=admin, set_id=run.knowledge_set_id, content=content, name="a.csv"
-            )
+            lexicon_import(scope=scope_of(admin), actor=admin, set_id=run.knowledge_set_id, content=content)
         )
 
     other = Beside(act)
