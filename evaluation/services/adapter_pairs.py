@@ -71,7 +71,7 @@ class CollectedPairs:
 class PairSample:
     """The pairs with the lowest hashes of all that were offered, at most `most` (bottom-k sampling)."""
 
-    most: int = MOST_CANDIDATES
+    most: int
     offered: int = 0
     _heap: list[tuple[int, Key, QuestionPair]] = field(default_factory=list)
 
@@ -106,7 +106,7 @@ class _State:
     place: int = 0
     cases: int = 0  # golden ones that were read
     asked: list[QuestionPair] = field(default_factory=list)
-    made: PairSample = field(default_factory=PairSample)
+    made: PairSample = field(default_factory=lambda: PairSample(MOST_CANDIDATES))
     dropped: Counter[str] = field(default_factory=Counter)
     chosen: list[int] | None = None  # passages for which questions are written
     by_model: bool = False
@@ -342,7 +342,7 @@ def _packed(state: _State) -> bytes:
 
 def _unpacked(stored: bytes) -> _State:
     told = json.loads(zlib.decompress(stored).decode("utf-8", "surrogatepass"))
-    made = PairSample()
+    made = PairSample(MOST_CANDIDATES)
     for key, values in told["made"]:
         made.add(tuple(key), pair_of(values))
     made.offered = told["offered"]

@@ -91,10 +91,10 @@ class BearingJudge:
         if is_resting():
             self.told = {"outcome": "unavailable", "model": model.name}
             return BearingVerdict(outcome="unavailable")
-        verdict = self._asked(question, first)
-        if verdict is not None and verdict.is_usable:
-            cache.set(key, _packed(verdict), KEPT_SECONDS)
-        return verdict
+        asked = self._asked(question, first)
+        if asked is not None and asked.is_usable:
+            cache.set(key, _packed(asked), KEPT_SECONDS)
+        return asked
 
     def _asked(self, question: str, first: Collection[int]) -> BearingVerdict | None:
         llm = diagnosis_judge(seconds=REQUEST_SECONDS)

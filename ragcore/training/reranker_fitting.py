@@ -121,7 +121,7 @@ class CrossFitting:
     @property
     def is_over(self) -> bool:
         """Whether `result` is known but for the last fit."""
-        return self.place >= self.total
+        return bool(self.place >= self.total)
 
     def advance(self) -> None:
         """The next fit: one strength without one fold. Nothing where it is over."""

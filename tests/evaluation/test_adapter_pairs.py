@@ -45,9 +45,7 @@ def radio(admin):
     home = make_set("radio", owners=[admin])
     long = {
         f"book-{n}": "\n\n".join(
-            f"# {word.capitalize()} of volume {n}\n\n{word.capitalize()} {n} means shelf {word}. "
-            + f"{word} {n}. " * 400
-            for word in TOPICS[:5]
+            f"{word.capitalize()} {n} means shelf {word}. " + f"{word} {n}. " * 150 for word in TOPICS[:5]
         )
         for n in range(3)
     }
@@ -56,6 +54,10 @@ def radio(admin):
     }
     twice = {"copy": f"{TOPICS[0].capitalize()} is work of shift 0. It begins at 0 o'clock."}
     ingest(admin, home, **short, **long, **twice)
+    books = Chunk.objects.filter(version__live_for__external_id__startswith="book-").order_by("pk")
+    for at, chunk in enumerate(books):  # two passages each; of the last book all of them under one heading
+        name = "Everything" if chunk.version.document.external_id == "book-2" else TOPICS[at // 2].capitalize()
+        Chunk.objects.filter(pk=chunk.pk).update(heading_path=["Contents", name])
     other = make_set("other", owners=[admin])
     ingest(admin, other, elsewhere="Not in the set at all.")
     rows = [GoldenRow(question=f"Which shift does the {word}?", relevant=(word, "elsewhere")) for word in TOPICS]
@@ -96,10 +98,12 @@ def test_the_pairs_are_those_that_are_found_with_everything_in_memory(admin, rad
     expected = whole(admin, radio)
 
     assert collected(admin, radio) == expected
-    assert {pair.origin for pair in expected[0]} >= {"golden", "vote", "question", "heading"}
+    assert {pair.origin for pair in expected[0]} >= {"golden", "vote", "question", "title"}
     assert expected[1]["no_passage"] == 1
     for origin in ORIGINS:
-        assert collected(admin, radio, origin) == whole(admin, radio, origin), origin
+        alone = whole(admin, radio, origin)
+        assert alone[0], origin
+        assert collected(admin, radio, origin) == alone, origin
 
 
 def test_what_is_balanced_is_the_same(admin, radio, monkeypatch):
@@ -157,7 +161,7 @@ def test_a_sample_of_made_pairs_does_not_depend_on_their_order():
 
 
 def test_made_pairs_beyond_the_sample_are_counted_as_dropped(admin, radio, monkeypatch):
-    monkeypatch.setattr(adapter_pairs.PairSample.__init__, "__defaults__", (5, 0))
+    monkeypatch.setattr(adapter_pairs, "MOST_CANDIDATES", 5)
 
     pairs, dropped = collected(admin, radio, "heading", "title")
 
