@@ -113,7 +113,10 @@ class _State:
 
 
 class PairCollection:
-    """The pairs of a set as far as they are collected. `alive` is called while a language model writes."""
+    """The pairs of a set as far as they are collected.
+
+    `alive` is called while a language model writes and while pairs are compared, and may end the work by raising.
+    """
 
     def __init__(
         self,
@@ -163,9 +166,9 @@ class PairCollection:
         self._state.place = place or 0
 
     def result(self) -> CollectedPairs:
-        """All pairs, screened and balanced."""
+        """All pairs, screened and balanced; `alive` is called meanwhile."""
         state = self._state
-        screened = pairs_screen([*state.asked, *state.made.pairs()])
+        screened = pairs_screen([*state.asked, *state.made.pairs()], alive=self.alive)
         asked = sum(pair.origin not in MADE for pair in screened.kept)
         lengths = self.passages.lengths(pair.chunks[0] for pair in screened.kept if pair.origin in MADE)
         balanced = pairs_balance(screened.kept, lengths, most=min(MOST_MADE, asked or MOST_MADE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from contextlib import suppress
 from datetime import timedelta
 
@@ -146,6 +147,39 @@ def test_no_statement_reads_the_texts_of_all_passages(admin, radio, monkeypatch)
     read = [one["sql"] for one in asked.captured_queries if '"text"' in one["sql"].split("FROM")[0]]
     assert len(read) == len(documents)
     assert all('"document_id" = ' in sql for sql in read)
+
+
+def peak_bytes(act) -> int:
+    tracemalloc.start()
+    try:
+        act()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_texts_of_a_set_are_never_in_memory_together(admin, monkeypatch):
+    home = make_set("large", owners=[admin])
+    documents = ingest(admin, home, **{word: f"All about {word}." for word in TOPICS})
+    text = "What everybody should know of it is said here at great length. " * 64  # 4 KB, times 2400
+    Chunk.objects.bulk_create(
+        Chunk(version=document.live_version, ordinal=at, text=f"{at} {text}", tokens=1000)
+        for document in documents.values()
+        for at in range(1, 101)
+    )
+    rows = [GoldenRow(question=f"What of {word}?", relevant=(word,), answers=(f"about {word}",)) for word in TOPICS]
+    golden_import(tenant=admin.tenant, name="large", rows=rows).golden_set.sets.add(home)
+    origins = ("golden", "heading", "title")
+    everything = 2400 * len(text)
+    expected = whole(admin, home, *origins)
+    monkeypatch.setattr(adapter_passages, "KEPT_CHARACTERS", 100_000)
+
+    least = peak_bytes(lambda: whole(admin, home, *origins))
+    most = peak_bytes(lambda: collected(admin, home, *origins))
+
+    assert collected(admin, home, *origins) == expected
+    assert len(expected[0]) == len(TOPICS)
+    assert most < everything / 3 < everything < least
 
 
 def test_a_sample_of_made_pairs_does_not_depend_on_their_order():
