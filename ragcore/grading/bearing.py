@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,6 +18,7 @@ MOST_CHARACTERS = 12_000  # of the passages of one request
 LONGEST = 6_000  # characters of a passage that are shown; chunks are shorter unless a document was not split
 SHORTEST_QUOTATION = 4  # letters and digits
 MAX_TOKENS = 1500
+_MARKER = re.compile(r"^\s*\[(\d+)\]", re.MULTILINE)
 
 Outcome = Literal[
     "found",  # at least one passage states the answer, and its quotation stands there
@@ -110,7 +112,9 @@ def batches(passages: Sequence[JudgedText]) -> Iterator[list[JudgedText]]:
 
 
 def _shown(passages: Sequence[JudgedText]) -> str:
-    return "\n\n".join(f"[{n}] {one.heading}\n{one.text[:LONGEST]}" for n, one in enumerate(passages, 1))
+    """Numbered in square brackets; a line of a passage that begins like that gets round ones."""
+    plain = [_MARKER.sub(r"(\1)", f"{' '.join(one.heading.split())}\n{one.text[:LONGEST]}") for one in passages]
+    return "\n\n".join(f"[{n}] {text}" for n, text in enumerate(plain, 1))
 
 
 def _checked(said: _Said, passages: Sequence[JudgedText]) -> Iterator[Stated]:
