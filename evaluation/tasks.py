@@ -30,7 +30,7 @@ from evaluation.services.reranker_fitting import fit_advance, fits_resume
 from evaluation.services.runs import run_advance, runs_resume
 from evaluation.services.weekly_sending import weekly_reports_send
 from evaluation.services.worker_calls import call_stands
-from knowledge.models import QueryAdapter
+from knowledge.models import QueryAdapter, RerankerFit
 
 
 @shared_task(name=ADVANCE_DIAGNOSIS)
@@ -105,9 +105,10 @@ def train_adapter(*, adapter_id: int, starts: int | None = None) -> None:
 
 
 @shared_task(name=FIT_RERANKER)
-def fit_reranker(*, fit_id: int) -> None:
-    """Fit the weights of a tenant's reranker."""
-    fit_advance(fit_id=fit_id)
+def fit_reranker(*, fit_id: int, starts: int | None = None) -> None:
+    """Fit the weights of a tenant's reranker, for one slice."""
+    if call_stands(RerankerFit.objects.filter(pk=fit_id), starts=starts):
+        fit_advance(fit_id=fit_id)
 
 
 @shared_task(name=RESUME_TRAININGS)

@@ -91,7 +91,7 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "offered": remedies_offered(scope=scope, actor=admin_user(request), case=case),
         "applied": applied,
         "latest_applied": next((one.application.pk for one in applied if one.application.undone is None), None),
-        "found": diagnosis_view(stored, shows_answer=not answer["withheld"]) if stored else None,
+        "found": diagnosis_view(stored, scope=scope, shows_answer=not answer["withheld"]) if stored else None,
         "is_desk": True,
         "later_case": open_cases.filter(pk__lt=case.pk).first() or open_cases.first(),
     }

@@ -85,7 +85,8 @@ def diagnosis_page(request: HttpRequest, *, context: dict[str, Any]) -> HttpResp
     form = DiagnosisForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and _diagnose(request, message, form.wanted()):
         return redirect(f"{reverse(PAGE)}?message={message.pk}")
-    stored = diagnosis_latest(scope=admin_scope(request), message=message)
+    scope = admin_scope(request)
+    stored = diagnosis_latest(scope=scope, message=message)
     if stored is not None and request.method != "POST":
         form = DiagnosisForm(initial=_initial(stored))
     answer = answer_context(request, message=message)
@@ -95,7 +96,7 @@ def diagnosis_page(request: HttpRequest, *, context: dict[str, Any]) -> HttpResp
         **answer,
         "title": _("Why did this fail?"),
         "form": form,
-        "found": diagnosis_view(stored, shows_answer=shows_answer) if stored else None,
+        "found": diagnosis_view(stored, scope=scope, shows_answer=shows_answer) if stored else None,
     }
     return TemplateResponse(request, "admin/evaluation/diagnosis/page.html", page)
 

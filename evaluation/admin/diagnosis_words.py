@@ -10,7 +10,9 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.scope import Scope
 from evaluation.models import Diagnosis
+from evaluation.services.bearing_judge import quotation_standing
 
 SUBCAUSES: Mapping[str, Any] = {
     "missing document": _("The documents do not contain the answer."),
@@ -81,6 +83,20 @@ RECOVERS: Mapping[str, Any] = {  # see evaluation.services.counterfactual
 }
 
 
+FOUND_BY: Mapping[str, Any] = {  # see evaluation.services.bearing.Way
+    "marked": _("named with its place"),
+    "document": _("best match in the named document"),
+    "answer": _("it holds an accepted answer or a key point"),
+    "judge": _("found by the judge"),
+    "words": _("it has nearly all words of the question"),
+}
+JUDGE_OUTCOMES: Mapping[str, Any] = {  # see ragcore.grading.bearing.Outcome; of "found" and "none" more is said
+    "unavailable": _("It did not answer in time; the words of the question decided."),
+    "invalid": _("Its reply could not be used; the words of the question decided."),
+    "quotation": _("Its quotations do not stand in the passages; the words of the question decided."),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One step on the way of the passage: passed, the one that failed, or not reached."""
@@ -102,14 +118,15 @@ class DiagnosisView:
     stored: Diagnosis
 
 
-def diagnosis_view(stored: Diagnosis, *, shows_answer: bool) -> DiagnosisView:
+def diagnosis_view(stored: Diagnosis, *, scope: Scope, shows_answer: bool) -> DiagnosisView:
     """`shows_answer`: whether the viewer may read the answer, whose sentences are evidence."""
+    quotation = quotation_standing(scope=scope, diagnosis=stored)
     told = [SUBCAUSES.get(stored.subcause, stored.subcause), DETAILS.get(stored.detail, "")]
     return DiagnosisView(
         cause=str(stored.get_cause_display()),
         sentences=tuple(str(text) for text in told if text),
         confidence=round(100 * stored.confidence),
-        facts=tuple(_facts(stored, shows_answer=shows_answer)),
+        facts=(*_facts(stored, shows_answer=shows_answer), *_judge_facts(stored, quotation=quotation)),
         remedy=str(REMEDIES.get(stored.remedy, "")),
         steps=tuple(_steps(stored)),
         stored=stored,
@@ -133,6 +150,8 @@ def _facts(stored: Diagnosis, *, shows_answer: bool) -> Iterator[tuple[str, str]
     if stored.document is not None:
         place = "" if stored.ordinal is None else _now(", passage %(n)d") % {"n": stored.ordinal + 1}
         yield _now("Passage with the answer"), f"{stored.document.title}{place}"
+        if way := FOUND_BY.get(evidence.get("found_by", "")):
+            yield _now("How it was found"), str(way)
     if place := evidence.get("lost_at"):
         yield _now("Rank when it was dropped"), str(place)
     if words := evidence.get("words"):
@@ -145,3 +164,22 @@ def _facts(stored: Diagnosis, *, shows_answer: bool) -> Iterator[tuple[str, str]
         yield _now("The answer recovers"), str(recovers)
     if shows_answer and (sentences := evidence.get("sentences")):
         yield str(pgettext_lazy("sentences of an answer", "Not supported")), " ".join(sentences)
+
+
+def _judge_facts(stored: Diagnosis, *, quotation: str) -> Iterator[tuple[str, str]]:
+    """What the language model for judging said, where it was asked."""
+    judge = stored.evidence.get("judge") or {}
+    if quotation:
+        yield _now("Quotation of the judge"), quotation
+    if judge.get("outcome") == "none" and judge.get("passages"):
+        read = _now("It found the answer in none of %(n)d passages.") % {"n": judge["passages"]}
+        yield _now("Judge"), read
+    elif words := JUDGE_OUTCOMES.get(judge.get("outcome", "")):
+        yield _now("Judge"), str(words)
+    if tokens := judge.get("tokens"):
+        yield _now("Cost of judging"), _used(judge["model"], tokens, judge.get("cost"))
+
+
+def _used(model: str, tokens: int, cost: str | None) -> str:
+    told = _now("%(model)s, %(tokens)d tokens") % {"model": model, "tokens": tokens}
+    return f"{told}, {cost}" if cost else told

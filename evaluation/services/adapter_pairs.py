@@ -3,185 +3,260 @@
 All of them are read with the rights of who started the training, and only passages of the set that this person may
 search count. What people have asked weighs more than what was made: made pairs are screened harder, and are no more
 than people's where these are many.
+
+They are collected a step at a time; what there is after a step can be stored, and another process goes on from there.
+A set may have millions of passages: these are read a few at a time (`adapter_passages`), and of made pairs, of which
+MOST_MADE stay, those MOST_CANDIDATES with the lowest hashes of their questions are kept, a sample that does not depend
+on the order. What must be compared with everything is compared within that.
 """
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from heapq import heappush, heappushpop
 from itertools import chain
 from typing import Any, get_args
-
-import numpy as np
-from django.db.models import QuerySet
 
 from accounts.scope import Scope
 from evaluation.models import GoldenCase
 from evaluation.selectors import documents_by_name, golden_sets_about
+from evaluation.services.adapter_passages import SetPassages
 from evaluation.services.useful_sources import UsefulAnswer, answers_opened, answers_voted_for
 from knowledge import model_registry
-from knowledge.models import Chunk, ChunkEdit, Document, KnowledgeSet
-from knowledge.selectors import documents_askable
-from knowledge.services import retrieve
+from knowledge.models import ChunkEdit, KnowledgeSet
 from knowledge.services.model_slots import background_model
-from knowledge.types import RetrievalRequest
 from ragcore.options import RepresentationOptions
-from ragcore.representations import represent
-from ragcore.text.near_duplicates import fingerprint, similarities, size
+from ragcore.representations import GIVE_UP_AFTER, represent
 from ragcore.text.normalise import squeeze
 from ragcore.text.question_pairs import MADE, Origin, QuestionPair, pairs_balance, pairs_screen
 from ragcore.text.scripts import language_of
 from ragcore.types import ChunkDraft
 
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
+PHASES = {  # origin → the phases in which its pairs are collected, in this order
+    "golden": ("golden",),
+    "vote": ("vote",),
+    "citation": ("citation",),
+    "question": ("edits", "written"),
+    "heading": ("heading",),
+    "title": ("title",),
+}
 MOST_GOLDEN = 20_000
-CASES_BETWEEN = 100  # two calls of `alive`
+CASES_AT_ONCE = 100
+EDITS_AT_ONCE = 200
+WRITTEN_AT_ONCE = 12  # passages
 MOST_MADE = 2_000
 MOST_WRITTEN = 300  # passages for which a language model writes questions
+MOST_CANDIDATES = 10_000  # made pairs that are screened
 MOST_WHOLE = 3  # passages of a document that all count where nothing says which one answers
 QUESTIONS_ONLY = RepresentationOptions(sections=False, tables=False, captions=False, summaries=False, questions=True)
-RELEVANT_DEPTH = 20  # passages of an own search among which a made pair's passage must be
-HARD = 8  # passages with which a question is confused
-COPY = 0.6  # Jaccard index from which a passage says the same as the right one
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassageText:
-    """A passage of the set."""
-
-    chunk: int
-    document: int
-    title: str
-    heading_path: tuple[str, ...]
-    text: str
+Key = tuple[float, ...]  # the place of a made pair among all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectedPairs:
-    """Pairs that are left after screening, what was dropped by reason, and the passages of the set."""
+    """Pairs that are left after screening, and what was dropped by reason."""
 
     pairs: list[QuestionPair]
-    dropped: Mapping[str, int]
-    passages: Mapping[int, PassageText]
+    dropped: dict[str, int]
 
 
-def pairs_collect(
-    *, scope: Scope, knowledge_set: KnowledgeSet, origins: Sequence[str], alive: Callable[[], None]
-) -> CollectedPairs:
-    """Pairs of these origins, screened and balanced. `alive` is called every few seconds, and may end it by raising."""
-    passages = _passages(scope, knowledge_set)
-    alive()
-    collector = _Collector(scope, knowledge_set, passages, alive)
-    makers = {
-        "golden": collector.golden,
-        "vote": collector.votes,
-        "citation": collector.citations,
-        "question": collector.questions,
-        "heading": collector.headings,
-        "title": collector.titles,
-    }
-    found = [pair for name, make in makers.items() if name in origins for pair in make()]
-    alive()
-    screened = pairs_screen(found)
-    lengths = {chunk: len(passage.text) for chunk, passage in passages.items()}
-    asked = sum(pair.origin not in MADE for pair in screened.kept)
-    balanced = pairs_balance(screened.kept, lengths, most=min(MOST_MADE, asked or MOST_MADE))
-    dropped = Counter(screened.dropped) + Counter(balanced.dropped) + collector.dropped
-    return CollectedPairs(pairs=balanced.kept, dropped=dict(dropped), passages=passages)
+@dataclass(slots=True)
+class PairSample:
+    """The pairs with the lowest hashes of all that were offered, at most `most` (bottom-k sampling)."""
+
+    most: int
+    offered: int = 0
+    _heap: list[tuple[int, Key, QuestionPair]] = field(default_factory=list)
+
+    def add(self, key: Key, pair: QuestionPair) -> None:
+        """Offer a pair; keys are all different."""
+        self.offered += 1
+        item = (-_hash(pair), key, pair)
+        if len(self._heap) < self.most:
+            heappush(self._heap, item)
+        else:
+            heappushpop(self._heap, item)
+
+    def pairs(self) -> list[QuestionPair]:
+        """By their keys."""
+        return [pair for _key, pair in self.items()]
+
+    def items(self) -> list[tuple[Key, QuestionPair]]:
+        """With their keys, by these."""
+        return sorted(((key, pair) for _hash, key, pair in self._heap), key=lambda item: item[0])
+
+    @property
+    def left_out(self) -> int:
+        """How many were offered and not kept."""
+        return self.offered - len(self._heap)
 
 
-def _passages(scope: Scope, knowledge_set: KnowledgeSet) -> dict[int, PassageText]:
-    documents = documents_askable(scope=scope, sets=[knowledge_set.pk]).order_by().values("live_version_id")
-    rows = Chunk.objects.filter(version_id__in=documents, retired=None).order_by("pk")
-    names = ("pk", "version__document_id", "version__document__title", "heading_path", "text")
-    return {
-        pk: PassageText(chunk=pk, document=document, title=title, heading_path=tuple(path), text=text)
-        for pk, document, title, path, text in rows.values_list(*names).iterator(chunk_size=2000)
-    }
+@dataclass(slots=True)
+class _State:
+    """What is stored between two steps. `place`: within the phase, of which `phases` has the present one first."""
+
+    phases: list[str]
+    place: int = 0
+    cases: int = 0  # golden ones that were read
+    asked: list[QuestionPair] = field(default_factory=list)
+    made: PairSample = field(default_factory=lambda: PairSample(MOST_CANDIDATES))
+    dropped: Counter[str] = field(default_factory=Counter)
+    chosen: list[int] | None = None  # passages for which questions are written
+    by_model: bool = False
 
 
-class _Collector:
-    """One set's pairs, origin by origin."""
+class PairCollection:
+    """The pairs of a set as far as they are collected.
+
+    `alive` is called while a language model writes and while pairs are compared, and may end the work by raising.
+    """
 
     def __init__(
-        self, scope: Scope, home: KnowledgeSet, passages: Mapping[int, PassageText], alive: Callable[[], None]
+        self,
+        *,
+        scope: Scope,
+        home: KnowledgeSet,
+        origins: Sequence[str] = (),
+        alive: Callable[[], None],
+        stored: bytes | None = None,
     ) -> None:
-        self.scope, self.home, self.passages, self.alive = scope, home, passages, alive
-        self.dropped: Counter[str] = Counter()
-        self._plain: dict[int, str] = {}  # passage → its text, squeezed
-        self.of_document: dict[int, list[PassageText]] = defaultdict(list)
-        for passage in passages.values():
-            self.of_document[passage.document].append(passage)
+        self.scope, self.home, self.alive = scope, home, alive
+        self.passages = SetPassages(scope=scope, set_id=home.pk)
+        self._state = (
+            _State([phase for name, phases in PHASES.items() if name in origins for phase in phases])
+            if stored is None
+            else _unpacked(stored)
+        )
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all pairs are collected."""
+        return not self._state.phases
+
+    @property
+    def found(self) -> int:
+        """Pairs so far, before screening."""
+        return len(self._state.asked) + self._state.made.offered
+
+    def packed(self) -> bytes:
+        """What another process goes on with, as `stored`."""
+        return _packed(self._state)
+
+    def advance(self) -> None:
+        """One step: some cases, documents or passages. Raises what `alive` raises; the step counts as not done then."""
+        steps: dict[str, Callable[[], int | None]] = {
+            "golden": self._golden,
+            "vote": self._votes,
+            "citation": self._citations,
+            "edits": self._edits,
+            "written": self._written,
+            "heading": self._headings,
+            "title": self._titles,
+        }
+        place = steps[self._state.phases[0]]()
+        if place is None:
+            self._state.phases.pop(0)
+        self._state.place = place or 0
+
+    def result(self) -> CollectedPairs:
+        """All pairs, screened and balanced; `alive` is called meanwhile."""
+        state = self._state
+        screened = pairs_screen([*state.asked, *state.made.pairs()], alive=self.alive)
+        asked = sum(pair.origin not in MADE for pair in screened.kept)
+        lengths = self.passages.lengths(pair.chunks[0] for pair in screened.kept if pair.origin in MADE)
+        balanced = pairs_balance(screened.kept, lengths, most=min(MOST_MADE, asked or MOST_MADE))
+        dropped = Counter(screened.dropped) + Counter(balanced.dropped) + state.dropped
+        if state.made.left_out:
+            dropped["balance"] += state.made.left_out
+        return CollectedPairs(pairs=balanced.kept, dropped=dict(dropped))
 
     # ── what people have asked ──────────────────────────────────────────────────────────────────
 
-    def golden(self) -> Iterator[QuestionPair]:
+    def _golden(self) -> int | None:
         """Cases that expect documents of the set, with the passages of these that hold the answer."""
+        state = self._state
         rows = GoldenCase.objects.filter(golden_set__in=golden_sets_about(knowledge_set=self.home))
-        cases = list(rows.exclude(relevant=[]).filter(expects_refusal=False).order_by("pk")[:MOST_GOLDEN])
+        rows = rows.exclude(relevant=[]).filter(expects_refusal=False, pk__gt=state.place).order_by("pk")
+        cases = list(rows[: min(CASES_AT_ONCE, MOST_GOLDEN - state.cases)])
         named = documents_by_name(scope=self.scope, names=chain.from_iterable(case.relevant for case in cases))
-        for at, case in enumerate(cases):
-            if at % CASES_BETWEEN == 0:
-                self.alive()
-            documents = {one for name in case.relevant for one in named.get(name, ()) if one in self.of_document}
-            chunks = [chunk for one in documents for chunk in self._answering(case, one)]
-            if chunks:
-                yield self._pair(case.question, chunks, "golden")
+        held = self.passages.with_passages(chain.from_iterable(named.values()))
+        for case in cases:
+            documents = {one for name in case.relevant for one in named.get(name, ()) if one in held}
+            right = {chunk: one for one in documents for chunk in self._answering(case, one)}
+            if right:
+                state.asked.append(_pair(case.question, right, "golden"))
             elif documents:
-                self.dropped["no_passage"] += 1
+                state.dropped["no_passage"] += 1
+        state.cases += len(cases)
+        return cases[-1].pk if cases else None
 
     def _answering(self, case: GoldenCase, document: int) -> list[int]:
         """The passages of a relevant document that a quotation or an answer of the case stands in; of a short
         document all where none does.
         """
-        passages = self.of_document[document]
+        passages = self.passages.squeezed(document)
         if len(passages) == 1:
-            return [passages[0].chunk]
+            return [passages[0][0]]
         for texts in (case.passages, case.answers):
             wanted = [plain for text in texts if len(plain := squeeze(text)) > 1]
-            found = [one.chunk for one in passages if any(plain in self._squeezed(one) for plain in wanted)]
+            found = [chunk for chunk, said in passages if any(plain in said for plain in wanted)]
             if found:
                 return found
-        return [one.chunk for one in passages] if len(passages) <= MOST_WHOLE else []
+        return [chunk for chunk, _said in passages] if len(passages) <= MOST_WHOLE else []
 
-    def _squeezed(self, passage: PassageText) -> str:
-        """Its text, squeezed once for all cases of its document."""
-        if passage.chunk not in self._plain:
-            self._plain[passage.chunk] = squeeze(passage.text)
-        return self._plain[passage.chunk]
-
-    def votes(self) -> Iterator[QuestionPair]:
+    def _votes(self) -> None:
         """Questions whose answers people found helpful, with the passages that the answers point to."""
-        yield from self._cited(answers_voted_for(tenant_id=self.home.tenant_id, documents=self._askable()), "vote")
+        mine: dict[str, Any] = {"tenant_id": self.home.tenant_id, "documents": self.passages.documents()}
+        self._cited(answers_voted_for(**mine), "vote")
 
-    def citations(self) -> Iterator[QuestionPair]:
+    def _citations(self) -> None:
         """Questions with the sources that people opened."""
-        yield from self._cited(answers_opened(tenant_id=self.home.tenant_id, documents=self._askable()), "citation")
+        mine: dict[str, Any] = {"tenant_id": self.home.tenant_id, "documents": self.passages.documents()}
+        self._cited(answers_opened(**mine), "citation")
 
-    def _askable(self) -> QuerySet[Document]:
-        return documents_askable(scope=self.scope, sets=[self.home.pk])
-
-    def _cited(self, answers: Iterable[UsefulAnswer], origin: Origin) -> Iterator[QuestionPair]:
-        """Their questions with those of their sources that are passages of the set."""
-        for answer in answers:
-            chunks = [one.chunk_id for one in answer.citations if one.chunk_id in self.passages]
-            if chunks:
-                yield self._pair(answer.question, chunks, origin)
+    def _cited(self, answers: Iterable[UsefulAnswer], origin: Origin) -> None:
+        """Their questions with those of their sources that are passages of the set; all at once, they are not many."""
+        told = [(answer.question, [one.chunk_id for one in answer.citations]) for answer in answers]
+        known = self.passages.document_of(chain.from_iterable(chunks for _question, chunks in told))
+        for question, chunks in told:
+            if right := {chunk: known[chunk] for chunk in chunks if chunk in known}:
+                self._state.asked.append(_pair(question, right, origin))
 
     # ── what is made ────────────────────────────────────────────────────────────────────────────
 
-    def questions(self) -> Iterator[QuestionPair]:
-        """Questions that owners gave passages, and such that a language model, or rules, write for passages."""
-        edits = ChunkEdit.objects.filter(document__in=list(self.of_document), kind=ChunkEdit.Kind.QUESTIONS)
-        by_text = {passage.text: passage for passage in self.passages.values()}
-        for edit in edits.filter(state=ChunkEdit.State.APPLIED):
-            passage = by_text.get(edit.anchor_text)
-            for question in edit.questions if passage is not None else ():
-                yield self._pair(question, [passage.chunk], "question")  # type: ignore[union-attr]
-        model = background_model(is_patient=False)
-        chosen = list(self.passages.values())
-        chosen = chosen[:: max(1, -(-len(chosen) // (MOST_MADE if model is None else MOST_WRITTEN)))]
+    def _edits(self) -> int | None:
+        """Questions that owners gave passages."""
+        documents = self.passages.documents().order_by().values("pk")
+        rows = ChunkEdit.objects.filter(document__in=documents, kind=ChunkEdit.Kind.QUESTIONS)
+        rows = rows.filter(state=ChunkEdit.State.APPLIED, pk__gt=self._state.place).order_by("pk")
+        edits = list(rows[:EDITS_AT_ONCE])
+        held = self.passages.with_passages(edit.document_id for edit in edits)
+        passage_of = self.passages.by_text({edit.anchor_text for edit in edits if edit.document_id in held})
+        for edit in edits:
+            if edit.document_id not in held or edit.anchor_text not in passage_of:
+                continue
+            chunk, document = passage_of[edit.anchor_text]
+            for at, question in enumerate(edit.questions):
+                key = (0, 0, -edit.updated.timestamp(), -edit.pk, at)  # the latest first
+                self._state.made.add(key, _pair(question, {chunk: document}, "question"))
+        return edits[-1].pk if edits else None
+
+    def _written(self) -> int | None:
+        """Such that a language model, or rules, write for passages."""
+        state, model = self._state, background_model(is_patient=False)
+        if state.chosen is None:
+            state.by_model = model is not None
+            state.chosen = self.passages.every(MOST_WRITTEN if state.by_model else MOST_MADE)
+        some = state.chosen[state.place : state.place + WRITTEN_AT_ONCE]
+        known = self.passages.texts(some)
+        chosen = [known[chunk] for chunk in some if chunk in known]
         drafts = [
             ChunkDraft(ordinal=at, text=one.text, tokens=1, heading_path=one.heading_path)
             for at, one in enumerate(chosen)
@@ -189,83 +264,120 @@ class _Collector:
         made = represent(
             drafts,
             options=QUESTIONS_ONLY,
-            model=model,
+            model=model if state.by_model else None,
             tokenizer=model_registry.tokenizer(),
             counter=model_registry.counter(),
             alive=self.alive,
         )
-        for entry in made.entries:
+        state.by_model = state.by_model and made.counts.get("model.unavailable", 0) < GIVE_UP_AFTER
+        for at, entry in enumerate(made.entries):
             if entry.kind == "question":
-                yield self._pair(entry.text, [chosen[entry.ordinal].chunk], "question")
+                one = chosen[entry.ordinal]
+                self._state.made.add((0, 1, state.place, at), _pair(entry.text, {one.chunk: one.document}, "question"))
+        after = state.place + len(some)
+        return after if after < len(state.chosen) else None
 
-    def headings(self) -> Iterator[QuestionPair]:
+    def _headings(self) -> int | None:
         """The last heading above passages, with the title before it."""
-        by_heading: dict[tuple[int, str], list[int]] = defaultdict(list)
-        for one in self.passages.values():
-            if one.heading_path and one.heading_path[-1] != one.title:
-                by_heading[one.document, one.heading_path[-1]].append(one.chunk)
-        for (document, heading), chunks in by_heading.items():
-            if len(chunks) <= MOST_WHOLE:
-                yield self._pair(f"{self.of_document[document][0].title} {heading}", chunks, "heading")
+        documents, last = self.passages.headings_after(self._state.place)
+        for document, passages in documents.items():
+            by_heading: dict[str, dict[int, int]] = defaultdict(dict)
+            for one in passages:
+                if one.heading_path and one.heading_path[-1] != one.title:
+                    by_heading[one.heading_path[-1]][one.chunk] = document
+            for heading, right in by_heading.items():
+                if len(right) <= MOST_WHOLE:
+                    pair = _pair(f"{passages[0].title} {heading}", right, "heading")
+                    self._state.made.add((1, pair.chunks[0]), pair)
+        return last
 
-    def titles(self) -> Iterator[QuestionPair]:
+    def _titles(self) -> int | None:
         """Titles of documents that consist of few passages."""
-        for passages in self.of_document.values():
+        documents, last = self.passages.headings_after(self._state.place)
+        for document, passages in documents.items():
             if passages[0].title and len(passages) <= MOST_WHOLE:
-                yield self._pair(passages[0].title, [one.chunk for one in passages], "title")
-
-    def _pair(self, question: str, chunks: Sequence[int], origin: Origin) -> QuestionPair:
-        right = tuple(dict.fromkeys(chunks))
-        documents = tuple(dict.fromkeys(self.passages[chunk].document for chunk in right))
-        text = " ".join(question.split())
-        return QuestionPair(question=text, chunks=right, documents=documents, origin=origin, language=language_of(text))
+                pair = _pair(passages[0].title, {one.chunk: document for one in passages}, "title")
+                self._state.made.add((2, pair.chunks[0]), pair)
+        return last
 
 
-# ── what retrieval says of a pair ───────────────────────────────────────────────────────────────
+def pairs_collect(
+    *, scope: Scope, knowledge_set: KnowledgeSet, origins: Sequence[str], alive: Callable[[], None]
+) -> CollectedPairs:
+    """Pairs of these origins, screened and balanced. `alive` is called every few seconds, and may end it by raising."""
+    collection = PairCollection(scope=scope, home=knowledge_set, origins=origins, alive=alive)
+    while not collection.is_over:
+        collection.advance()
+        alive()
+    return collection.result()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confused:
-    """What an own search finds for a pair's question besides its passages, best first.
-
-    `hard`: others, which are wrong; `masked`: such that may be right as well. `is_relevant`: a right one was found.
-    """
-
-    hard: tuple[int, ...]
-    masked: tuple[int, ...]
-    is_relevant: bool
-
-
-def pair_confused(*, scope: Scope, set_id: int, pair: QuestionPair, passages: Mapping[int, PassageText]) -> Confused:
-    """Ask the set the question of a pair, with the reranker.
-
-    Filter of false negatives: a passage that says the same as a right one, or stands beside one in its document, is not
-    taught to be wrong; for a made pair, whose passage nobody has judged, neither is one that the reranker puts first.
-    """
-    request = RetrievalRequest(
-        query=pair.question,
-        sets=(set_id,),
-        top_k=RELEVANT_DEPTH,
-        rerank=True,
-        options={"query_adapter": 0, "deduplicate": False, "profile": False, "use_shift": 0.0},
+def _pair(question: str, right: dict[int, int], origin: Origin) -> QuestionPair:
+    """`right`: chunk → document of the passages that answer."""
+    text = " ".join(question.split())
+    documents = tuple(dict.fromkeys(right.values()))
+    return QuestionPair(
+        question=text, chunks=tuple(right), documents=documents, origin=origin, language=language_of(text)
     )
-    found = [one.chunk for one in retrieve(scope=scope, request=request).state.candidates if one.chunk in passages]
-    right = set(pair.chunks)
-    places = [at for at, chunk in enumerate(found) if chunk in right]
-    first = places[0] if places else len(found)
-    others = [(at, chunk) for at, chunk in enumerate(found) if chunk not in right]
-    prints = [fingerprint(passages[chunk].text) for chunk in pair.chunks]
-    is_made = pair.origin in MADE
-    masked: list[int] = []
-    hard: list[int] = []
-    for at, chunk in others:
-        text = passages[chunk].text
-        is_copy = any(_likeness(one, text) >= COPY for one in prints)
-        beside = passages[chunk].document in pair.documents
-        (masked if (is_made and at < first) or is_copy or beside else hard).append(chunk)
-    return Confused(hard=tuple(hard[:HARD]), masked=tuple(masked), is_relevant=bool(places))
 
 
-def _likeness(one: Any, text: str) -> float:
-    other = fingerprint(text)
-    return float(similarities(one, other[None, :], np.array([size(other)]))[0])
+def _hash(pair: QuestionPair) -> int:
+    return int.from_bytes(sha256(pair.question.encode("utf-8", "replace")).digest()[:8])
+
+
+# ── as it is stored ─────────────────────────────────────────────────────────────────────────────
+
+
+def _packed(state: _State) -> bytes:
+    told = {
+        "phases": state.phases,
+        "place": state.place,
+        "cases": state.cases,
+        "asked": [pair_values(pair) for pair in state.asked],
+        "made": [[key, pair_values(pair)] for key, pair in state.made.items()],
+        "offered": state.made.offered,
+        "dropped": dict(state.dropped),
+        "chosen": state.chosen,
+        "by_model": state.by_model,
+    }
+    return zlib.compress(json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
+
+
+def _unpacked(stored: bytes) -> _State:
+    told = json.loads(zlib.decompress(stored).decode("utf-8", "surrogatepass"))
+    made = PairSample(MOST_CANDIDATES)
+    for key, values in told["made"]:
+        made.add(tuple(key), pair_of(values))
+    made.offered = told["offered"]
+    return _State(
+        phases=told["phases"],
+        place=told["place"],
+        cases=told["cases"],
+        asked=[pair_of(values) for values in told["asked"]],
+        made=made,
+        dropped=Counter(told["dropped"]),
+        chosen=told["chosen"],
+        by_model=told["by_model"],
+    )
+
+
+def pair_values(pair: QuestionPair) -> dict[str, Any]:
+    """A pair as plain values."""
+    return {
+        "question": pair.question,
+        "chunks": list(pair.chunks),
+        "documents": list(pair.documents),
+        "origin": pair.origin,
+        "language": pair.language,
+    }
+
+
+def pair_of(values: dict[str, Any]) -> QuestionPair:
+    """The pair of `pair_values`; what else the values have is left out."""
+    return QuestionPair(
+        question=values["question"],
+        chunks=tuple(values["chunks"]),
+        documents=tuple(values["documents"]),
+        origin=values["origin"],
+        language=values["language"],
+    )

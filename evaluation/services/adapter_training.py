@@ -1,7 +1,8 @@
 """Fitting a set's query vectors: started by an owner, trained by a worker, judged on held-out documents (D6, D7, U12).
 
 The row is the truth. One worker at a time holds a training by a lease that it renews; after each few seconds it stores
-a checkpoint. So a worker that is killed loses seconds, and the next one ends with the same numbers. Nothing that people
+a checkpoint: of the pairs that it has collected, of those that it has searched, and then of the rounds. So a worker
+that is killed loses seconds, and the next one ends with the same numbers. Nothing that people
 search with changes here: what was fitted is switched on by `knowledge.services.query_adapters`, after it was measured.
 """
 
@@ -19,7 +20,9 @@ from accounts.services import audit_record
 from evaluation.errors import AdapterTrainingError
 from evaluation.queue import TRAIN_ADAPTER
 from evaluation.services.adapter_measuring import AdapterJudge, Judged
-from evaluation.services.adapter_pairs import ORIGINS, pair_confused, pairs_collect
+from evaluation.services.adapter_negatives import NegativesSearch
+from evaluation.services.adapter_pairs import ORIGINS, PairCollection
+from evaluation.services.adapter_passages import SetPassages
 from evaluation.services.trainings import (
     TrainingWork,
     training_create,
@@ -33,12 +36,12 @@ from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get
 from knowledge.selectors.training_vectors import space_name
 from ragcore.embedding.adapter_training import AdapterSettings, AdapterTraining
-from ragcore.text.question_pairs import MADE, QuestionPair
 
 State = QueryAdapter.State
 LEAST_PAIRS = 20
 PATIENCE = 10  # rounds in a row without a better one, after which the training ends
 SETTINGS = AdapterSettings()
+COLLECTING, SEARCHING = b"c", b"s"  # beginnings of checkpoints, until the row has its pairs
 
 
 @transaction.atomic
@@ -122,23 +125,44 @@ class _Work(TrainingWork[QueryAdapter]):
         self._finish(judge, best)
 
     def _collect(self) -> None:
-        found = pairs_collect(scope=self.scope, knowledge_set=self.home, origins=self.row.origins, alive=self.alive)
-        if not found.passages:
+        """Pairs, then what a search confuses with each of them. Raises AdapterTrainingError where they are too few."""
+        passages = SetPassages(scope=self.scope, set_id=self.home.pk)
+        if not passages.rows().exists():
             raise AdapterTrainingError("empty")
-        stored, dropped = [], dict(found.dropped)
-        for pair in found.pairs:
-            confused = pair_confused(scope=self.scope, set_id=self.home.pk, pair=pair, passages=found.passages)
-            if pair.origin in MADE and not confused.is_relevant:
-                dropped["not_found"] = dropped.get("not_found", 0) + 1
-                continue
-            stored.append(pair_json(pair, hard=confused.hard, masked=confused.masked))
+        search = self._searching()
+        while not search.is_over:
+            search.advance(passages)
             if self.is_due():
-                self.alive()
-        if len(stored) < LEAST_PAIRS:
-            raise AdapterTrainingError("few", found=len(stored), least=LEAST_PAIRS)
-        self.row.pairs = stored
-        self.row.figures = {"pairs": _counted(stored), "dropped": dropped}
-        self.alive(pairs=stored, figures=self.row.figures)
+                shown = {"searched": search.place, "to_search": len(search.pairs)}
+                self.alive(checkpoint=SEARCHING + search.packed(), figures=shown)
+        if len(search.stored) < LEAST_PAIRS:
+            raise AdapterTrainingError("few", found=len(search.stored), least=LEAST_PAIRS)
+        self.row.pairs, self.row.checkpoint = search.stored, None
+        self.row.figures = {"pairs": _counted(search.stored), "dropped": dict(search.dropped)}
+        self.alive(pairs=search.stored, figures=self.row.figures, checkpoint=None)
+
+    def _searching(self) -> NegativesSearch:
+        """The search for confused passages at its checkpoint, or at its beginning, with the pairs collected before."""
+        kept = bytes(self.row.checkpoint) if self.row.checkpoint is not None else b""
+        if kept.startswith(SEARCHING):
+            return NegativesSearch.unpacked(kept.removeprefix(SEARCHING))
+        collection = PairCollection(
+            scope=self.scope,
+            home=self.home,
+            origins=self.row.origins,
+            alive=self.alive,
+            stored=kept.removeprefix(COLLECTING) or None,
+        )
+        while not collection.is_over:
+            collection.advance()
+            if self.is_due():
+                self.alive(checkpoint=COLLECTING + collection.packed(), figures={"found": collection.found})
+        self.alive()
+        found = collection.result()
+        search = NegativesSearch(found.pairs, found.dropped)
+        shown = {"searched": 0, "to_search": len(search.pairs)}
+        self.alive(checkpoint=SEARCHING + search.packed(), figures=shown)
+        return search
 
     def _begun(self, judge: AdapterJudge) -> tuple[AdapterTraining, Judged]:
         """The training at its checkpoint, or at its beginning."""
@@ -171,19 +195,6 @@ class _Work(TrainingWork[QueryAdapter]):
             weights=best.adapter.pack() if result.is_gain else None,
             figures={**self.row.figures, **result.figures},
         )
-
-
-def pair_json(pair: QuestionPair, *, hard: Sequence[int], masked: Sequence[int]) -> dict[str, Any]:
-    """A pair as it is stored while it is needed."""
-    return {
-        "question": pair.question,
-        "chunks": list(pair.chunks),
-        "documents": list(pair.documents),
-        "origin": pair.origin,
-        "language": pair.language,
-        "hard": list(hard),
-        "masked": list(masked),
-    }
 
 
 def _counted(stored: Sequence[dict[str, Any]]) -> dict[str, int]:

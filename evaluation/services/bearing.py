@@ -1,4 +1,5 @@
-"""The passage that bears the answer to a question: marked by a reviewer, or found by what is known of the answer (D36).
+"""The passage that bears the answer to a question (D36): marked by a reviewer, found by what is known of the answer, by
+the language model for judging where nothing is known of it, or else by the words of the question.
 
 Everything is looked for with the rights of the person who asks for the diagnosis.
 """
@@ -8,28 +9,38 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from django.db.models import Q
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
+from evaluation.services.bearing_judge import BearingJudge, passages_find
 from evaluation.services.lab import Expected, expected_find
 from knowledge import model_registry
 from knowledge.models import Chunk, ChunkEdit
-from knowledge.services import retrieve
-from knowledge.types import RetrievalRequest
+from knowledge.selectors import documents_askable
+from ragcore.grading.bearing import BearingVerdict
 from ragcore.metrics.quality import contains_gold
 from ragcore.text.markdown import join_passages
 from ragcore.text.matching import contains_terms, keywords, needles, searchable, share_in
 from ragcore.text.sentences import split_sentences
 
-SEARCHED = 40  # passages of a search that are looked through for the answer
 MAX_PASSAGES = 2000  # of one document; of a longer one the first ones
 WINDOW = 3  # sentences
 PLAIN_COVERAGE = 0.8  # of the question's terms in three sentences: the passage is taken for the one that is meant
 
-# How likely each way names a passage that bears the answer, set by hand.
-MARKED, HOLDS_ANSWER, NAMED, ANSWER_ANYWHERE, NEAR = 1.0, 0.97, 0.85, 0.9, 0.6
+# How likely each way names a passage that bears the answer, set by hand. That of the judge is meant to be low: a
+# quotation shows that the words stand there, not that they answer the question.
+MARKED, HOLDS_ANSWER, NAMED, ANSWER_ANYWHERE, JUDGED, NEAR = 1.0, 0.97, 0.85, 0.9, 0.75, 0.6
+
+Way = Literal[
+    "marked",  # a passage was named
+    "document",  # a document was named, and this is its passage that fits best
+    "answer",  # it holds an accepted answer or a key point
+    "judge",  # the language model for judging says that it states the answer
+    "words",  # it has nearly all words of the question close together
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +65,13 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bearing:
-    """Where the answer stands. `certainty`: 0 to 1; `others`: documents that were named beside its own."""
+    """Where the answer stands. `certainty`: 0 to 1; `others`: documents that were named, or judged, beside its own."""
 
     expected: Expected
     text: str
     certainty: float
+    way: Way = "document"
+    quotation: str = ""  # by which the judge found it
     is_split: bool = False  # partly in the passage beside it
     is_old: bool = False  # only in a version that a newer one has replaced
     is_disabled: bool = False
@@ -72,27 +85,65 @@ class Bearing:
 
 
 def bearing_find(
-    *, scope: Scope, question: str, wanted: Wanted, answer: str = "", cited: Collection[int] = ()
+    *,
+    scope: Scope,
+    question: str,
+    wanted: Wanted,
+    answer: str = "",
+    cited: Collection[int] = (),
+    judge: BearingJudge | None = None,
+    ruled_out: Collection[int] = (),
 ) -> Bearing | None:
     """The passage that bears the answer; None: none was found. Raises NotFoundError where all names lead nowhere.
 
     Of several named ones it is the one with the most words of the right answer that `answer` does not have; of several
-    passages of one document that hold the answer, one of the `cited` chunks.
+    passages of one document that hold the answer, one of the `cited` chunks. `judge`: asked where nothing is known of
+    the right answer; what it says holds for the passages that it has read. `ruled_out`: chunks that a judge has read
+    before in vain, which are not found by words.
     """
     if wanted.expects_refusal:
         return None
     if wanted.passage.strip():
         return _most_missing(_all_named(scope, question, wanted, cited), wanted=wanted, answer=answer)
+    if wanted.texts:
+        return _holding(scope, question, wanted)
+    verdict = judge.ask(question, first=cited) if judge is not None else None
+    if judge is None or verdict is None or not verdict.is_usable:
+        return _near(scope, question, but=ruled_out)
+    return _judged(judge, verdict, cited) or _near(scope, question, but=verdict.read)
+
+
+def _holding(scope: Scope, question: str, wanted: Wanted) -> Bearing | None:
+    """Of the passages that hold one of the texts the one with the most words of the question."""
     words = dict.fromkeys(_words(question), 1.0)
     for query in (question, *wanted.texts[:3]):
-        chunks, weights = _search(scope=scope, query=query)
-        if not wanted.texts:
-            plain = next((c for c in chunks if window_coverage(weights, c.text) >= PLAIN_COVERAGE), None)
-            return _of_chunk(plain, certainty=NEAR) if plain else None
+        chunks = passages_find(scope=scope, query=query).chunks
         holding = [chunk for chunk in chunks if contains_gold(chunk.text, wanted.texts)]
         if best := max(holding, key=lambda chunk: share_in(words, chunk.text), default=None):
-            return _of_chunk(best, certainty=ANSWER_ANYWHERE)
+            return _of_chunk(best, certainty=ANSWER_ANYWHERE, way="answer")
     return None
+
+
+def _near(scope: Scope, question: str, *, but: Collection[int]) -> Bearing | None:
+    """The first passage with nearly all words of the question close together; `but`: chunks that are left out."""
+    found = passages_find(scope=scope, query=question)
+    others = (chunk for chunk in found.chunks if chunk.pk not in but)
+    plain = next((c for c in others if window_coverage(found.weights, c.text) >= PLAIN_COVERAGE), None)
+    return _of_chunk(plain, certainty=NEAR, way="words") if plain else None
+
+
+def _judged(judge: BearingJudge, verdict: BearingVerdict, cited: Collection[int]) -> Bearing | None:
+    """The first passage that states the answer, one that the answer cites before others."""
+    askable = documents_askable(scope=judge.scope, within=judge.within).order_by().values("live_version_id")
+    rows = Chunk.objects.select_related("version__document").filter(version__in=askable, retired=None)
+    chunks = rows.defer("version__markdown", "version__sketch").in_bulk([one.id for one in verdict.stated])
+    stated = sorted((one for one in verdict.stated if one.id in chunks), key=lambda one: one.id not in cited)
+    if not stated:
+        return None
+    best = chunks[stated[0].id]
+    documents = frozenset(chunks[one.id].version.document_id for one in stated) - {best.version.document_id}
+    found = _of_chunk(best, certainty=JUDGED, way="judge")
+    return replace(found, quotation=stated[0].quotation, others=documents)
 
 
 def window_coverage(weights: Mapping[str, float], text: str) -> float:
@@ -102,17 +153,9 @@ def window_coverage(weights: Mapping[str, float], text: str) -> float:
     return max((share_in(weights, " ".join(sentences[at : at + WINDOW])) for at in starts), default=0.0)
 
 
-def _search(*, scope: Scope, query: str) -> tuple[list[Chunk], Mapping[str, float]]:
-    """Passages of a search of everything that the viewer may ask, best first, and the weights of its terms."""
-    request = RetrievalRequest(query=query, top_k=SEARCHED, options={"cliff": False})
-    state = retrieve(scope=scope, request=request).state
-    ids = [chunk for c in state.candidates for chunk in ((c.passage and c.passage.merged) or (c.chunk,))]
-    chunks = Chunk.objects.select_related("version__document").in_bulk(ids)
-    return [chunks[pk] for pk in dict.fromkeys(ids) if pk in chunks], state.query.weights
-
-
-def _of_chunk(chunk: Chunk, *, certainty: float) -> Bearing:
-    return Bearing(expected=Expected(chunk.version.document, chunk.ordinal), text=chunk.text, certainty=certainty)
+def _of_chunk(chunk: Chunk, *, certainty: float, way: Way) -> Bearing:
+    expected = Expected(chunk.version.document, chunk.ordinal)
+    return Bearing(expected=expected, text=chunk.text, certainty=certainty, way=way)
 
 
 # ── named by somebody ─────────────────────────────────────────────────────────────────────────────
@@ -151,8 +194,8 @@ def _named(expected: Expected, *, question: str, answers: Sequence[str], cited: 
     if expected.ordinal is not None:
         marked = next((chunk for chunk in chunks if chunk.ordinal == expected.ordinal), None)
         if marked is not None:
-            return _bearing(expected, marked, chunks, answers, certainty=MARKED)
-        return Bearing(expected=expected, text="", certainty=MARKED)
+            return replace(_bearing(expected, marked, chunks, answers, certainty=MARKED), way="marked")
+        return Bearing(expected=expected, text="", certainty=MARKED, way="marked")
     holding = [chunk for chunk in chunks if contains_gold(chunk.text, answers)] if answers else []
     weights = dict.fromkeys((word for text in (question, *answers) for word in _words(text)), 1.0)
     if answers and not holding:

@@ -5,15 +5,16 @@ diagnosis, so that a worker that is killed loses no case and does none twice. On
 lease that ends soon after its process has died. A run of the night works a quarter of the time, so that it slows
 nobody who asks meanwhile; one that somebody has asked for works all the time.
 
-The search has the rights of the asker. Where these find no passage that bears the answer, the owners of the sets that
-were asked are tried: what only they may open is a matter of rights, and shown only to those who may open it, too.
+The search has the rights of the asker, and so has what the language model for judging is shown. Where these find no
+passage that bears the answer, the owners of the sets that were asked are tried, by words alone: what only they may open
+is a matter of rights, and shown only to those who may open it, too.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 
 from django.db import transaction
@@ -199,14 +200,17 @@ def _by_rights(case: BadCase, wanted: Wanted) -> Iterator[tuple[DiagnosedAnswer,
         yield own, known
     if own is not None and (own.bearing is not None or wanted.expects_refusal) and known == wanted:
         return
+    ruled_out = own.judge.ruled_out if own is not None else frozenset()
     for owner in _owners(case, asker):
-        more = _as(owner, case, wanted)
+        more = _as(owner, case, wanted, ruled_out=ruled_out)
         if more is not None and more.bearing is not None:
             yield more, wanted
             return
 
 
-def _as(viewer: User, case: BadCase, wanted: Wanted) -> DiagnosedAnswer | None:
+def _as(
+    viewer: User, case: BadCase, wanted: Wanted, *, ruled_out: Collection[int] | None = None
+) -> DiagnosedAnswer | None:
     """None where the passage is named and the viewer may not open it."""
     try:
         return answer_diagnose(
@@ -215,6 +219,7 @@ def _as(viewer: User, case: BadCase, wanted: Wanted) -> DiagnosedAnswer | None:
             message_id=str(case.message_id),
             wanted=wanted,
             is_reviewer=True,  # nobody is shown more by it: the diagnosis says nothing that its readers may not open
+            ruled_out=ruled_out,
         )
     except NotFoundError:
         return None

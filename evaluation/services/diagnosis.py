@@ -7,17 +7,19 @@ one that is not there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db import transaction
 
 from accounts.models import User
 from accounts.scope import Scope
+from accounts.selectors import scope_for
 from accounts.services import audit_record
 from chat.models import Message, MessageCitation
 from evaluation.models import Diagnosis as StoredDiagnosis
 from evaluation.services.bearing import Bearing, Wanted, bearing_find, window_coverage
+from evaluation.services.bearing_judge import BearingJudge
 from evaluation.services.lab import lab_run
 from evaluation.services.lab_replay import Replay, replay_get
 from evaluation.services.lab_types import LabRow, LabRun
@@ -40,6 +42,7 @@ FATES: Mapping[str, Whereabouts] = {
     "found": "result",
     "merged": "result",
 }
+NOT_JUDGED_THERE = 0.85  # that there is no passage where the judge found the answer in none of those it read; by hand
 VAGUE_WORDS = 1  # a question of so few words names nothing
 
 
@@ -52,24 +55,38 @@ class DiagnosedAnswer:
     bearing: Bearing | None
     run: LabRun
     passage: BearingPassage | None
+    judge: BearingJudge
 
 
 def answer_diagnose(
-    *, scope: Scope, viewer: User, message_id: str, wanted: Wanted, is_reviewer: bool = False
+    *,
+    scope: Scope,
+    viewer: User,
+    message_id: str,
+    wanted: Wanted,
+    is_reviewer: bool = False,
+    ruled_out: Collection[int] | None = None,
 ) -> DiagnosedAnswer:
     """Find the likeliest cause of a failed answer, with the rights that asker and viewer share.
 
+    Where nothing is known of the right answer the language model for judging is asked, if there is one: it takes up to
+    `bearing_judge.JUDGE_SECONDS` and reads passages only that both may ask. `ruled_out`: chunks that it has read before
+    in vain; it is not asked again then. Not to be called in a transaction, because locks would be held meanwhile.
     Raises NotFoundError for a question that the viewer may not see, and for a passage that they may not open;
     whatever a search raises.
     """
     replay = replay_get(scope=scope, message_id=message_id, is_reviewer=is_reviewer)
     message = replay.message
+    other = replay.asker if replay.asker.pk != viewer.pk else None
+    judge = BearingJudge(scope=scope, within=scope_for(other) if other else None)
     bearing = bearing_find(
         scope=scope,
         question=replay.question.text,
         wanted=wanted,
         answer=message.answer,
         cited=set(message.citations.filter(cited=True).values_list("chunk_id", flat=True)),
+        judge=judge if ruled_out is None else None,
+        ruled_out=ruled_out or (),
     )
     run = lab_run(
         scope=scope,
@@ -83,7 +100,11 @@ def answer_diagnose(
     ).runs[0]
     passage = _followed(bearing, run, replay) if bearing else None
     failed = _failed(message, passage, bearing, wanted)
-    return DiagnosedAnswer(diagnosis=diagnose(failed), replay=replay, bearing=bearing, run=run, passage=passage)
+    if judge.told.get("outcome") == "none":
+        failed = replace(failed, gap_certainty=NOT_JUDGED_THERE)
+    return DiagnosedAnswer(
+        diagnosis=diagnose(failed), replay=replay, bearing=bearing, run=run, passage=passage, judge=judge
+    )
 
 
 @transaction.atomic
@@ -100,7 +121,7 @@ def diagnosis_store(*, actor: User | None, diagnosed: DiagnosedAnswer, wanted: W
         subcause=found.subcause,
         detail=found.detail,
         confidence=found.confidence,
-        evidence={**found.evidence, **_seen_last(diagnosed.passage)},
+        evidence={**found.evidence, **_seen_last(diagnosed.passage), **_found_by(diagnosed)},
         remedy=found.remedy,
         created_by=actor,
     )
@@ -113,6 +134,14 @@ def _seen_last(passage: BearingPassage | None) -> dict[str, object]:
     if passage is None:
         return {"whereabouts": "nowhere"}
     return {"whereabouts": passage.whereabouts, "stage": passage.stage, "lost_at": passage.place}
+
+
+def _found_by(diagnosed: DiagnosedAnswer) -> dict[str, object]:
+    """By which way the passage was found, and what the judge said where it was asked."""
+    bearing = diagnosed.bearing
+    way = {"found_by": bearing.way, "quotation": bearing.quotation} if bearing else {}
+    judge = {"judge": diagnosed.judge.told}
+    return {name: value for name, value in (way | judge).items() if value}
 
 
 # ── the passage on its way ────────────────────────────────────────────────────────────────────────

@@ -4,15 +4,16 @@ documents (D5, D34).
 Each question of the golden sets, and each whose answer people found helpful or opened sources of, is searched with the
 rights of who started it; its candidates are a list, with the features that the reranker reads. Weights are fitted near
 to the packaged ones, so that few questions change little, and compared with these on lists whose documents were held
-out. Nothing that people search with changes here. A worker that is killed leaves nothing behind, and the next one
-begins anew: nothing that people have asked is kept.
+out. Nothing that people search with changes here. Every few seconds the lists so far, and then the fits so far, are
+stored with the questions (`reranker_lists`): a worker that is killed loses seconds, one whose slice is over lets others
+in between, and the next one ends with the same weights. What people have asked is kept no longer than the fit.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Sequence, Set
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -27,6 +28,13 @@ from evaluation.errors import RerankerFitError
 from evaluation.models import GoldenCase, GoldenSet
 from evaluation.queue import FIT_RERANKER
 from evaluation.selectors import documents_by_name, golden_sets_kept
+from evaluation.services.reranker_lists import (
+    FeatureList,
+    FitProgress,
+    FitQuestion,
+    packaged_weights,
+    progress_unpack,
+)
 from evaluation.services.trainings import (
     TrainingWork,
     difference_shown,
@@ -45,9 +53,9 @@ from knowledge.selectors.reranker_fits import PACKAGED, fit_get, fits_managed
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from ragcore.metrics.comparison import PairedDifference, paired_difference
-from ragcore.reranking.linear import FEATURES, LinearReranker, design
+from ragcore.reranking.linear import FEATURES
 from ragcore.text.question_pairs import folds_of
-from ragcore.training.reranker_fitting import CrossFit, RankedList, held_out, weights_cross_fit
+from ragcore.training.reranker_fitting import CrossFit, CrossFitting, held_out
 
 State = RerankerFit.State
 LEAST_CASES = 20  # with a right passage among the candidates and a wrong one
@@ -129,66 +137,81 @@ def fits_resume() -> int:
     return len(lost)
 
 
-def fit_advance(*, fit_id: int) -> bool:
-    """Fit to the end; False where another worker has it, or it is over."""
-    return training_work(RerankerFit.objects.all(), pk=fit_id, work=_Work, error=RerankerFitError)
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A question, the documents that are right, and the sets that it asks; none: all that may be asked."""
-
-    question: str
-    documents: tuple[int, ...]
-    sets: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """A list with the documents that its question is about."""
-
-    ranked: RankedList
-    documents: tuple[int, ...]
+def fit_advance(*, fit_id: int, on_step: Callable[[int], None] | None = None) -> bool:
+    """Fit to the end, or to that of a slice, from the last checkpoint on; False where another worker has it, or it is
+    over. `on_step` hears the number of questions and fits that are done, each time that a checkpoint is stored.
+    """
+    work = partial(_Work, on_step=on_step)
+    return training_work(RerankerFit.objects.all(), pk=fit_id, work=work, error=RerankerFitError)
 
 
 class _Work(TrainingWork[RerankerFit]):
     error = RerankerFitError
 
+    def __init__(self, row: RerankerFit, on_step: Callable[[int], None] | None = None) -> None:
+        super().__init__(row)
+        self.on_step = on_step
+
     def run(self) -> None:
         """Lists, then weights, then the judgement."""
         fits_managed(scope=self.scope)  # who administers the tenant no more teaches it nothing
-        dropped: Counter[str] = Counter()
-        lists = list(self._lists(dropped))
-        self.alive(round=self.row.rounds, figures=_counted(lists, dropped))
-        if len(lists) < LEAST_CASES:
-            raise RerankerFitError("few", found=len(lists), least=LEAST_CASES)
-        groups = groups_of(document for one in lists for document in one.documents)
-        touches = folds_of(
-            [[groups.get(d, d) for d in one.documents] for one in lists], folds=FOLDS, seed=str(self.row.tenant_id)
-        )
-        if touches.shape[1] < 2 or len(held_out(touches)) < LEAST_HELD_OUT:
-            raise RerankerFitError("documents")
-        packaged = np.array(LinearReranker.shipped().weights, dtype=np.float32)
-        found = weights_cross_fit([one.ranked for one in lists], touches, packaged, alive=self.alive)
-        self._finish(found, _counted(lists, dropped))
+        progress = self._begun()
+        while progress.place < len(progress.questions):
+            one = progress.questions[progress.place]
+            wanted = frozenset(one.documents)
+            progress.add(self._list(one.question, one.sets, wanted) if wanted else None)
+            self._store(progress)
+        self.alive(round=self.row.rounds, figures=progress.counted())
+        if len(progress.lists) < LEAST_CASES:
+            raise RerankerFitError("few", found=len(progress.lists), least=LEAST_CASES)
+        fitting = self._fitting(progress)
+        while not fitting.is_over:
+            fitting.advance()
+            progress.take(fitting)
+            self._store(progress, fitting)
+        self.alive()
+        self._finish(fitting.result(), progress.counted())
 
-    def _lists(self, dropped: Counter[str]) -> Iterator[_Judged]:
+    def _begun(self) -> FitProgress:
+        """The fit at its checkpoint, or at its beginning."""
+        kept = progress_unpack(bytes(self.row.checkpoint)) if self.row.checkpoint is not None else None
+        self.row.checkpoint = None  # it may be large
+        progress = kept or FitProgress(questions=self._questions())
+        self.row.rounds = len(progress.questions)
+        self.alive(rounds=self.row.rounds, round=progress.place)
+        return progress
+
+    def _questions(self) -> list[FitQuestion]:
         kept = golden_sets_of(scope=self.scope, actor=self.author).filter(pk__in=self.row.golden_sets)
         questions = _golden(self.scope, list(kept))
         if self.row.learns_from_use:
             questions += _helpful(self.scope, known={one.question for one in questions})
-        self.row.rounds = len(questions)
-        self.alive(rounds=len(questions), round=0)
-        for at, one in enumerate(questions):
-            ranked = self._list(one.question, one.sets, frozenset(one.documents)) if one.documents else None
-            if ranked is not None:
-                yield _Judged(ranked, one.documents)
-            else:
-                dropped["not_found" if one.documents else "no_document"] += 1
-            if self.is_due():
-                self.alive(round=at + 1)
+        return questions
 
-    def _list(self, question: str, sets: tuple[int, ...], wanted: frozenset[int]) -> RankedList | None:
+    def _fitting(self, progress: FitProgress) -> CrossFitting:
+        """At its checkpoint, or at its beginning. Raises RerankerFitError where too little can be held out."""
+        if progress.touches is None:
+            groups = progress.groups(groups_of(chain.from_iterable(progress.documents())))
+            progress.touches = folds_of(groups, folds=FOLDS, seed=str(self.row.tenant_id))
+        touches = progress.touches
+        if touches.shape[1] < 2 or len(held_out(touches)) < LEAST_HELD_OUT:
+            raise RerankerFitError("documents")
+        lists = [one.ranked() for one in progress.lists]
+        return CrossFitting(lists, touches, packaged_weights(), table=progress.table, place=progress.fits)
+
+    def _store(self, progress: FitProgress, fitting: CrossFitting | None = None) -> None:
+        """A checkpoint every few seconds; after each step where somebody listens. It may end the slice."""
+        if not self.is_due() and self.on_step is None:
+            if fitting is not None:
+                self.alive()  # a fit takes seconds
+            return
+        fits = {} if fitting is None else {"fits": fitting.place, "fits_total": fitting.total}
+        shown = {"figures": {**progress.counted(), **fits}} if fitting is not None else {}
+        self.alive(round=progress.place, checkpoint=progress.packed(), **shown)
+        if self.on_step is not None:
+            self.on_step(progress.place + progress.fits)
+
+    def _list(self, question: str, sets: tuple[int, ...], wanted: frozenset[int]) -> FeatureList | None:
         """The candidates of a question; None where no order of them is better than another."""
         request = RetrievalRequest(query=question, sets=sets, top_k=DEPTH, rerank=True, cliff=False, options=AS_SERVED)
         state = retrieve(scope=self.scope, request=request).state
@@ -198,7 +221,7 @@ class _Work(TrainingWork[RerankerFit]):
         if not relevant.any() or relevant.all():
             return None
         matrix = np.array([[values[name] for name in FEATURES] for _wanted, values in told], dtype=np.float32)
-        return RankedList("", design(matrix, state.query.cjk_share), relevant, len(wanted))
+        return FeatureList(matrix, state.query.cjk_share, relevant, len(wanted))
 
     def _finish(self, found: CrossFit, figures: dict[str, Any]) -> None:
         difference = paired_difference(found.before.tolist(), found.after.tolist())
@@ -220,7 +243,7 @@ def has_gained(difference: PairedDifference) -> bool:
     return difference.difference > 0 and difference.low > 0
 
 
-def _golden(scope: Scope, golden_sets: Sequence[GoldenSet]) -> list[_Question]:
+def _golden(scope: Scope, golden_sets: Sequence[GoldenSet]) -> list[FitQuestion]:
     """Cases that expect documents; at most MOST_CASES, of every golden set some."""
     rows = GoldenCase.objects.filter(golden_set__in=golden_sets, expects_refusal=False).exclude(relevant=[])
     of_set: dict[int, list[GoldenCase]] = defaultdict(list)
@@ -232,12 +255,12 @@ def _golden(scope: Scope, golden_sets: Sequence[GoldenSet]) -> list[_Question]:
     named = documents_by_name(scope=scope, names=chain.from_iterable(case.relevant for case in chosen))
     right = [{document for name in case.relevant for document in named.get(name, ())} for case in chosen]
     return [
-        _Question(case.question, tuple(sorted(documents)), asked[case.golden_set_id])
+        FitQuestion(case.question, tuple(sorted(documents)), asked[case.golden_set_id])
         for case, documents in zip(chosen, right, strict=True)
     ]
 
 
-def _helpful(scope: Scope, *, known: Set[str]) -> list[_Question]:
+def _helpful(scope: Scope, *, known: Set[str]) -> list[FitQuestion]:
     """What people of the tenant asked, once each, with the documents that they found helpful or opened.
 
     A question of a golden case is left out: somebody has said what is right there.
@@ -251,11 +274,6 @@ def _helpful(scope: Scope, *, known: Set[str]) -> list[_Question]:
             right[answer.question].update(one.document_id for one in answer.citations)
             asked[answer.question].update(answer.sets)
     return [
-        _Question(question, tuple(sorted(documents)), tuple(sorted(asked[question] & may_ask)))
+        FitQuestion(question, tuple(sorted(documents)), tuple(sorted(asked[question] & may_ask)))
         for question, documents in right.items()
     ]
-
-
-def _counted(lists: Sequence[_Judged], dropped: Counter[str]) -> dict[str, Any]:
-    """As the row keeps it."""
-    return {"lists": len(lists), "dropped": dict(dropped)}

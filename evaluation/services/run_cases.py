@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any
 
 from evaluation.errors import NothingForComponentError
 from evaluation.models import RunConfiguration
 from evaluation.selectors import chunks_named
 from evaluation.services.golden_files import GoldenRow
+from evaluation.services.judge_client import rest_if_silent, run_judge
 from evaluation.services.lab_rows import STAGES
 from evaluation.services.run_components import AskedCase, Observed, observe
 from knowledge import model_registry
 from ragcore.errors import RagError
 from ragcore.graph.retrieval import ScoredTriple
-from ragcore.llm.client import LlmClient, with_short_retries
+from ragcore.llm.client import LlmClient
 from ragcore.metrics.registry import (
     MeasuredCase,
     MeasuredSource,
@@ -36,7 +37,6 @@ DEEPEST = 30  # passages of a ranking that are looked at: ten documents may stan
 KEPT = 10  # passages of a ranking in a trace
 REFUSALS = ("refused", "search_results")
 INTERNAL = "internal"
-REST_SECONDS = 60.0  # for which a judge that did not answer is left alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def _result(asked: AskedCase, observed: Observed) -> CaseResult:
     ranks = stage_ranks(observed.state) if observed.state is not None else {}
     named = _Names(asked, {chunk for order in ranks.values() for chunk in order})
     measured = _measured(asked.row, observed, ranks, named)
-    tools = _tools(_judge())
+    tools = _tools(run_judge())
     scores = {name: round(value, 6) for name, value in measure(measured, tools).items()}
     return CaseResult(scores=scores, seconds=observed.seconds, trace=_trace(observed, ranks) | _judged_by(tools.llm))
 
@@ -88,31 +88,12 @@ def _tools(llm: LlmClient | None = None) -> MetricTools:
     return MetricTools(tokenizer=model_registry.tokenizer(), embedder=model_registry.embedder(), llm=llm)
 
 
-@dataclass(slots=True)
-class _Rest:
-    """A judge that does not answer is not asked again for a while: each case would wait for it."""
-
-    until: float = 0.0
-
-
-_rest = _Rest()
-
-
-def _judge() -> LlmClient | None:
-    """The language model that grades answers, where one of its own is configured; None: rules judge."""
-    model = model_registry.judge_model()
-    if model is None or monotonic() < _rest.until:
-        return None
-    return LlmClient(with_short_retries(model))
-
-
 def _judged_by(llm: LlmClient | None) -> dict[str, Any]:
     """What the trace says of the judge; nothing where rules judged alone."""
     if llm is None or not llm.counts["asked"]:
         return {}
     failed = sum(llm.counts[name] for name in ("unavailable", "late", "interrupted", "invalid"))
-    if llm.counts["unavailable"] or llm.counts["late"]:
-        _rest.until = monotonic() + REST_SECONDS
+    rest_if_silent(llm)
     return {"judge": {"model": llm.model.name, "tokens": llm.usage.total_tokens, "failed": failed}}
 
 

@@ -1,7 +1,7 @@
 """What trainings of every kind do alike: one worker holds each by a lease that it renews, and a lost one is resumed.
 
-The row is the truth (`knowledge.models.trainings`). What is trained, and how, is a `TrainingWork` of its own. One that
-stores checkpoints is trained in slices: after each the worker takes up what else waits, and another call goes on.
+The row is the truth (`knowledge.models.trainings`). What is trained, and how, is a `TrainingWork` of its own. It stores
+checkpoints and is trained in slices: after each the worker takes up what else waits, and another call goes on.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from django.db.models import F, Max, QuerySet
 from django.utils import timezone
 
 from accounts.selectors import scope_for
-from evaluation.queue import QUEUES, TRAIN_ADAPTER
+from evaluation.queue import FIT_RERANKER, QUEUES, TRAIN_ADAPTER
 from evaluation.services.worker_calls import is_free
-from knowledge.models import Document, QueryAdapter
+from knowledge.models import Document, QueryAdapter, RerankerFit
 from knowledge.models.trainings import Training
 from knowledge.queue import enqueue_on_commit
 from ragcore.errors import PermanentError, RagError, TransientError
@@ -35,7 +35,11 @@ LEASE = timedelta(minutes=3)
 STORED_SECONDS = 10.0  # between two notes of progress
 SLICE_SECONDS = 60.0  # from one checkpoint to the one at which the worker ends
 MOST_STARTS = 6  # without an end; those that ended by themselves do not count
-SLICED: Mapping[str, type[Training]] = {TRAIN_ADAPTER: QueryAdapter}  # task → what it trains in slices
+# Task → what it trains in slices, and the name by which it is called with one of them.
+SLICED: Mapping[str, tuple[type[Training], str]] = {
+    TRAIN_ADAPTER: (QueryAdapter, "adapter_id"),
+    FIT_RERANKER: (RerankerFit, "fit_id"),
+}
 
 
 class StoppedError(Exception):
@@ -72,7 +76,7 @@ class TrainingWork(ABC, Generic[RowT]):
         seconds = self.worked + time.monotonic() - self.begun
         if not _held(self.row).update(leased_until=timezone.now() + LEASE, seconds=seconds, **values):
             raise StoppedError
-        if "checkpoint" in values and type(self.row) in SLICED.values():
+        if "checkpoint" in values:
             self._end_slice()
 
     def _end_slice(self) -> None:
@@ -147,9 +151,9 @@ def training_work(
 @transaction.atomic
 def _give_back(row: RowT) -> None:
     """Another worker may take it up, and is called; nothing where it was cancelled meanwhile."""
-    task = next(name for name, kind in SLICED.items() if isinstance(row, kind))
+    task, name = next((task, name) for task, (kind, name) in SLICED.items() if isinstance(row, kind))
     if _held(row).update(leased_until=None, slices=F("slices") + 1):
-        worker_call(task, adapter_id=row.pk)
+        worker_call(task, **{name: row.pk})
 
 
 def _held(row: RowT) -> QuerySet[RowT]:
@@ -180,7 +184,8 @@ def worker_call(task: str, **ids: int) -> None:
     is called again every minute, and all of these calls together begin one slice (`worker_calls.call_stands`).
     """
     if task in SLICED:
-        rows = SLICED[task]._default_manager.filter(pk__in=ids.values())
+        kind, name = SLICED[task]
+        rows = kind._default_manager.filter(pk=ids[name])
         ids["starts"] = rows.values_list("starts", flat=True).get()
     enqueue_on_commit(task, queue=QUEUES[task], **ids)
 

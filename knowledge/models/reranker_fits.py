@@ -17,8 +17,12 @@ class RerankerFit(Training):
     which `best_round` is kept.
     """
 
+    EMPTIED: ClassVar[dict[str, object]] = {"checkpoint": None, "leased_until": None}
+
     golden_sets = models.JSONField(default=list)  # ids of those that it learns from
     learns_from_use = models.BooleanField(default=False, db_default=False)  # also from votes and opened sources
+    # while it is fitted: questions and lists so far; removed when it is over, because questions are people's words
+    checkpoint = models.BinaryField(null=True)
     features = models.JSONField(default=list)  # names, in the order of the weights
     weights = models.JSONField(null=True)  # as ragcore.reranking.linear has them
 

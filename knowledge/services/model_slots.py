@@ -17,7 +17,7 @@ from functools import cache
 from django.conf import settings
 from redis import Redis
 
-from knowledge.model_registry import light_model
+from knowledge.model_registry import judge_model, light_model
 from knowledge.model_setup import setup_now, setup_refresh
 from ragcore.llm.client import with_short_retries
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
@@ -45,6 +45,16 @@ def background_model(*, is_patient: bool = True) -> ChatModel | None:
     setup_refresh()
     model = light_model()
     return None if model is None else SlottedChatModel(model if is_patient else with_short_retries(model))
+
+
+def background_judge() -> ChatModel | None:
+    """The language model for judging, for background work; None where none of its own is configured.
+
+    It retries once and soon: rules decide where it does not answer.
+    """
+    setup_refresh()
+    model = judge_model()
+    return None if model is None else SlottedChatModel(with_short_retries(model))
 
 
 class SlottedChatModel:

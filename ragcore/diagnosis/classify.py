@@ -75,9 +75,10 @@ def _made(
     subcause: str,
     detail: str,
     remedy: Remedy = "none",
+    certainty: float = 1.0,  # where there is no passage
     **evidence: object,
 ) -> Diagnosis:
-    certainty = passage.certainty if passage else 1.0
+    certainty = passage.certainty if passage else certainty
     return Diagnosis(
         cause=cause,
         subcause=subcause,
@@ -96,8 +97,9 @@ def _without_passage(failed: FailedAnswer) -> Diagnosis:
         return _made("answered", None, "generation", "abstention failure", "answered", "golden_case")
     if failed.is_vague:
         return _made("question", None, "question", "ambiguous question", "vague", "ask_again")
-    rule = "corpus" if failed.golds or failed.points else "unknown"
-    return _made(rule, None, "knowledge_gap", "missing document", "no passage", "ask_owner")
+    rule = "corpus" if failed.golds or failed.points or failed.gap_certainty < 1 else "unknown"
+    sure = failed.gap_certainty
+    return _made(rule, None, "knowledge_gap", "missing document", "no passage", "ask_owner", certainty=sure)
 
 
 # ── the corpus, rights and the index ──────────────────────────────────────────────────────────────

@@ -62,6 +62,7 @@ class FailedAnswer:
     answer: str
     status: str  # answered, refused, search_results, degraded, …
     passage: BearingPassage | None  # None: none is known
+    gap_certainty: float = 1.0  # that there is none, where none is known; less where a judge has looked in vain
     golds: tuple[str, ...] = ()  # accepted answers, one of which a right answer has
     points: tuple[str, ...] = ()  # key points, all of which a right answer has
     expects_refusal: bool = False  # a right answer says that nothing answers the question

@@ -8,7 +8,7 @@ EMNLP 2004).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,43 +90,76 @@ def held_out(touches: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(touches.sum(axis=1) == 1)
 
 
-def weights_cross_fit(
-    lists: Sequence[RankedList],
-    touches: npt.NDArray[np.bool_],
-    near: FloatArray,
-    *,
-    alive: Callable[[], None] = lambda: None,
-) -> CrossFit:
-    """Fit weights near to given ones, as far from them as held-out lists say.
+class CrossFitting:
+    """Fitting weights near to given ones, as far from them as held-out lists say, one fit at a time.
 
     A list is judged by weights fitted to lists that share no document with its fold. The strength for a fold is chosen
-    on the other folds; of strengths that are worth the same the one that moves least. `alive` is called between fits.
+    on the other folds; of strengths that are worth the same the one that moves least.
+
+    `table`: float64[1 + strengths, lists], nDCG@10 of the judged lists; `place`: fits that are done, of `total`. Begun
+    with both as they were, it ends with the same result.
     """
-    judged = held_out(touches)
-    fold_of = touches.argmax(axis=1)
-    table = np.zeros((len(STRENGTHS) + 1, len(lists)))
-    table[0, judged] = [list_ndcg(lists[at], near) for at in judged]
-    for fold in range(touches.shape[1]):
-        train = [one for one, touched in zip(lists, touches[:, fold], strict=True) if not touched]
-        mine = [int(at) for at in judged if fold_of[at] == fold]
-        for step, strength in enumerate(STRENGTHS, 1):
-            if mine:
-                weights = _near(train, near, strength) if train else near
-                table[step, mine] = [list_ndcg(lists[at], weights) for at in mine]
-            alive()
-    after = np.zeros(len(lists))
-    for fold in range(touches.shape[1]):
-        others = judged[fold_of[judged] != fold]
-        mine_too = judged[fold_of[judged] == fold]
-        after[mine_too] = table[_best(table[:, others]), mine_too]
-    step = _best(table[:, judged])
-    return CrossFit(
-        weights=near if step == 0 else _near(lists, near, STRENGTHS[step - 1]),
-        step=step,
-        curve=tuple(float(value) for value in table[:, judged].mean(axis=1)),
-        before=table[0, judged],
-        after=after[judged],
-    )
+
+    def __init__(
+        self,
+        lists: Sequence[RankedList],
+        touches: npt.NDArray[np.bool_],
+        near: FloatArray,
+        *,
+        table: Values | None = None,
+        place: int = 0,
+    ) -> None:
+        self.lists, self.touches, self.near, self.place = lists, touches, near, place
+        self.judged = held_out(touches)
+        self._fold_of = touches.argmax(axis=1)
+        self.total = touches.shape[1] * len(STRENGTHS)
+        if table is None:
+            table = np.zeros((len(STRENGTHS) + 1, len(lists)))
+            table[0, self.judged] = [list_ndcg(lists[at], near) for at in self.judged]
+        self.table = table
+
+    @property
+    def is_over(self) -> bool:
+        """Whether `result` is known but for the last fit."""
+        return bool(self.place >= self.total)
+
+    def advance(self) -> None:
+        """The next fit: one strength without one fold. Nothing where it is over."""
+        if self.is_over:
+            return
+        fold, step = divmod(self.place, len(STRENGTHS))
+        mine = [int(at) for at in self.judged if self._fold_of[at] == fold]
+        if mine:
+            kept = zip(self.lists, self.touches[:, fold], strict=True)
+            train = [one for one, is_touched in kept if not is_touched]
+            weights = _near(train, self.near, STRENGTHS[step]) if train else self.near
+            self.table[step + 1, mine] = [list_ndcg(self.lists[at], weights) for at in mine]
+        self.place += 1
+
+    def result(self) -> CrossFit:
+        """What it has come to."""
+        judged, table = self.judged, self.table
+        after = np.zeros(len(self.lists))
+        for fold in range(self.touches.shape[1]):
+            others = judged[self._fold_of[judged] != fold]
+            mine = judged[self._fold_of[judged] == fold]
+            after[mine] = table[_best(table[:, others]), mine]
+        step = _best(table[:, judged])
+        return CrossFit(
+            weights=self.near if step == 0 else _near(self.lists, self.near, STRENGTHS[step - 1]),
+            step=step,
+            curve=tuple(float(value) for value in table[:, judged].mean(axis=1)),
+            before=table[0, judged],
+            after=after[judged],
+        )
+
+
+def weights_cross_fit(lists: Sequence[RankedList], touches: npt.NDArray[np.bool_], near: FloatArray) -> CrossFit:
+    """All fits of a `CrossFitting` at once."""
+    fitting = CrossFitting(lists, touches, near)
+    while not fitting.is_over:
+        fitting.advance()
+    return fitting.result()
 
 
 def _best(table: Values) -> int:

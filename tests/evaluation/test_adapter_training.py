@@ -16,8 +16,9 @@ from accounts.models import AuditEvent
 from accounts.selectors import scope_for
 from evaluation.errors import AdapterTrainingError
 from evaluation.models import GatedChange, GoldenSet
-from evaluation.services import adapter_pairs, trainings
+from evaluation.services import adapter_pairs, adapter_passages, trainings
 from evaluation.services.adapter_pairs import pairs_collect
+from evaluation.services.adapter_passages import SetPassages
 from evaluation.services.adapter_training import (
     training_advance,
     training_cancel,
@@ -306,7 +307,7 @@ def test_pairs_come_from_all_there_is_within_the_rights_of_who_asks(admin, radio
     assert {pair.documents for pair in asked} == {(pair.documents[0],) for pair in asked}
     outsider = make_user("outsider", tenant=make_tenant())
     none = pairs_collect(scope=scope_for(outsider), knowledge_set=radio, origins=["golden"], alive=lambda: None)
-    assert (none.pairs, dict(none.passages)) == ([], {})
+    assert (none.pairs, none.dropped) == ([], {})
 
 
 def test_cases_of_a_long_document_renew_the_lease_and_prepare_each_passage_once(admin, radio, golden, monkeypatch):
@@ -314,13 +315,13 @@ def test_cases_of_a_long_document_renew_the_lease_and_prepare_each_passage_once(
     case = golden.cases.get(relevant=[WORDS[0]])
     for n in range(5):
         golden.cases.create(question=f"{case.question} {n}", relevant=case.relevant, answers=[f"Shelf {n} of"])
-    monkeypatch.setattr(adapter_pairs, "CASES_BETWEEN", 2)
-    monkeypatch.setattr(adapter_pairs, "squeeze", squeezed := Mock(side_effect=adapter_pairs.squeeze))
+    monkeypatch.setattr(adapter_pairs, "CASES_AT_ONCE", 2)
+    monkeypatch.setattr(adapter_passages, "squeeze", squeezed := Mock(side_effect=adapter_passages.squeeze))
     alive = Mock()
 
-    found = pairs_collect(scope=scope_for(admin), knowledge_set=radio, origins=["golden"], alive=alive)
+    pairs_collect(scope=scope_for(admin), knowledge_set=radio, origins=["golden"], alive=alive)
 
-    texts = [one.text for one in found.passages.values()]
+    texts = list(SetPassages(scope=scope_for(admin), set_id=radio.pk).rows().values_list("text", flat=True))
     asked = Counter(call.args[0] for call in squeezed.call_args_list)
     assert len(texts) > len(radio.documents.all())  # one document has several passages
     assert max(asked[text] for text in texts) == 1

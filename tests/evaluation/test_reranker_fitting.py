@@ -15,13 +15,14 @@ from chat.answering.answer_config import resolve_answer_config
 from chat.types import AnswerRequest
 from evaluation.errors import RerankerFitError
 from evaluation.models import GatedChange, GoldenSet
-from evaluation.services import trainings, useful_sources
+from evaluation.services import reranker_fitting, reranker_lists, trainings, useful_sources
 from evaluation.services.gates import change_publish
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.reranker_fitting import fit_advance, fit_cancel, fit_start, fits_resume
 from evaluation.services.runs import run_advance
 from evaluation.services.training_publishing import fit_publish
+from evaluation.tasks import fit_reranker
 from feedback.models import Vote
 from knowledge.errors import MeasuredFirstError
 from knowledge.model_errors import RerankerFitSwitchError
@@ -32,6 +33,7 @@ from knowledge.services.reranker_fits import fit_switch_on, fits_switch_off
 from knowledge.types import RetrievalRequest
 from ragcore.errors import WeightsRefusedError
 from ragcore.reranking.linear import FEATURES
+from ragcore.training.reranker_fitting import STRENGTHS
 from tests.admin.conftest import signed_in
 from tests.evaluation import topics
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
@@ -260,9 +262,6 @@ def test_only_administrators_fit_and_other_tenants_see_nothing(admin, few):
 
 
 def test_a_killed_fit_is_taken_up_again_and_ends_or_fails_after_many_times(admin, radio, golden, monkeypatch):
-    class KilledError(BaseException):
-        pass
-
     def kill(self, question, sets, wanted):
         raise KilledError
 
@@ -284,6 +283,124 @@ def test_a_killed_fit_is_taken_up_again_and_ends_or_fails_after_many_times(admin
     assert (row.state, row.error_data["reason"]) == ("failed", "lost")
     again = fitted(admin, golden)
     assert (again.state, again.number) == ("ready", 2)
+
+
+class KilledError(BaseException):
+    """The process is gone."""
+
+
+@pytest.fixture
+def whole(admin, radio, golden) -> RerankerFit:
+    """A fit that nobody has interrupted."""
+    return fitted(admin, golden)
+
+
+def ends_like(row, whole) -> None:
+    row.refresh_from_db()
+    assert (row.state, row.checkpoint, row.leased_until) == ("ready", None, None)
+    same = ("weights", "curve", "best_round", "figures", "round", "rounds", "features")
+    assert {name: getattr(row, name) for name in same} == {name: getattr(whole, name) for name in same}
+
+
+@pytest.mark.parametrize("steps", [1, 9, len(WORDS), len(WORDS) + 1, len(WORDS) + 13])
+def test_a_fit_that_is_killed_goes_on_and_ends_with_the_same_weights(admin, golden, whole, steps, monkeypatch):
+    """In the middle of the questions, between questions and fits, and in the middle of the fits."""
+
+    def kill(done):
+        if done == steps:
+            raise KilledError
+
+    row = start(admin, golden)
+    with pytest.raises(KilledError):
+        fit_advance(fit_id=row.pk, on_step=kill)
+    row.refresh_from_db()
+    assert (row.state, row.round) == ("training", min(steps, len(WORDS)))
+    golden.cases.all().delete()  # it goes on with the questions of its beginning
+    RerankerFit.objects.filter(pk=row.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
+    assert fits_resume() == 1
+    searches = []
+    real = reranker_fitting._Work._list
+    monkeypatch.setattr(
+        reranker_fitting._Work, "_list", lambda self, *asked: searches.append(asked) or real(self, *asked)
+    )
+
+    assert fit_advance(fit_id=row.pk)
+
+    assert len(searches) == max(len(WORDS) - steps, 0)  # no question is searched twice
+    ends_like(row, whole)
+    assert row.starts == 2
+
+
+def test_a_fit_ends_at_a_checkpoint_for_what_else_waits_and_goes_on_with_the_same_weights(
+    admin, golden, whole, monkeypatch
+):
+    calls = []
+    monkeypatch.setattr(trainings, "enqueue_on_commit", lambda task, *, queue, **ids: calls.append((task, ids)))
+    monkeypatch.setattr(trainings, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
+    monkeypatch.setattr(trainings, "MOST_STARTS", 1)
+    row = start(admin, golden)
+
+    fit_reranker(**calls[0][1])
+    row.refresh_from_db()
+    between = (row.state, row.leased_until, row.starts, row.slices, row.round)
+    page = signed_in(admin).get(reverse("admin:evaluation_reranker")).content.decode()
+    assert fits_resume() == 1  # it waits for a worker
+    for call in calls:  # grows with each slice
+        assert call[0] == "evaluation.fit_reranker"
+        fit_reranker(**call[1])
+
+    assert between == ("training", None, 1, 1, 2)
+    assert f"2 of {len(WORDS)} questions searched" in page
+    ends_like(row, whole)
+    assert [one["starts"] for _task, one in calls] == [0, 1, 1, *range(2, row.starts)]  # the second call began nothing
+    assert row.starts == row.slices + 1 > len(WORDS) // 2
+
+
+def test_a_fit_is_cancelled_between_slices_and_nothing_of_it_is_kept(admin, golden, radio, monkeypatch):
+    monkeypatch.setattr(trainings, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
+    row = start(admin, golden)
+    fit_advance(fit_id=row.pk)
+    assert RerankerFit.objects.get(pk=row.pk).checkpoint is not None
+
+    fit_cancel(scope=scope_for(admin), actor=admin, fit_id=row.pk)
+
+    assert not fit_advance(fit_id=row.pk)
+    row.refresh_from_db()
+    assert (row.state, row.checkpoint, row.weights) == ("cancelled", None, None)
+
+
+def test_the_page_says_how_many_fits_are_done(admin, golden, radio):
+    def kill(done):
+        if done == len(WORDS) + 3:
+            raise KilledError
+
+    row = start(admin, golden)
+    with pytest.raises(KilledError):
+        fit_advance(fit_id=row.pk, on_step=kill)
+
+    page = signed_in(admin).get(reverse("admin:evaluation_reranker")).content.decode()
+
+    total = reranker_fitting.FOLDS * len(STRENGTHS)
+    assert f"The weights are being fitted: 3 of {total} fits" in page
+
+
+def test_a_checkpoint_of_other_features_is_begun_anew(admin, golden, whole, monkeypatch):
+    def kill(done):
+        if done == 5:
+            raise KilledError
+
+    row = start(admin, golden)
+    with monkeypatch.context() as patched:
+        patched.setattr(reranker_lists, "STRENGTHS", (1.0,))
+        with pytest.raises(KilledError):
+            fit_advance(fit_id=row.pk, on_step=kill)
+    RerankerFit.objects.filter(pk=row.pk).update(leased_until=None)
+
+    assert fit_advance(fit_id=row.pk)
+
+    ends_like(row, whole)
 
 
 def test_weights_are_switched_to_and_fro_and_never_used_for_other_features(admin, few):

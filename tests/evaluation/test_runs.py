@@ -18,7 +18,7 @@ from accounts.selectors import scope_for
 from evaluation import tasks
 from evaluation.errors import NothingToEvaluateError, RunNotOpenError, TooManyConfigurationsError
 from evaluation.models import CaseOutcome, EvaluationRun, GoldenSet, RunConfiguration
-from evaluation.services import run_cases, run_components, runs
+from evaluation.services import judge_client, run_cases, run_components, runs
 from evaluation.services.comparison import configurations_compare
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
@@ -121,7 +121,7 @@ def test_the_language_model_for_judging_judges_the_answers_of_a_run(admin, golde
 
 @pytest.mark.django_db(transaction=True)
 def test_a_judge_that_does_not_answer_is_left_alone_and_rules_judge(admin, golden_set, settings, monkeypatch):
-    monkeypatch.setattr(run_cases, "_rest", run_cases._Rest())
+    monkeypatch.setattr(judge_client, "rest", judge_client.Rest())
     by_rules = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set).configurations.get().figures
     with serving() as judge:
         judge.default = Reply(status=400)

@@ -7,10 +7,11 @@ whose clearance is below that of the lowest document that has it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.errors import NotFoundError
@@ -19,6 +20,7 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
 from knowledge import model_registry
+from knowledge.indexes.statements import lexicon_lock
 from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import DocumentVersion, LexiconMining, LexiconTerm
 from knowledge.models.lexicon import NAME_CHARACTERS
@@ -166,27 +168,54 @@ def _reviewed(run: LexiconMining) -> dict[str, bool]:
     return {term_words(text, tokenizer): status == LexiconTerm.Status.APPROVED for text, status in decided}
 
 
+@transaction.atomic
 def suggestions_store(run: LexiconMining, found: Sequence[TermCandidate]) -> int:
-    """Store new suggestions and bring the scores of open ones up to date; returns how many are new."""
+    """Store new suggestions and bring the scores of open ones up to date; returns how many are new.
+
+    A term that somebody saves at the same moment is theirs: it stays as it is and counts as known. Imports of files
+    into the lexicon wait until the end of the transaction, and are waited for.
+    """
+    lexicon_lock(tenant_id=run.tenant_id, set_id=run.knowledge_set_id)
     rows = LexiconTerm.objects.filter(tenant_id=run.tenant_id, knowledge_set_id=run.knowledge_set_id)
-    known = {(term.key, term.long_form.lower()): term for term in rows}
+    known: dict[tuple[str, str], int | None] = {
+        (key, long_form.lower()): pk for pk, key, long_form in rows.values_list("pk", "key", "long_form")
+    }
     fresh: list[LexiconTerm] = []
-    again: list[LexiconTerm] = []
+    again: dict[int, TermCandidate] = {}
     for one in found:
-        key = (term_key(one.text), one.long_form[:NAME_CHARACTERS].lower())
-        if key not in known:
+        name = (term_key(one.text), one.long_form[:NAME_CHARACTERS].lower())
+        if name not in known:
             if (term := _suggestion(run, one)) is not None:
                 fresh.append(term)
-                known[key] = term
-        elif known[key].status == LexiconTerm.Status.CANDIDATE and known[key].pk:
-            known[key].score = one.score
-            if one.synonyms and not known[key].synonyms:
-                known[key].synonyms = list(one.synonyms)
-                known[key].clearance = max(known[key].clearance, one.level)
-            again.append(known[key])
-    LexiconTerm.objects.bulk_create(fresh, batch_size=500)
-    LexiconTerm.objects.bulk_update(again, ["score", "synonyms", "clearance"], batch_size=500)
-    return len(fresh)
+                known[name] = None
+        elif (pk := known[name]) is not None:
+            again[pk] = one
+    _open_update(rows, again)
+    return _new_store(rows, fresh)
+
+
+def _new_store(rows: QuerySet[LexiconTerm], fresh: Sequence[LexiconTerm]) -> int:
+    """Insert what nobody else has inserted meanwhile; how many."""
+    LexiconTerm.objects.bulk_create(fresh, batch_size=500, ignore_conflicts=True)
+    # rows that were left out get no id, nor do those that were stored: what tells them apart is when they were made
+    stored: set[tuple[str, str, datetime]] = set()
+    for start in range(0, len(fresh), 500):
+        keys = [term.key for term in fresh[start : start + 500]]
+        stored.update(rows.filter(key__in=keys).values_list("key", "long_form", "created"))
+    return sum((term.key, term.long_form, term.created) in stored for term in fresh)
+
+
+def _open_update(rows: QuerySet[LexiconTerm], again: Mapping[int, TermCandidate]) -> None:
+    """Scores of suggestions that nobody has decided, also at this moment, and synonyms of those that have none."""
+    held = rows.select_for_update().filter(pk__in=list(again), status=LexiconTerm.Status.CANDIDATE).order_by("pk")
+    terms = list(held)
+    for term in terms:
+        one = again[term.pk]
+        term.score = one.score
+        if one.synonyms and not term.synonyms:
+            term.synonyms = list(one.synonyms)
+            term.clearance = max(term.clearance, one.level)
+    LexiconTerm.objects.bulk_update(terms, ["score", "synonyms", "clearance"], batch_size=500)
 
 
 def _suggestion(run: LexiconMining, one: TermCandidate) -> LexiconTerm | None:

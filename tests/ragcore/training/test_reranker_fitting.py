@@ -8,7 +8,7 @@ import pytest
 from ragcore.errors import WeightsRefusedError
 from ragcore.reranking.linear import FEATURES, LinearReranker
 from ragcore.text.question_pairs import folds_of
-from ragcore.training.reranker_fitting import RankedList, weights_cross_fit, weights_fit
+from ragcore.training.reranker_fitting import CrossFitting, RankedList, weights_cross_fit, weights_fit
 
 WIDTH = 4
 GIVEN = np.array([2.0, 0.0, 0.0, 0.0], np.float32)  # trusts the first feature
@@ -50,6 +50,25 @@ def test_where_the_given_weights_are_right_nothing_moves() -> None:
     assert found.step == 0
     assert found.weights is GIVEN
     assert found.after.tolist() == found.before.tolist()
+
+
+def test_fits_that_go_on_from_any_place_end_with_the_same_result() -> None:
+    lists = world(40, decisive=2)
+    whole = weights_cross_fit(lists, folds(lists), GIVEN)
+    for broken_off in (0, 1, 7, 23, 24):
+        fitting = CrossFitting(lists, folds(lists), GIVEN)
+        for _ in range(broken_off):
+            fitting.advance()
+        again = CrossFitting(lists, folds(lists), GIVEN, table=fitting.table.copy(), place=fitting.place)
+        while not again.is_over:
+            again.advance()
+        again.advance()
+
+        found = again.result()
+
+        assert (again.place, again.total, found.step, found.curve) == (24, 24, whole.step, whole.curve)
+        assert np.array_equal(found.weights, whole.weights)
+        assert np.array_equal(found.after, whole.after)
 
 
 def test_few_lists_move_the_weights_less_than_many() -> None:

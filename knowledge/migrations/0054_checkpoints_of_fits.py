@@ -1,0 +1,9 @@
+"""What a fit of reranker weights has collected so far, while it is fitted."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("knowledge", "0052_slices_of_trainings")]
+
+    operations = [migrations.AddField("rerankerfit", "checkpoint", models.BinaryField(null=True))]
