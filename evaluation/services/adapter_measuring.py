@@ -1,7 +1,9 @@
 """How good a query adapter is on documents that it has not seen, and whether that is a gain (D7, U12).
 
 Judged by search with vectors alone over all passages of the set, as an exact search would find them. Every question
-counts that is held out: each goes through the model of the fold that has not seen its documents.
+counts that is held out: each goes through the model of the fold that has not seen its documents. The round that is kept
+is the best one on all of them; what is told as its gain is measured with the round that the other folds would choose
+for each fold, so that no question takes part in the choice of the round that it is judged with.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ K = 10
 EMBEDDED_AT_ONCE = 32
 COMPARED_AT_ONCE = 128  # questions
 LEAST_HELD_OUT = 10
+EQUAL = 1e-9
 WORST = -0.005  # of nDCG@10, below which the lower bound of the difference may not lie
 
 Values = npt.NDArray[np.float64]
@@ -43,6 +46,9 @@ class Judged:
     adapter: QueryAdapter
     recall: Values  # float64[h]
     ndcg: Values
+    folds: npt.NDArray[np.int64]  # int64[h], the fold of each question
+    unchosen: Values  # float64[2, h]: recall and ndcg with the round that the other folds choose
+    worths: Values  # float64[f]: of that round, on the other folds
     point: Mapping[str, Any]  # of the curve
 
     @property
@@ -51,8 +57,13 @@ class Judged:
         return float(self.recall.mean() + self.ndcg.mean())
 
     def better_of(self, other: Judged) -> Judged:
-        """The one that is worth more; of equals this one."""
-        return other if other.worth > self.worth + 1e-9 else self
+        """The one that is worth more; of equals this one. For each fold the same by the other folds."""
+        better = other.worths > self.worths + EQUAL
+        return replace(
+            other if other.worth > self.worth + EQUAL else self,
+            unchosen=np.where(better[self.folds], other.unchosen, self.unchosen),
+            worths=np.where(better, other.worths, self.worths),
+        )
 
     def is_stale(self, round: int, most: int) -> bool:
         """Whether so many rounds brought nothing better."""
@@ -69,17 +80,19 @@ class Judged:
             round=np.array([self.round]),
             recall=self.recall,
             ndcg=self.ndcg,
+            folds=self.folds,
+            unchosen=self.unchosen,
+            worths=self.worths,
         )
         return stream.getvalue()
 
     @classmethod
     def unpacked(cls, checkpoint: bytes) -> tuple[Judged, bytes]:
-        """The best so far, and the state of the training."""
+        """The best so far, and the state of the training. Raises KeyError for a checkpoint of an earlier version."""
         with np.load(BytesIO(checkpoint), allow_pickle=False) as stored:
             adapter = adapter_unpack(stored["adapter"].tobytes(), dimensions=int(stored["dimensions"][0]))
-            best = cls(
-                round=int(stored["round"][0]), adapter=adapter, recall=stored["recall"], ndcg=stored["ndcg"], point={}
-            )
+            arrays = {name: stored[name] for name in ("recall", "ndcg", "folds", "unchosen", "worths")}
+            best = cls(round=int(stored["round"][0]), adapter=adapter, point={}, **arrays)
             return best, stored["training"].tobytes()
 
 
@@ -158,8 +171,19 @@ class AdapterJudge:
             "recall": round(float(recall[counts].mean()), 5),
             "ndcg": round(float(ndcg[counts].mean()), 5),
         }
-        adapter = replace(kept, slope=slope, level=level)
-        return Judged(round=training.round, adapter=adapter, recall=recall[counts], ndcg=ndcg[counts], point=point)
+        recall, ndcg = recall[counts], ndcg[counts]
+        folds = np.argmax(self.pairs.touches[self.pairs.held_out[counts]], axis=1).astype(np.int64)
+        others = [folds != fold for fold in range(self.pairs.touches.shape[1])]
+        return Judged(
+            round=training.round,
+            adapter=replace(kept, slope=slope, level=level),
+            recall=recall,
+            ndcg=ndcg,
+            folds=folds,
+            unchosen=np.stack([recall, ndcg]),
+            worths=np.array([(recall[rest] + ndcg[rest]).mean() if rest.any() else 0.0 for rest in others]),
+            point=point,
+        )
 
     def decisive(self) -> npt.NDArray[np.int64]:
         """Which of the held-out questions decide: those that people have asked, where there are enough."""
@@ -191,8 +215,8 @@ class AdapterJudge:
         counts = self.decisive()
         recall, ndcg = (values[counts] for values in self.ranked(self.pairs.questions[self.pairs.held_out]))
         by_name = {
-            "recall@10": paired_difference(recall.tolist(), best.recall.tolist()),
-            "ndcg@10": paired_difference(ndcg.tolist(), best.ndcg.tolist()),
+            "recall@10": paired_difference(recall.tolist(), best.unchosen[0].tolist()),
+            "ndcg@10": paired_difference(ndcg.tolist(), best.unchosen[1].tolist()),
         }
         is_gain = best.round > 0 and _is_gain(by_name["recall@10"], by_name["ndcg@10"])
         figures = {
@@ -201,7 +225,7 @@ class AdapterJudge:
             "entries": len(self.entries),
             "entries_total": self.total,
             "overall": {name: difference_shown(one) for name, one in by_name.items()},
-            "dimensions": self._dimensions(counts, recall, best.recall),
+            "dimensions": self._dimensions(counts, recall, best.unchosen[0]),
             "discrimination": self._discrimination(best.adapter),
         }
         return AdapterResult(is_gain=is_gain, figures=figures)

@@ -9,6 +9,7 @@ search with changes here: what was fitted is switched on by `knowledge.services.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -167,8 +168,9 @@ class _Work(TrainingWork[QueryAdapter]):
     def _begun(self, judge: AdapterJudge) -> tuple[AdapterTraining, Judged]:
         """The training at its checkpoint, or at its beginning."""
         if self.row.checkpoint is not None:
-            best, state = Judged.unpacked(bytes(self.row.checkpoint))
-            return AdapterTraining.resumed(judge.pairs, SETTINGS, state), best
+            with suppress(KeyError):  # of an earlier version: the rounds begin anew
+                best, state = Judged.unpacked(bytes(self.row.checkpoint))
+                return AdapterTraining.resumed(judge.pairs, SETTINGS, state), best
         training = AdapterTraining(judge.pairs, SETTINGS)
         first = judge.judge(training, loss=None)
         self.row.curve = [first.point]
