@@ -46,10 +46,11 @@ OWNERS = 3  # who are tried after the asker
 
 
 def cases_without_diagnosis(*, tenant_id: int) -> QuerySet[BadCase]:
-    """Cases that are not closed and whose answer was never diagnosed, by their number."""
+    """Cases that are not closed and whose answer was not diagnosed, or not since they were opened again; by number."""
     known = Diagnosis.objects.filter(message=OuterRef("message_id"))
+    since = known.filter(created__gte=OuterRef("reopened"))
     mine = BadCase.objects.filter(message__conversation__tenant_id=tenant_id).exclude(state=BadCase.State.CLOSED)
-    return mine.filter(~Exists(known)).order_by("pk")
+    return mine.filter(~Exists(known) | Q(reopened__isnull=False) & ~Exists(since)).order_by("pk")
 
 
 @transaction.atomic

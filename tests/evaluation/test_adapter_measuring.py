@@ -16,7 +16,7 @@ def judged(number: int, recall: np.ndarray) -> Judged:
     adapter = QueryAdapter(
         down=np.zeros((4, 2), np.float32), up=np.zeros((2, 4), np.float32), shift=np.zeros(4, np.float32)
     )
-    rest = [FOLDS != fold for fold in range(3)]
+    rest = [fold != FOLDS for fold in range(3)]
     return Judged(
         round=number,
         adapter=adapter,
@@ -37,7 +37,7 @@ def test_each_fold_gets_the_round_that_the_others_choose(rounds):
         best = best.better_of(judged(number, recall))
 
     for fold in range(3):
-        rest, mine = FOLDS != fold, FOLDS == fold
+        rest, mine = fold != FOLDS, fold == FOLDS
         chosen = max(range(len(values)), key=lambda at: (values[at][rest].mean(), -at))
         assert best.unchosen[0][mine].tolist() == values[chosen][mine].tolist()
     again, _state = Judged.unpacked(best.packed(b"state"))

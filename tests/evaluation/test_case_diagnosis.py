@@ -13,6 +13,7 @@ from evaluation.models import Diagnosis, DiagnosisRun, GoldenCase, GoldenSet
 from evaluation.selectors import diagnosis_latest
 from evaluation.services import case_diagnosis
 from evaluation.services.case_diagnosis import (
+    cases_without_diagnosis,
     diagnosis_run_advance,
     diagnosis_run_start,
     diagnosis_runs_at_night,
@@ -92,6 +93,19 @@ def test_a_run_diagnoses_every_case_once_and_few_at_a_time(reviewer, asker, sent
     assert sorted(Diagnosis.objects.values_list("message_id", "cause")) == sorted(
         (case.message_id, "knowledge_gap" if n == 0 else "reranking") for n, case in enumerate(cases)
     )
+
+
+def test_a_case_that_was_opened_again_is_diagnosed_again(reviewer, asker, sent):
+    ingest(reviewer, make_set("radio", owners=[reviewer]), **TEXTS)
+    case = case_of(asker)
+    worked_off(diagnosis_run_start(scope=scope_of(reviewer), actor=None), sent)
+    assert not cases_without_diagnosis(tenant_id=reviewer.tenant_id).exists()
+
+    BadCase.objects.filter(pk=case.pk).update(reopened=timezone.now())
+
+    worked_off(diagnosis_run_start(scope=scope_of(reviewer), actor=None), sent)
+    assert Diagnosis.objects.filter(message=case.message).count() == 2
+    assert not cases_without_diagnosis(tenant_id=reviewer.tenant_id).exists()
 
 
 def test_two_starts_make_one_run_and_nothing_to_do_is_over_at_once(reviewer, asker, sent):
