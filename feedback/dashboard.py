@@ -224,9 +224,8 @@ def _groups(turns: QuerySet[TurnFigures]) -> dict[date, list[Group]]:
     """In one pass over the rows: a few thousand groups for a month."""
     rows = turns.order_by().annotate(on=TruncDate("asked")).values("on", "status", "cache", "model", "sets")
     found: dict[date, list[Group]] = {}
-    unpriced = Count("pk", filter=Q(cost=None, tokens__gt=0))
-    sums = {"money": Sum("cost"), "used": Sum("tokens"), "spent": Sum("seconds"), "unpriced": unpriced}
-    for row in rows.annotate(n=Count("pk"), **sums):
+    counted = rows.annotate(n=Count("pk"), money=Sum("cost"), used=Sum("tokens"), spent=Sum("seconds"))
+    for row in counted.annotate(unpriced=Count("pk", filter=Q(cost=None, tokens__gt=0))):
         group = Group(
             on=row["on"],
             status=row["status"],

@@ -103,7 +103,7 @@ LABELS = {
     "with_answer": gettext_lazy("with the answer"),
 }
 # values that are recorded as codes
-VALUES = {
+VALUES: dict[str, Any] = {
     "answered": gettext_lazy("Answered"),
     "approved": gettext_lazy("Approved"),
     "candidate": gettext_lazy("Suggested"),
@@ -158,4 +158,4 @@ def _value(value: Any) -> str:
         return _("none")
     if isinstance(value, list):
         return ", ".join(_value(one) for one in value)
-    return str(VALUES.get(value) or LABELS.get(value, value)) if isinstance(value, str) else str(value)
+    return str(VALUES.get(value) or LABELS.get(value) or value) if isinstance(value, str) else str(value)
