@@ -91,6 +91,7 @@ ACTIONS = {
     "run.resume": _("Resumed evaluation run"),
     "run.cancel": _("Cancelled evaluation run"),
     "case.assign": _("Assigned case"),
+    "case.export": _("Exported cases of feedback"),
     "case.fix": _("Linked fix of case"),
     "case.mark": _("Marked right answer of case"),
     "case.tell": _("Told user about case"),

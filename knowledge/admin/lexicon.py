@@ -35,6 +35,7 @@ from knowledge.services import lexicon as services
 from knowledge.services.lexicon.files import MEDIA_TYPES, FileFormat, FileImported, lexicon_export, lexicon_import
 from ragcore.errors import RagError
 
+LIST = "admin:knowledge_lexiconterm_changelist"
 QUEUE = 50  # suggestions on one page
 HISTORY = 100
 Status = LexiconTerm.Status
@@ -224,7 +225,7 @@ class LexiconTermAdmin(CuratorAdmin):
                 )
             except RagError as error:
                 messages.error(request, error_message(error))
-        faults = [(fault.line, error_message(fault.error)) for fault in found.faults] if found else []
+        faults = [(fault.line, error_message(fault.error)) for fault in (found.faults if found else ())]
         return self._page(request, "import", _("Import terms"), {"found": found, "faults": faults})
 
     def export_file(self, request: HttpRequest) -> HttpResponse:
@@ -234,12 +235,11 @@ class LexiconTermAdmin(CuratorAdmin):
             text = lexicon_export(scope=admin_scope(request), set_id=set_of(request), file_format=file_format)
         except RagError as error:
             messages.error(request, error_message(error))
-            return redirect("admin:knowledge_lexiconterm_changelist")
+            return redirect(LIST)
         audit_record(actor=admin_user(request), action="lexicon.export", target=file_format, set=set_of(request))
-        text = text if file_format == "tbx" else "\ufeff" + text
-        response = HttpResponse(text, content_type=f"{MEDIA_TYPES[file_format]}; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="lexicon.{file_format}"'
-        return response
+        mark = "" if file_format == "tbx" else "\ufeff"
+        headers = {"Content-Disposition": f'attachment; filename="lexicon.{file_format}"'}
+        return HttpResponse(mark + text, content_type=f"{MEDIA_TYPES[file_format]}; charset=utf-8", headers=headers)
 
     def history(self, request: HttpRequest) -> HttpResponse:
         """Versions and changes of one lexicon."""
@@ -302,9 +302,7 @@ class LexiconTermAdmin(CuratorAdmin):
             back="admin:knowledge_lexiconterm_changes",
         )
 
-    def _act(
-        self, request: HttpRequest, act: Any, done: str, *, back: str = "admin:knowledge_lexiconterm_changelist"
-    ) -> HttpResponse:
+    def _act(self, request: HttpRequest, act: Any, done: str, *, back: str = LIST) -> HttpResponse:
         return run_action(request, act, done=done, back=_with_set(back, request))
 
     def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> HttpResponse:
