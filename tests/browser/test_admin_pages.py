@@ -26,6 +26,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 CHECK = """rules => axe.run(document, { runOnly: rules }).then(found => found.violations.map(
     fault => `${fault.id}: ${fault.nodes.slice(0, 2).map(node => node.html.slice(0, 160)).join(" | ")}`))"""
 WIDTHS = (1280, 390)
+STILL = "document.getAnimations().every((one) => one.effect.getComputedTiming().iterations === Infinity)"
 MAX_BYTES = 500_000
 SHARE = 4  # one page of so many in the short form
 
@@ -99,6 +100,7 @@ def faults_of(page: Page, address: str) -> list[str]:
         page.set_viewport_size({"width": width, "height": 900})
         if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
             found.append(f"{address} at {width}: {wide} px wide")
+    page.wait_for_function(STILL)
     page.evaluate(AXE)
     return [*found, *(f"{address}: {fault}" for fault in page.evaluate(CHECK, RULES))]
 
