@@ -257,7 +257,7 @@ def live_adapter(owner):
 
 @pytest.mark.parametrize("adapts", [False, True], ids=["no adapter", "a query adapter takes no part"])
 def test_explanations_show_the_cosine_of_the_search(owner, adapts):
-    from knowledge.services.retrieval import passages_explain
+    from knowledge.services.passage_evidence import passages_explain
     from knowledge.types import Filters
 
     latent_models.latents_refresh()
