@@ -81,7 +81,7 @@ def retrieval_pipeline(
     )
     if own := [part.own for part in parts if part.own is not None]:
         backend.note["set_models"] = [one.as_note() for one in own]
-        asked = SetModelEmbedder(asked, own, backend.note["set_models"])
+        asked = SetModelEmbedder(asked, own, backend.note["set_models"], is_whole=len(parts) == 1)
     reranker = reranker_spec(model_id=options.reranker_model)
     fitted = partial(with_fitted_weights, scope=scope, version=options.reranker_weights)
     ports = Ports(

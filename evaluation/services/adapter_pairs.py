@@ -247,7 +247,7 @@ def pair_confused(*, scope: Scope, set_id: int, pair: QuestionPair, passages: Ma
         sets=(set_id,),
         top_k=RELEVANT_DEPTH,
         rerank=True,
-        options={"query_adapter": 0, "deduplicate": False, "profile": False, "use_shift": 0.0},
+        options={"query_adapter": 0, "set_embedder": 0, "deduplicate": False, "profile": False, "use_shift": 0.0},
     )
     found = [one.chunk for one in retrieve(scope=scope, request=request).state.candidates if one.chunk in passages]
     right = set(pair.chunks)

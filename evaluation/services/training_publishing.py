@@ -1,6 +1,4 @@
-"""From a training that found a gain, or a model whose vectors are ready, to what is in use: through the golden sets that
-guard it (D34, D5, D6, D7).
-"""
+"""From what was trained or prepared to what is in use, through the golden sets that guard it (D34, D5, D6, D7)."""
 
 from __future__ import annotations
 

@@ -45,11 +45,14 @@ def set_questions_embed(texts: Sequence[str], used: SetModel) -> FloatArray | No
 class SetModelEmbedder:
     """Implements ports.Embedder for questions: the site's numbers, then those by the models of the sets that are asked.
 
-    `notes`: of the trace, one for each model, in their order. Documents get the site's numbers alone.
+    `notes`: of the trace, one for each model, in their order. `is_whole`: the one model searches all that is asked.
+    Documents get the site's numbers alone.
     """
 
-    def __init__(self, embedder: Embedder, used: Sequence[SetModel], notes: Sequence[dict[str, Any]]) -> None:
-        self.embedder, self.used, self.notes = embedder, used, notes
+    def __init__(
+        self, embedder: Embedder, used: Sequence[SetModel], notes: Sequence[dict[str, Any]], *, is_whole: bool
+    ) -> None:
+        self.embedder, self.used, self.notes, self.is_whole = embedder, used, notes, is_whole
         self.model = embedder.model
         self.dimensions = embedder.dimensions
 
@@ -70,5 +73,12 @@ class SetModelEmbedder:
         return with_set_vectors(vectors, added)
 
     def trust(self, cjk_share: float) -> float:
-        """See ports.Embedder."""
-        return self.embedder.trust(cjk_share)
+        """See ports.Embedder. Of the set's model where it searches alone, of the better one where both do.
+
+        Where other passages are searched, too, that of the site's model.
+        """
+        site = self.embedder.trust(cjk_share)
+        if not self.is_whole or self.notes[0].get("way") == "unavailable":
+            return site
+        own = model_registry.embedder_of(self.used[0].spec).trust(cjk_share)
+        return own if self.used[0].is_alone else max(site, own)

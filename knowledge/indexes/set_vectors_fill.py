@@ -1,4 +1,4 @@
-"""Which entries of a set lack a vector by its own model, storing vectors, and deleting those that no set needs any more.
+"""Which entries of a set lack a vector by its own model; storing vectors, and deleting those that no set needs.
 
 An entry needs one while its document is in a set that keeps a model (SetEmbedder.HELD), is not deleted, and its version
 is the live one. Sets with the same model share the vector of an entry (decision 041).

@@ -16,8 +16,8 @@ from knowledge.models.search_models import SearchModel
 class SetEmbedder(models.Model):
     """One choice of a model for a set; numbers are 1, 2, … in each set.
 
-    Its vectors stand in SetVector under the name `model`. `figures`: {"scales": {site's model: scale}, "comparison"}, as
-    `knowledge.services.set_embedder_scale` measures them.
+    Its vectors stand in SetVector under the name `model`. `figures`: {"scales": {site's model: scale}, "comparison"},
+    as `knowledge.services.set_embedder_scale` measures them.
     """
 
     class Mode(models.TextChoices):
