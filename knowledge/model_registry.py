@@ -33,7 +33,7 @@ from ragcore.types import Passage, Query
 
 logger = logging.getLogger(__name__)
 
-KEPT_EMBEDDERS = 4  # the one in use, the next and the former one: each takes its memory
+KEPT_EMBEDDERS = 8  # the one in use, the next, the former one, and those of sets: each takes its memory
 KEPT_CLIENTS = 32  # chat models with their connections; more are used in no site at a time
 TTL_SECONDS = 6 * 3600
 TIMEOUT_SECONDS = 0.5

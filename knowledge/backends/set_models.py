@@ -96,7 +96,8 @@ class SetModelIndex:
     def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
         if self.site.is_exact():
             return self.exact_many(vectors, limit=limit)
-        if not self.own.is_within_reach():  # the second stage orders them
+        if not self.own.is_within_reach():
+            self.note["way"] = "candidates"  # the second stage orders them
             return self.site.coarse_many(vectors, limit=limit)
         return self._many(vectors, limit, self.site.coarse_many, self.site.prefixes, is_sure=False)
 

@@ -90,21 +90,26 @@ class _Filling:
         row = self.row
         if self.embedder.model != row.model:
             return  # its row names another model by now
-        missing, total = set_missing_count(set_id=row.knowledge_set_id, model=row.model)
-        row.done, row.total = total - missing, total
-        after = 0
+        if row.state == State.BUILDING:
+            self._count()
+        made = after = 0
         while ids := set_missing_ids(set_id=row.knowledge_set_id, model=row.model, after=after, limit=PAGE):
             for start in range(0, len(ids), BATCH):
                 count = self._batch(ids[start : start + BATCH])
+                made += count
                 yield count
                 self._alive(count)
             after = ids[-1]
-        scale_refresh(row=row, embedder=self.embedder, passages=total)
-        missing, total = set_missing_count(set_id=row.knowledge_set_id, model=row.model)
-        values: dict[str, object] = {"done": total - missing, "total": total, **error_columns(None)}
+        if made:
+            self._count()
+        scale_refresh(row=row, embedder=self.embedder, passages=row.total)
         rows = SetEmbedder.objects.filter(pk=row.pk)
-        rows.update(**values)
+        rows.update(done=row.done, total=row.total, **error_columns(None))
         rows.filter(state=State.BUILDING).update(state=State.READY)
+
+    def _count(self) -> None:
+        missing, total = set_missing_count(set_id=self.row.knowledge_set_id, model=self.row.model)
+        self.row.done, self.row.total = total - missing, total
 
     def _batch(self, ids: Sequence[int]) -> int:
         rows = texts_of_entries(ids)
