@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from accounts.scope import Scope
@@ -18,9 +18,10 @@ from knowledge.selectors.search_parts import SearchPart, search_parts
 from knowledge.selectors.set_embedders import SetModel
 from knowledge.selectors.visibility import visible_to
 from knowledge.types import Filters
+from ragcore.embedding.latent import CosineScale
 from ragcore.embedding.vectors import has_domain_vectors, set_vector, without_set_vectors
 from ragcore.ports import FloatArray
-from ragcore.types import Passage, Query
+from ragcore.types import Hit, Passage, Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,29 +125,29 @@ def _with_own(
     chunks = list(dict.fromkeys(entry.chunk for entry in entries))
     if asked is None or not chunks:
         return list(entries)
-    looked = {
-        "fine": (vectors.fine(asked, chunks=chunks), own.scale),
-        "coarse": (vectors.prefixes(asked, chunks=chunks), own.prefix_scale),
-    }
-    result = list(entries)
-    for name, (hits, scale) in looked.items():
-        site = _best_cosines((entry.chunk, getattr(entry, name)) for entry in entries)
-        mine = {hit.chunk: scale(hit.score) for hit in hits}
-        scores = both_scores(site, mine, is_alone=own.is_alone)
-        for place, entry in enumerate(result):
-            cosine, chunk = getattr(entry, name), entry.chunk
-            if chunk in scores and (cosine is not None or chunk not in site):
-                moved = scores[chunk] if cosine is None else cosine + scores[chunk] - site[chunk]
-                result[place] = replace(entry, **{name: moved})
-    return result
+    fine = vectors.fine(asked, chunks=chunks)
+    coarse = vectors.prefixes(asked, chunks=chunks)
+    moved_fine = _moved([(entry.chunk, entry.fine) for entry in entries], fine, own.scale, own)
+    moved_coarse = _moved([(entry.chunk, entry.coarse) for entry in entries], coarse, own.prefix_scale, own)
+    return [
+        replace(entry, fine=one, coarse=other)
+        for entry, one, other in zip(entries, moved_fine, moved_coarse, strict=True)
+    ]
 
 
-def _best_cosines(cosines: Iterable[tuple[int, float | None]]) -> dict[int, float]:
-    best: dict[int, float] = {}
+def _moved(
+    cosines: Sequence[tuple[int, float | None]], hits: Sequence[Hit], scale: CosineScale, own: SetModel
+) -> list[float | None]:
+    """The cosines of entries, given with their chunks, moved so that the best one of a chunk is its score by both."""
+    site: dict[int, float] = {}
     for chunk, cosine in cosines:
         if cosine is not None:
-            best[chunk] = max(cosine, best.get(chunk, cosine))
-    return best
+            site[chunk] = max(cosine, site.get(chunk, cosine))
+    scores = both_scores(site, {hit.chunk: scale(hit.score) for hit in hits}, is_alone=own.is_alone)
+    return [
+        scores.get(chunk) if chunk not in site else None if cosine is None else cosine + scores[chunk] - site[chunk]
+        for chunk, cosine in cosines
+    ]
 
 
 def _own_vector(query: Query, own: SetModel) -> FloatArray | None:

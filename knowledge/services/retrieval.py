@@ -118,8 +118,7 @@ def retrieve_many(
             if options.lexicon:
                 lexicon = lexicon_of_search(scope=scope, visible=visible, sets=request.sets, within=within)
             asked = [query_of(text, profile=request.profile, style=request.style, lexicon=lexicon) for text in queries]
-            compared = {"adapter": options.query_adapter, "set_embedder": options.set_embedder}
-            asked = [replace(one, **compared) for one in asked]
+            asked = [replace(one, adapter=options.query_adapter, set_embedder=options.set_embedder) for one in asked]
             searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
             pipeline = retrieval_pipeline(
                 scope=scope,

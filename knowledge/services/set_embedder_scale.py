@@ -67,7 +67,7 @@ def _measured(row: SetEmbedder, site: Embedder, own: Embedder) -> tuple[dict[str
     own_prefixes = _unit(own_asked[:, :PREFIX]) @ _unit(compared.other[:, :PREFIX]).T
     prefix = cosine_scale(near_and_far(site_prefixes, places), near_and_far(own_prefixes, places))
 
-    both = (by_site + scale.offset + scale.slope * by_own) / 2
+    both = np.asarray((by_site + scale.offset + scale.slope * by_own) / 2, np.float32)
     comparison = {
         "questions": len(asked),
         "passages": len(compared.texts),

@@ -27,7 +27,7 @@ from knowledge.selectors.set_embedders import set_embedder_get
 from knowledge.services.set_embedder_fill import set_vectors_sweep
 from knowledge.vector_errors import SetEmbedderError
 
-State, Mode = SetEmbedder.State, SetEmbedder.Mode
+State = SetEmbedder.State
 
 
 @transaction.atomic
@@ -55,7 +55,7 @@ def set_embedder_start(*, scope: Scope, actor: User, set_id: int, target_id: int
         target=target,
         model=model,
         number=(mine.aggregate(last=Max("number"))["last"] or 0) + 1,
-        mode=Mode(mode),
+        mode=SetEmbedder.Mode(mode),
         author=actor,
         done=total - missing,
         total=total,

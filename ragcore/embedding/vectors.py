@@ -34,7 +34,7 @@ def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
 
 def has_domain_vectors(vector: FloatArray) -> bool:
     """Whether further numbers, those that are compared, follow the embedder's own ones of a question."""
-    return without_set_vectors(vector).shape[-1] > DIMENSIONS
+    return len(without_set_vectors(vector)) > DIMENSIONS
 
 
 def plain(vector: FloatArray) -> FloatArray:

@@ -82,7 +82,7 @@ def test_the_pages_start_follow_switch_and_delete(owner, home, target):
     assert "own passage among the first 10" in shown()
 
     assert "This model is in use now." in act("publish")
-    assert "Back to the site&#x27;s model" in shown()
+    assert "Back to the site's model" in shown()
     with translation.override("zh-hans"):
         client.cookies["django_language"] = "zh-hans"
         assert "停用" in client.get(page_of(home)).content.decode()

@@ -23,8 +23,7 @@ from knowledge.model_setup import setup_forget
 from knowledge.models import Document, EmbedderFit, IndexEntry, SearchModel, SetEmbedder, SetVector, WholeVector
 from knowledge.queue import FILL_SET_VECTORS
 from knowledge.selectors.answer_space import answer_space
-from knowledge.services import document_delete, retrieve, set_embedder_fill
-from knowledge.services.maintenance import maintenance_run
+from knowledge.services import document_delete, maintenance, retrieve, set_embedder_fill
 from knowledge.services.passage_evidence import passages_explain, query_embed
 from knowledge.services.search_models import search_model_delete, search_model_save
 from knowledge.services.set_embedder_fill import set_vectors_sweep, set_vectors_tend
@@ -53,11 +52,14 @@ TEXTS = {
     "alarm": "An alarm of the cooling unit is closed by hand after the fan was changed.",
 }
 # the only one that knows that these mean the same is the set's model
-MEANS = {"grimbel": "blorf", "cooled": "quenched", "wet": "nimsel", "dawn": "drommel"}
-ASKED = "grimbel cooled wet dawn"
+MEANS = {"grimbel": "blorf", "yaxted": "quenched", "ploonz": "nimsel", "vurtic": "drommel"}
+ASKED = "grimbel yaxted ploonz vurtic"
+JARGON = "mast radio cable unit"  # which the trade says for the same, and the site's model takes for the feeder
 
 
 def of_trade(text):
+    if text == JARGON:
+        text = ASKED
     return bag_of_words(" ".join(MEANS.get(word, word) for word in re.findall(r"\w+", text.lower())))
 
 
@@ -123,6 +125,7 @@ def ways(state):
 @pytest.mark.parametrize("mode", ["fused", "alone"])
 def test_a_model_of_a_set_is_made_switched_on_off_and_deleted(owner, common, target, mode):
     before, space = scores(owner, common), answer_space(scope=scope_of(owner), sets=[common.pk])
+    assert found(owner, common, question=JARGON)[0] == "feeder"
     row = started(owner, common, target, mode)
     with pytest.raises(SetEmbedderError, match="Not all passages"):
         set_embedder_switch_on(**who(owner), embedder_id=row.pk)
@@ -137,6 +140,7 @@ def test_a_model_of_a_set_is_made_switched_on_off_and_deleted(owner, common, tar
 
     assert found(owner, common)[0] == "blorf"
     assert found(owner)[0] == "blorf"  # of all sets
+    assert found(owner, common, question=JARGON)[0] == "blorf"
     assert found(owner, common, mode="hybrid")[0] == "blorf"
     assert scores(owner, common, set_embedder=0) == before
     now = answer_space(scope=scope_of(owner), sets=[common.pk])
@@ -242,7 +246,7 @@ def test_new_and_moved_passages_follow(owner, common, target, monkeypatch):
     monkeypatch.setattr(corpus_epoch, "enqueue_on_commit", lambda name, **_: sent.append(name))
     row = switched_on(owner, common, target)
     sent.clear()
-    late = ingest(owner, common, late="A grimbel of glass is cooled with wet cloth.")["late"]
+    late = ingest(owner, common, late="A grimbel of glass is yaxted with ploonz.")["late"]
     assert FILL_SET_VECTORS in sent
     assert "late" in found(owner, common, top_k=6)  # by the site's model until then
 
@@ -264,7 +268,8 @@ def test_new_and_moved_passages_follow(owner, common, target, monkeypatch):
     )
 
     row.knowledge_set.delete()
-    maintenance_run()
+    monkeypatch.setattr(maintenance, "indexes_rebuild", lambda: iter(()))
+    maintenance.maintenance_run()
     assert not SetVector.objects.exists()
 
 
