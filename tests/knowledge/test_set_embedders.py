@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from accounts.errors import NotAllowedError, NotFoundError
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, Tenant
 from evaluation.models import GatedChange
 from evaluation.services.gates import change_publish
 from evaluation.services.golden import golden_import
@@ -24,6 +24,8 @@ from knowledge.models import Document, EmbedderFit, IndexEntry, SearchModel, Set
 from knowledge.queue import FILL_SET_VECTORS
 from knowledge.selectors.answer_space import answer_space
 from knowledge.services import document_delete, maintenance, retrieve, set_embedder_fill
+from knowledge.services.embedder_fill import vectors_tend
+from knowledge.services.embedder_switch import switch_back, switch_finish, switch_start
 from knowledge.services.passage_evidence import passages_explain, query_embed
 from knowledge.services.search_models import search_model_delete, search_model_save
 from knowledge.services.set_embedder_fill import set_vectors_sweep, set_vectors_tend
@@ -38,8 +40,9 @@ from knowledge.services.set_embedders import (
 )
 from knowledge.types import Filters, RetrievalRequest
 from knowledge.vector_errors import SetEmbedderError
-from tests.factories import ingest, make_admin, make_set, make_user, scope_of
+from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 from tests.knowledge.test_embedder_switch import bag_of_words
+from tests.knowledge.test_query_adapters import towards
 from tests.scripted_llm import Reply, serving
 
 pytestmark = pytest.mark.django_db
@@ -224,6 +227,25 @@ def test_each_set_is_compared_by_its_own_model(owner, common, target):
     assert set(ways(both)) == {"both"}
 
 
+@pytest.mark.usefixtures("corpus")
+def test_an_adapter_turns_the_question_for_the_sites_model_only(owner, common, target):
+    towards(TEXTS["alarm"], home=common, state="live")
+    corpus_epoch.epoch_advance(tenant_id=common.tenant_id)
+    adapted = scores(owner, common)
+    plain = scores(owner, common, query_adapter=0)
+    row = switched_on(owner, common, target)
+    own = scores(owner, common, query_adapter=0)
+
+    both = scores(owner, common)
+    assert max(adapted, key=adapted.__getitem__) == "alarm"
+    assert {name: both[name] - own[name] for name in both} == pytest.approx(
+        {name: (adapted[name] - plain[name]) / 2 for name in both}, abs=2e-3
+    )
+    SetEmbedder.objects.filter(pk=row.pk).update(mode="alone")
+    corpus_epoch.epoch_advance(tenant_id=common.tenant_id)
+    assert scores(owner, common) == scores(owner, common, query_adapter=0)
+
+
 def test_nobody_finds_through_the_set_what_they_may_not_see(owner, common, target):
     closed = make_set("closed", owners=[owner], visibility="members")
     ingest(owner, common, secret="The blorf is quenched with nimsel at drommel.", clearance=3)
@@ -382,6 +404,9 @@ def test_what_cannot_be_started_is_refused(owner, common, target):
     assert (row.number, second.number) == (1, 2)
     set_embedder_cancel(**who(owner), embedder_id=second.pk)
     assert SetVector.objects.exists()  # the first one needs them
+    with pytest.raises(SearchModelInvalidError, match="only address"):
+        search_model_save(**who(owner), model=target, values={"query_prefix": "q: "})
+    target.refresh_from_db()
     with pytest.raises(SearchModelInvalidError, match="in use"):
         search_model_delete(**who(owner), model=target)
     set_embedder_switch_off(**who(owner), embedder_id=row.pk)
@@ -438,8 +463,32 @@ def test_another_model_takes_the_place_of_the_one_in_use(owner, common, target):
 
 @pytest.mark.usefixtures("server")
 def test_an_administrator_of_another_tenant_is_no_owner(common, target):
-    from tests.factories import make_tenant
-
     stranger = make_admin(tenant=make_tenant())
     with pytest.raises((NotFoundError, NotAllowedError)):
         started(stranger, common, target)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_site_changes_its_model_and_the_set_follows(owner, common, target, server):
+    Tenant.objects.filter(pk=owner.tenant_id).update(is_default=True)
+    ingest(owner, common, **TEXTS)
+    row = switched_on(owner, common, target)
+    values = {"task": "embed", "provider": "server", "name": "next", "url": server.url}
+    following = search_model_save(**who(owner), model=SearchModel(), values=values, key="key-8")
+    EmbedderFit.objects.create(model=following.vectors, dimensions=768, floor=0.2)
+    SearchModel.objects.filter(pk=following.pk).update(test_code="ok")
+    following.refresh_from_db()
+    switch = switch_start(**who(owner), target=following)
+    vectors_tend()
+    switch_finish(**who(owner), switch_id=switch.pk)
+
+    alone = scores(owner, common, set_embedder=0)
+    assert scores(owner, common) == alone  # the scale is of another pair
+    set_vectors_tend()
+
+    row.refresh_from_db()
+    assert len(row.figures["scales"]) == 2
+    assert set(ways(searched(owner, common))) == {"both"}
+    switch_back(**who(owner))
+    assert set(ways(searched(owner, common))) == {"both"}  # at once
+    assert scores(owner, common, set_embedder=0) != alone
