@@ -24,6 +24,7 @@ from ragcore.ports import FloatArray, VectorIndex
 from ragcore.types import Hit
 
 DEEPER = 2  # times as many hits of each model as are wanted: a passage may be far down in one of the lists
+SHARED = 1.5  # times as many as are wanted should be in both lists, even where the two models have nothing in common
 MORE = 4  # times as many are fetched where a passage that neither list has could still be among the best
 
 Near = Callable[..., list[list[Hit]]]  # (vectors, limit=) of the site's index
@@ -43,6 +44,10 @@ class ScopedSetVectors:
     def is_within_reach(self) -> bool:
         """Whether all of them may be compared."""
         return is_within_reach(self._search())
+
+    def passages(self) -> int:
+        """Number of passages in the part."""
+        return self._search().space.passages
 
     def nearest(self, vectors: Sequence[FloatArray], *, limit: int) -> list[list[Hit]]:
         """Up to `limit` chunks for each vector, best first; nothing is missed."""
@@ -128,7 +133,7 @@ class SetModelIndex:
             return near(vectors, limit=limit)
         reach = self.own.is_within_reach()
         self.note["way"] = "both" if reach else "candidates"
-        depth = limit * (DEEPER if reach else MORE)
+        depth = self._depth(limit, reach) if is_sure else limit
         found = near(vectors, limit=depth)
         nearest = iter(self.own.nearest(known, limit=depth) if reach else [[] for _ in known])
         hits = []
@@ -139,6 +144,14 @@ class SetModelIndex:
             row = _Row(self, vector, own, near, look, reach)
             hits.append(row.best(theirs, next(nearest), limit=limit, depth=depth, is_sure=is_sure and reach))
         return hits
+
+    def _depth(self, limit: int, reach: bool) -> int:
+        """How many hits of each model to begin with: two unrelated lists of d of n passages share d²/n."""
+        if not reach:
+            return MORE * limit
+        if self.used.is_alone:
+            return limit
+        return max(DEEPER * limit, int((SHARED * limit * self.own.passages()) ** 0.5))
 
     def _scored(self, site: Best, own: Best, *, scale: CosineScale | None = None) -> list[Hit]:
         """Every passage that either list has, best first."""
@@ -165,21 +178,34 @@ class _Row:
     def best(self, theirs: Sequence[Hit], mine: Sequence[Hit], *, limit: int, depth: int, is_sure: bool) -> list[Hit]:
         """The `limit` best of what the lists have; `is_sure`: longer lists are fetched until nothing can be missed."""
         while True:
-            hits = self._completed(theirs, mine)
+            hits = self._completed(theirs, mine, limit)
             if not is_sure or self._holds(hits, theirs, mine, limit=limit, depth=depth):
                 return hits[:limit]
             depth *= MORE
             theirs = self.near(self.vector[None, :], limit=depth)[0]
             mine = self.index.own.nearest([self.own], limit=depth)[0]
 
-    def _completed(self, theirs: Sequence[Hit], mine: Sequence[Hit]) -> list[Hit]:
-        """Both lists as one, with the cosines that either lacks looked up."""
+    def _completed(self, theirs: Sequence[Hit], mine: Sequence[Hit], limit: int) -> list[Hit]:
+        """Both lists as one. Cosines that a list lacks are looked up where they can bring a passage among the best."""
         site, own = best_of(theirs), best_of(mine)
-        if lacking := [chunk for chunk in own if chunk not in site]:
-            site |= best_of(self.look(self.vector, chunks=lacking))
-        if lacking := [chunk for chunk in site if chunk not in own]:
+        scale, least = self.index.used.scale, self._least(site, own, limit)
+        if not self.index.used.is_alone:
+            scores = {chunk: scale(hit.score) for chunk, hit in own.items() if chunk not in site}
+            if lacking := _within(scores, theirs[-1].score if theirs else -1.0, least):
+                site |= best_of(self.look(self.vector, chunks=lacking))
+        scores = {chunk: hit.score for chunk, hit in site.items() if chunk not in own}
+        if lacking := _within(scores, scale(mine[-1].score) if mine else -1.0, least):
             own |= best_of(self.index.own.fine(self.own, chunks=lacking))
         return self.index._scored(site, own)
+
+    def _least(self, site: Best, own: Best, limit: int) -> float:
+        """A score that the worst of the best will have at least."""
+        scale = self.index.used.scale
+        if self.index.used.is_alone:
+            known = [scale(hit.score) for hit in own.values()]
+        else:
+            known = [(site[chunk].score + scale(own[chunk].score)) / 2 for chunk in site.keys() & own.keys()]
+        return sorted(known, reverse=True)[limit - 1] if len(known) >= limit else float("-inf")
 
     def _holds(
         self, hits: Sequence[Hit], theirs: Sequence[Hit], mine: Sequence[Hit], *, limit: int, depth: int
@@ -192,6 +218,14 @@ class _Row:
             return True
         bound = (theirs[-1].score + self.index.used.scale(mine[-1].score)) / 2
         return len(hits) >= limit and hits[limit - 1].score >= bound
+
+
+def _within(scores: Mapping[int, float], other: float, least: float) -> list[int]:
+    """Chunks of one list that can have `least` together with the other model.
+
+    `other`: the worst score of that model's list. A passage without a vector of it counts with its one score.
+    """
+    return [chunk for chunk, score in scores.items() if max(score, (score + other) / 2) >= least]
 
 
 def best_of(hits: Sequence[Hit]) -> Best:

@@ -116,7 +116,10 @@ class _Filling:
         if not rows:
             return 0
         vectors = texts_embed([entry_text(row) for row in rows], self.embedder, self.spec, partial(self._alive, 0))
+        mine = SetEmbedder.objects.filter(pk=self.row.pk, state__in=SetEmbedder.FILLED)
         with transaction.atomic():
+            if not mine.select_for_update(no_key=True).exists():  # whoever cancels deletes what was stored before
+                raise StoppedError
             return set_vectors_fill(model=self.row.model, ids=[row.entry for row in rows], vectors=vectors)
 
     def _alive(self, count: int) -> None:

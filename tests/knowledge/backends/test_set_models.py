@@ -172,6 +172,15 @@ class Cosines:
     def is_within_reach(self):
         return True
 
+    def passages(self):
+        return len(self.cosines)
+
+    def coarse_many(self, vectors, *, limit):
+        return [self.hits(limit=limit) for _ in vectors]
+
+    def prefixes(self, vector, *, chunks):
+        return self.hits(chunks)
+
     def hits(self, chunks=None, limit=None):
         found = {c: s for c, s in self.cosines.items() if chunks is None or c in set(chunks)}
         return [Hit(c, c, s) for c, s in sorted(found.items(), key=lambda one: (-one[1], one[0]))][:limit]
@@ -204,6 +213,20 @@ def test_the_best_by_both_models_are_those_of_a_search_that_compares_everything(
     for hits in found:
         assert [hit.score for hit in hits] == pytest.approx(expected)
         assert len({hit.chunk for hit in hits}) == len(hits)
+
+
+def test_where_the_site_finds_candidates_by_its_index_those_of_the_sets_model_join_them():
+    class OfIndex(Cosines):
+        def is_exact(self):
+            return False
+
+    site = OfIndex({1: 0.9, 2: 0.8, 3: 0.1, 4: -0.9})
+    index = SetModelIndex(site=site, own=Cosines({1: 0.0, 2: 0.0, 3: 0.95, 4: 0.9}), used=used(), note={})
+    asked = with_set_vectors(np.ones((1, 768), np.float32), {ROW: np.ones((1, 768), np.float32)})
+
+    [hits] = index.coarse_many(asked, limit=2)
+
+    assert [(hit.chunk, round(hit.score, 3)) for hit in hits] == [(3, 0.525), (1, 0.45)]
 
 
 def test_a_question_without_a_vector_of_the_model_is_compared_by_the_site():
