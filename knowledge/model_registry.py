@@ -129,11 +129,23 @@ def embedder() -> Embedder:
 @lru_cache(KEPT_EMBEDDERS)
 def embedder_of(spec: SearchModelSpec) -> Embedder:
     """The same client for equal models; loads or connects on first use."""
+    return _embedder_made(spec, _search_client(spec))
+
+
+@lru_cache(KEPT_EMBEDDERS)
+def optional_embedder_of(spec: SearchModelSpec) -> Embedder:
+    """The same for a part of a search that may be left out: a server is asked once, for a few seconds."""
+    if not spec.is_remote:
+        return embedder_of(spec)
+    return _embedder_made(spec, replace(_search_client(spec), is_patient=False))
+
+
+def _embedder_made(spec: SearchModelSpec, client: ClientSettings) -> Embedder:
     from knowledge.embedder_fit import StoredShortening, WholeVectors
     from ragcore.embedding import EMBEDDERS
 
     shorten = StoredShortening()
-    made = EMBEDDERS.create(spec.client, replace(_search_client(spec), shorten=shorten))
+    made = EMBEDDERS.create(spec.client, replace(client, shorten=shorten))
     if isinstance(made, WholeVectors):
         shorten.embedder = made
     return made

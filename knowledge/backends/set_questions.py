@@ -31,7 +31,7 @@ def set_questions_embed(texts: Sequence[str], used: SetModel) -> FloatArray | No
     """float32[n, 768] by the model of a set; None where it does not answer, or has not a moment ago."""
     if time.monotonic() < _resting.get(used.model, 0.0):
         return None
-    embedder = model_registry.embedder_of(used.spec)
+    embedder = model_registry.optional_embedder_of(used.spec)
     if embedder.model != used.model:
         return None  # its row names another model by now
     try:

@@ -330,7 +330,7 @@ def test_a_killed_paused_or_refused_worker_loses_nothing(owner, common, target, 
 def test_a_model_that_does_not_answer_fails_no_search_and_is_not_asked_for_a_minute(owner, common, target, server):
     before = scores(owner, common)
     row = switched_on(owner, common, target)
-    server.respond = lambda _asked: Reply(status=401)
+    server.respond = lambda _asked: Reply(status=503)
     count = len(server.requests)
 
     state = searched(owner, common)
@@ -339,6 +339,7 @@ def test_a_model_that_does_not_answer_fails_no_search_and_is_not_asked_for_a_min
     assert set(ways(state)) == {"unavailable"}
     assert scores(owner, common) == before
     assert len(server.requests) == count + 1
+    server.respond = lambda _asked: Reply(status=401)
     ingest(owner, common, late="A late page.")  # neither does it fail ingestion
     set_vectors_tend()
     row.refresh_from_db()
