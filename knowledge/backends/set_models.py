@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from accounts.scope import Scope
-from knowledge.indexes.set_vectors import is_within_reach, set_prefix_search, set_vector_search
+from knowledge.indexes.set_vectors import is_part_complete, is_within_reach, set_prefix_search, set_vector_search
 from knowledge.indexes.vectors import VectorSearch, fine_search
 from knowledge.indexes.visibility import Visible
 from knowledge.selectors.set_embedders import SetModel
@@ -41,9 +41,13 @@ class ScopedSetVectors:
     model: str
     search: VectorSearch | None = field(default=None, compare=False)  # looked up once
 
-    def is_within_reach(self) -> bool:
+    def is_within_reach(self, *, is_alone: bool) -> bool:
         """Whether all of them may be compared."""
-        return is_within_reach(self._search())
+        return is_within_reach(self._search(), is_alone=is_alone)
+
+    def is_complete(self) -> bool:
+        """Whether every passage of the part has one."""
+        return is_part_complete(scope=self.scope, visible=self.visible, model=self.model)
 
     def passages(self) -> int:
         """Number of passages in the part."""
@@ -101,7 +105,7 @@ class SetModelIndex:
     def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
         if self.site.is_exact():
             return self.exact_many(vectors, limit=limit)
-        if not self.own.is_within_reach():
+        if not self._reaches():
             self.note["way"] = "candidates"  # the second stage orders them
             return self.site.coarse_many(vectors, limit=limit)
         return self._many(vectors, limit, self.site.coarse_many, self.site.prefixes, is_sure=False)
@@ -131,10 +135,14 @@ class SetModelIndex:
         if not known:
             self.note["way"] = "unavailable"
             return near(vectors, limit=limit)
-        reach = self.own.is_within_reach()
-        self.note["way"] = "both" if reach else "candidates"
+        reach = self._reaches()
         depth = self._depth(limit, reach) if is_sure else limit
-        found = near(vectors, limit=depth)
+        if reach and self.used.is_alone and len(known) == len(asked) and self.own.is_complete():
+            self.note["way"] = "alone"  # no passage counts by the site's model
+            found: list[list[Hit]] = [[] for _ in asked]
+        else:
+            self.note["way"] = "both" if reach else "candidates"
+            found = near(vectors, limit=depth)
         nearest = iter(self.own.nearest(known, limit=depth) if reach else [[] for _ in known])
         hits = []
         for vector, own, theirs in zip(vectors, asked, found, strict=True):
@@ -144,6 +152,9 @@ class SetModelIndex:
             row = _Row(self, vector, own, near, look, reach)
             hits.append(row.best(theirs, next(nearest), limit=limit, depth=depth, is_sure=is_sure and reach))
         return hits
+
+    def _reaches(self) -> bool:
+        return self.own.is_within_reach(is_alone=self.used.is_alone)
 
     def _depth(self, limit: int, reach: bool) -> int:
         """How many hits of each model to begin with: two unrelated lists of d of n passages share d²/n."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
 from knowledge.indexes.rotations import RotationState, vector_text
-from knowledge.indexes.search_space import STALE_SECONDS, SearchSpace, visible_size
+from knowledge.indexes.search_space import STALE_SECONDS, SearchSpace, visible_key, visible_size
 from knowledge.indexes.statements import fetch, ids_text
 from knowledge.indexes.vectors import COSINE, OF_CHUNKS, VectorSearch
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
@@ -22,6 +22,8 @@ from ragcore.types import Hit
 # Processor time for which all vectors of the part are compared, as `search_space` estimates it: about 21,000 entries
 # that are reached from their documents. With the lists of both models that is a seventh of a second (decision 041).
 MOST_MILLISECONDS = 40.0
+# The same where the set's model decides alone: there is one list, and the site's model may find nothing near at all.
+MOST_ALONE = 120.0
 PREFIX = 384
 
 COUNT = "SELECT count(*) FROM knowledge_setvector WHERE tenant_id = %(tenant)s AND embedding_model = %(model)s"
@@ -33,7 +35,16 @@ PREFIXES = visible_in_order_sql(
     score=COSINE,
 )
 
+LACKING = """
+SELECT EXISTS (
+    SELECT 1 FROM knowledge_document d JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
+    WHERE d.id IN ({visible})
+    AND NOT EXISTS (SELECT 1 FROM knowledge_setvector v WHERE v.entry_id = e.id AND v.embedding_model = %(model)s)
+)
+"""
+
 totals: EpochCache[int] = EpochCache()
+complete: EpochCache[bool] = EpochCache()
 
 
 def set_vector_search(*, scope: Scope, visible: Visible, model: str) -> VectorSearch:
@@ -61,10 +72,24 @@ def set_vector_search(*, scope: Scope, visible: Visible, model: str) -> VectorSe
     )
 
 
-def is_within_reach(search: VectorSearch) -> bool:
-    """Whether comparing all vectors of the part with a question costs little."""
+def is_within_reach(search: VectorSearch, *, is_alone: bool) -> bool:
+    """Whether all vectors of the part may be compared with a question."""
     plan = search.plan()
-    return plan.costs[plan.path] <= MOST_MILLISECONDS
+    return plan.costs[plan.path] <= (MOST_ALONE if is_alone else MOST_MILLISECONDS)
+
+
+def is_part_complete(*, scope: Scope, visible: Visible, model: str) -> bool:
+    """Whether every entry of the part has a vector of the model; asked once for each corpus epoch.
+
+    Who makes or deletes vectors of a model in use advances the epoch.
+    """
+    epoch = epoch_of(scope=scope, visible=visible)
+    params = {**visible.params, "model": model}
+    return complete.get(
+        (scope.tenant_id, model, visible_key(visible)),
+        epoch=epoch,
+        make=lambda: not fetch(visible.applied(LACKING), params)[0][0],
+    )
 
 
 def set_prefix_search(

@@ -169,7 +169,10 @@ class Cosines:
     def is_exact(self):
         return True
 
-    def is_within_reach(self):
+    def is_within_reach(self, *, is_alone):
+        return True
+
+    def is_complete(self):
         return True
 
     def passages(self):
@@ -213,6 +216,15 @@ def test_the_best_by_both_models_are_those_of_a_search_that_compares_everything(
     for hits in found:
         assert [hit.score for hit in hits] == pytest.approx(expected)
         assert len({hit.chunk for hit in hits}) == len(hits)
+
+
+def test_a_model_that_is_alone_and_complete_asks_the_site_for_nothing():
+    site, own = Cosines({1: 0.9, 2: 0.1}), Cosines({1: 0.2, 2: 0.6})
+    index = SetModelIndex(site=site, own=own, used=used(is_alone=True), note={})
+    asked = with_set_vectors(np.ones((1, 768), np.float32), {ROW: np.ones((1, 768), np.float32)})
+
+    assert index.exact_many(asked, limit=5) == [own.hits()]
+    assert (site.depths, index.note["way"]) == ([], "alone")
 
 
 def test_where_the_site_finds_candidates_by_its_index_those_of_the_sets_model_join_them():
