@@ -16,7 +16,9 @@ from knowledge import model_registry
 from knowledge.indexes.corpus_epoch import epoch_advance, epoch_now
 from knowledge.indexes.rotations import coarse_vectors, rotation_state
 from knowledge.indexes.set_vectors_fill import set_passages_paired
-from knowledge.models import SetEmbedder
+from knowledge.model_setup import hosts_allowed
+from knowledge.models import EmbedderSwitch, SetEmbedder
+from knowledge.search_model_setup import spec_of
 from knowledge.services.latent_models import COMPARED, QUESTIONS, near_and_far, sentence_of
 from ragcore.embedding.latent import CosineScale, Ints, cosine_scale
 from ragcore.ports import Embedder, FloatArray
@@ -28,19 +30,34 @@ FOUND = 10  # passages among which a sentence should find its own
 
 
 def scale_refresh(*, row: SetEmbedder, embedder: Embedder, passages: int) -> bool:
-    """Measure the scale to the site's model where there is none, or the set has grown; True: it is another one now.
+    """Measure the scales to the site's models where there is none, or the set has grown; True: one has changed.
 
-    `passages`: entries of the set. Embeds up to 150 sentences with both models. Raises RagError of either.
+    To the model in use, and to one that the site is ready to switch to, so that the set's model takes part in measuring
+    that switch, and at once after it. `passages`: entries of the set. Embeds up to 150 sentences with each model.
+    Raises RagError of any.
     """
-    site = model_registry.embedder()
+    changed = [site for site in _site_models() if _refreshed(row, site, embedder, passages)]
+    return bool(changed)
+
+
+def _site_models() -> list[Embedder]:
+    """The model in use first."""
+    ready = EmbedderSwitch.objects.filter(state=EmbedderSwitch.State.READY).select_related("target")
+    hosts = hosts_allowed()
+    return [model_registry.embedder(), *(model_registry.embedder_of(spec_of(one.target, hosts)) for one in ready)]
+
+
+def _refreshed(row: SetEmbedder, site: Embedder, own: Embedder, passages: int) -> bool:
     known = row.figures.get("scales", {}).get(site.model)
     if site.model == row.model or (known is not None and passages < AGAIN * max(known["passages"], LEAST_QUESTIONS)):
         return False
-    scale, comparison = _measured(row, site, embedder)
+    scale, comparison = _measured(row, site, own)
+    is_live = site.model == model_registry.live_model()
     with transaction.atomic():
         locked = SetEmbedder.objects.select_for_update(of=("self",)).get(pk=row.pk)
         scales = {**locked.figures.get("scales", {}), site.model: {**scale, "passages": passages}}
-        locked.figures = {**locked.figures, "scales": scales, "comparison": comparison}
+        told = {"comparison": comparison} if is_live else {}
+        locked.figures = {**locked.figures, "scales": scales, **told}
         locked.save(update_fields=["figures"])
         epoch_advance(tenant_id=row.tenant_id, sets=[row.knowledge_set_id])
     row.figures = locked.figures

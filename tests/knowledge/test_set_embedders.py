@@ -481,15 +481,15 @@ def test_the_site_changes_its_model_and_the_set_follows(owner, common, target, s
     following.refresh_from_db()
     switch = switch_start(**who(owner), target=following)
     vectors_tend()
+    assert ways(searched(owner, common, embedder_switch=switch.pk)) == []  # no scale of that pair is known yet
+    set_vectors_tend()
+    row.refresh_from_db()
+    assert len(row.figures["scales"]) == 2
+    assert set(ways(searched(owner, common, embedder_switch=switch.pk))) == {"both"}  # so the gate measures both
     switch_finish(**who(owner), switch_id=switch.pk)
 
     alone = scores(owner, common, set_embedder=0)
-    assert scores(owner, common) == alone  # the scale is of another pair
-    set_vectors_tend()
-
-    row.refresh_from_db()
-    assert len(row.figures["scales"]) == 2
-    assert set(ways(searched(owner, common))) == {"both"}
+    assert set(ways(searched(owner, common))) == {"both"}  # at once
     switch_back(**who(owner))
     assert set(ways(searched(owner, common))) == {"both"}  # at once
     assert scores(owner, common, set_embedder=0) != alone
