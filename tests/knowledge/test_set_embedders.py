@@ -23,6 +23,8 @@ from knowledge.model_setup import setup_forget
 from knowledge.models import Document, EmbedderFit, IndexEntry, SearchModel, SetEmbedder, SetVector, WholeVector
 from knowledge.queue import FILL_SET_VECTORS
 from knowledge.selectors.answer_space import answer_space
+from knowledge.selectors.search_parts import search_parts
+from knowledge.selectors.visibility import visible_to
 from knowledge.services import document_delete, maintenance, retrieve, set_embedder_fill
 from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_switch import switch_back, switch_finish, switch_start
@@ -225,6 +227,26 @@ def test_each_set_is_compared_by_its_own_model(owner, common, target):
     )
     assert [one.passage.external_id for one in both.candidates][0] == "blorf"
     assert set(ways(both)) == {"both"}
+
+
+def test_at_most_four_sets_have_something_of_their_own_in_a_search(owner, target):
+    homes = [make_set(f"set-{n}", owners=[owner]) for n in range(5)]
+    for home in homes:
+        ingest(owner, home, **{f"in-{home.code}": f"The text of {home.code} tells of a blorf."})
+    for home in homes[1:]:
+        switched_on(owner, home, target, "alone")
+    towards("anything", home=homes[0], state="live", strength=0.1)
+    scope = scope_of(owner)
+    site_model = model_registry.live_model()
+
+    parts = search_parts(scope=scope, visible=visible_to(scope=scope), site_model=site_model)
+
+    assert [(part.adapter is None, part.own and part.own.set_id) for part in parts] == [
+        (False, None),
+        *((True, home.pk) for home in homes[1:4]),
+        (True, None),  # the rest, the fifth set in it
+    ]
+    assert len(found(owner, *homes, top_k=5)) == 5
 
 
 @pytest.mark.usefixtures("corpus")
