@@ -43,6 +43,7 @@ class NotFoundError(PermanentError):
         "lexicon_mining": "There is no such search for terms, or it is not yours.",
         "lexicon_change": "There is no such change of the lexicon, or you may not undo it.",
         "query_adapter": "There is no such version of fitted query vectors, or it is not yours.",
+        "set_embedder": "There is no such embedding model of a set, or it is not yours.",
         "reranker_fit": "There is no such version of fitted weights, or it is not yours.",
         "lexicon_version": "There is no such version of the lexicon, or you may not publish it.",
         "place": "There is no folder or host %(place)s, or you may not see it.",

@@ -279,6 +279,7 @@ class GatedChange(models.Model):
         EMBEDDER = "embedder", pgettext_lazy("what a change publishes", "Embedding model of the site")
         RERANKER = "reranker", pgettext_lazy("what a change publishes", "Reranker of the site")
         RERANKER_FIT = "reranker_fit", pgettext_lazy("what a change publishes", "Fitted reranker weights")
+        SET_EMBEDDER = "set_embedder", pgettext_lazy("what a change publishes", "Embedding model of a knowledge set")
         SITE_OPTIONS = "site_options", pgettext_lazy("what a change publishes", "Default settings")
         SITE_LEXICON = "site_lexicon", pgettext_lazy("what a change publishes", "Lexicon of the organisation")
 

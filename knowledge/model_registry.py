@@ -33,7 +33,7 @@ from ragcore.types import Passage, Query
 
 logger = logging.getLogger(__name__)
 
-KEPT_EMBEDDERS = 4  # the one in use, the next and the former one: each takes its memory
+KEPT_EMBEDDERS = 8  # the one in use, the next, the former one, and those of sets: each takes its memory
 KEPT_CLIENTS = 32  # chat models with their connections; more are used in no site at a time
 TTL_SECONDS = 6 * 3600
 TIMEOUT_SECONDS = 0.5
@@ -129,11 +129,23 @@ def embedder() -> Embedder:
 @lru_cache(KEPT_EMBEDDERS)
 def embedder_of(spec: SearchModelSpec) -> Embedder:
     """The same client for equal models; loads or connects on first use."""
+    return _embedder_made(spec, _search_client(spec))
+
+
+@lru_cache(KEPT_EMBEDDERS)
+def optional_embedder_of(spec: SearchModelSpec) -> Embedder:
+    """The same for a part of a search that may be left out: a server is asked once, for a few seconds."""
+    if not spec.is_remote:
+        return embedder_of(spec)
+    return _embedder_made(spec, replace(_search_client(spec), is_patient=False))
+
+
+def _embedder_made(spec: SearchModelSpec, client: ClientSettings) -> Embedder:
     from knowledge.embedder_fit import StoredShortening, WholeVectors
     from ragcore.embedding import EMBEDDERS
 
     shorten = StoredShortening()
-    made = EMBEDDERS.create(spec.client, replace(_search_client(spec), shorten=shorten))
+    made = EMBEDDERS.create(spec.client, replace(client, shorten=shorten))
     if isinstance(made, WholeVectors):
         shorten.embedder = made
     return made

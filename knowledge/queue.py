@@ -29,6 +29,7 @@ MINE_TERMS = "knowledge.mine_terms"
 TEND_TRIPLES = "knowledge.tend_triples"
 READ_ENTITIES = "knowledge.read_entities"
 FILL_VECTORS = "knowledge.fill_vectors"
+FILL_SET_VECTORS = "knowledge.fill_set_vectors"
 DRAW_REFUSAL_LINES = "knowledge.draw_refusal_lines"
 
 QUEUES = {
@@ -49,6 +50,7 @@ QUEUES = {
     TEND_TRIPLES: "nightly",
     READ_ENTITIES: "nightly",
     FILL_VECTORS: "nightly",
+    FILL_SET_VECTORS: "nightly",
     DRAW_REFUSAL_LINES: "nightly",
     APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded
 }

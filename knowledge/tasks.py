@@ -10,6 +10,7 @@ from knowledge.queue import (
     APPLY_BACKEND_CHANGES,
     BUILD_LEXICON,
     DRAW_REFUSAL_LINES,
+    FILL_SET_VECTORS,
     FILL_VECTORS,
     MAINTAIN,
     MINE_TERMS,
@@ -30,6 +31,7 @@ from knowledge.services import entities, lexicon
 from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.refusal_lines import refusal_lines_draw
 from knowledge.services.reviews import reviews_tell
+from knowledge.services.set_embedder_fill import set_vectors_tend
 
 
 @shared_task(name=ADVANCE_INGESTION)
@@ -140,6 +142,12 @@ def read_entities() -> None:
 def fill_vectors() -> None:
     """Make the vectors that passages lack of an embedding model in use, on its way or kept."""
     vectors_tend()
+
+
+@shared_task(name=FILL_SET_VECTORS)
+def fill_set_vectors() -> None:
+    """Make the vectors that passages lack of the embedding models of their sets."""
+    set_vectors_tend()
 
 
 @shared_task(name=DRAW_REFUSAL_LINES)

@@ -45,6 +45,7 @@ class AnswerSpace:
     asked: tuple[int, ...]  # of them those that the question is put to
     epoch: int
     adapters: tuple[int, ...] = ()  # of questions, in use by the sets that are asked
+    set_embedders: tuple[int, ...] = ()  # embedding models of their own, in use by the sets that are asked
     lists: tuple[int, ...] | None = None  # of readers of documents that name the asker; None: there are no lists
 
 

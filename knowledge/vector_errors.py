@@ -21,6 +21,24 @@ class AdapterSwitchError(PermanentError):
     }
 
 
+class SetEmbedderError(PermanentError):
+    """The embedding model of a set cannot be started or switched like this."""
+
+    code = "set_embedder"
+    default_message = "The embedding model of the set cannot be changed now."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "untested": "A platform administrator must test this model first: it has not answered yet.",
+        "site_model": "The site uses this model already.",
+        "open": "Another model of this set is being prepared. Switch it on or cancel it first.",
+        "kept": "The vectors of this model are kept. Switch it on.",
+        "in_use": "This model is in use already.",
+        "not_ready": "Not all passages have vectors of this model yet.",
+        "other_model": "The row names another model than the one whose vectors were made.",
+        "no_scale": "The model has not been compared with that of the site yet. Try again in some minutes.",
+        "changed": "Somebody else has changed this meanwhile.",
+    }
+
+
 class LatentModelError(PermanentError):
     """A version of the domain vectors that cannot be switched like this."""
 

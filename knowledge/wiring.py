@@ -10,12 +10,14 @@ from knowledge import model_registry
 from knowledge.backends import Backend, backend_of
 from knowledge.backends.adapted import AdaptedPart, AdaptedVectorIndex
 from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, ScopedNameIndex
+from knowledge.backends.set_models import ScopedSetVectors, SetModelIndex
+from knowledge.backends.set_questions import SetModelEmbedder
 from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.latent import LatentEmbedder
 from knowledge.indexes.visibility import Visible
-from knowledge.selectors.query_adapters import search_parts
 from knowledge.selectors.reranker_fits import with_fitted_weights
 from knowledge.selectors.search_models import reranker_spec, switch_spec
+from knowledge.selectors.search_parts import SearchPart, search_parts
 from knowledge.selectors.use_evidence import ScopedUseIndex
 from knowledge.types import RetrievalMode
 from ragcore.embedding.vectors import CachingEmbedder
@@ -67,11 +69,24 @@ def retrieval_pipeline(
     asked: Embedder = CachingEmbedder(embedder)
     if backend.latent:
         asked = LatentEmbedder(asked, model_registry.tokenizer(), tenant_id=scope.tenant_id, latent=backend.latent)
+    parts = search_parts(
+        scope=scope,
+        visible=visible,
+        site_model=embedder.model,
+        sets=sets,
+        version=options.query_adapter,
+        set_embedder=options.set_embedder,
+        within=within,
+        domain_vectors=bool(backend.latent),
+    )
+    if own := [part.own for part in parts if part.own is not None]:
+        backend.note["set_models"] = [one.as_note() for one in own]
+        asked = SetModelEmbedder(asked, own, backend.note["set_models"], is_whole=len(parts) == 1)
     reranker = reranker_spec(model_id=options.reranker_model)
     fitted = partial(with_fitted_weights, scope=scope, version=options.reranker_weights)
     ports = Ports(
         lexical=backend.lexical,
-        vectors=_vectors(scope, visible, backend, options, sets, within, embedder.model),
+        vectors=_vectors(scope, visible, backend, parts, embedder.model),
         passages=backend.passages,
         fuzzy=ScopedFuzzyIndex(scope, visible),
         names=ScopedNameIndex(scope, visible),
@@ -98,34 +113,22 @@ def _embedder(options: RetrievalOptions) -> Embedder:
     return model_registry.embedder()
 
 
-def _vectors(
-    scope: Scope,
-    visible: Visible,
-    backend: Backend,
-    options: RetrievalOptions,
-    sets: Sequence[int],
-    within: Scope | None,
-    model: str,
-) -> VectorIndex:
-    """The index of vectors, through the query adapters of the sets that are asked."""
-    parts = search_parts(
-        scope=scope,
-        visible=visible,
-        sets=sets,
-        version=options.query_adapter,
-        within=within,
-        domain_vectors=bool(backend.latent),
-    )
-    if all(part.adapter is None for part in parts):
+def _vectors(scope: Scope, visible: Visible, backend: Backend, parts: Sequence[SearchPart], model: str) -> VectorIndex:
+    """The index of vectors, through the query adapters and the embedding models of the sets that are asked."""
+    if all(part.adapter is None and part.own is None for part in parts):
         return backend.vectors
-    return AdaptedVectorIndex(
-        [
-            AdaptedPart(
-                backend.vectors
-                if part.visible is visible
-                else backend_of(scope=scope, visible=part.visible, model=model).vectors,
-                part.adapter,
-            )
-            for part in parts
-        ]
-    )
+    notes = iter(backend.note.get("set_models", ()))
+    searched = []
+    for part in parts:
+        index = backend.vectors
+        if part.visible is not visible:
+            index = backend_of(
+                scope=scope, visible=part.visible, model=model, domain_vectors=bool(backend.latent)
+            ).vectors
+        found = AdaptedPart(index, part.adapter)
+        if part.own is not None:
+            vectors = ScopedSetVectors(scope, part.visible, part.own.model)
+            both = SetModelIndex(site=AdaptedVectorIndex([found]), own=vectors, used=part.own, note=next(notes))
+            found = AdaptedPart(both, None)
+        searched.append(found)
+    return AdaptedVectorIndex(searched)

@@ -61,6 +61,7 @@ class ClientSettings:
     document_prefix: str = ""
     pooling: str = ""
     max_tokens: int = 0  # of a text that an embedder reads; 0: as the model says
+    is_patient: bool = True  # of an embedder at a server; False: it is asked once, for `budget_seconds`
     shorten: Callable[..., Any] | None = None  # float[n, d] and `model` -> float32[n, 768]; None: d is 768
     # host and port -> the addresses that may be connected to, or an error; None: any (`ragcore.checked_hosts`)
     permitted: Callable[[str, int], Sequence[str]] | None = None

@@ -132,6 +132,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Evaluation runs"), "monitoring", "evaluation_evaluationrun_changelist", judges),
             Entry(_("Experiments"), "compare", "evaluation_experiments", keeps_sets),
             Entry(_("Fitted query vectors"), "tune", "evaluation_adapters", keeps_sets),
+            Entry(_("Embedding models of sets"), "hub", "evaluation_set_embedders", keeps_sets),
             Entry(_("Fitted reranker weights"), "rule_settings", "evaluation_reranker", is_administrator),
             Entry(_("Ranking from use"), "weight", "evaluation_use", keeps_sets),
         ],

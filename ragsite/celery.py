@@ -50,6 +50,11 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "nightly", "expires": 60},
     },
+    "make vectors that passages lack of the embedding model of a set": {
+        "task": "knowledge.fill_set_vectors",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60},
+    },
     "keep another search backend in step": {
         "task": "knowledge.apply_backend_changes",
         "schedule": 30.0,

@@ -92,6 +92,7 @@ def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_hist
         "readers": space.lists,
         "epoch": space.epoch,
         "adapters": space.adapters,
+        "set_embedders": space.set_embedders,
         "filters": filters,
         "profile": _profile_part(scope, space, context, understood),
         "history": [asdict(turn) for turn in context.history] if depends_on_history else [],

@@ -31,6 +31,7 @@ from evaluation.admin.lab import lab_urls
 from evaluation.admin.ranking_from_use import use_urls
 from evaluation.admin.reranker_fits import reranker_urls
 from evaluation.admin.run_forms import GoldenSetForm
+from evaluation.admin.set_embedders import set_embedder_urls
 from evaluation.admin.usage import usage_urls
 from evaluation.errors import InvalidGoldenCaseError, InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
@@ -344,6 +345,7 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
             *usage_urls(self),
             *experiment_urls(self),
             *adapter_urls(self),
+            *set_embedder_urls(self),
             *reranker_urls(self),
             *use_urls(self),
             *super().get_urls(),

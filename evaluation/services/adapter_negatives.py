@@ -49,7 +49,7 @@ def pair_confused(*, pair: QuestionPair, passages: SetPassages) -> Confused:
         sets=(passages.set_id,),
         top_k=RELEVANT_DEPTH,
         rerank=True,
-        options={"query_adapter": 0, "deduplicate": False, "profile": False, "use_shift": 0.0},
+        options={"query_adapter": 0, "set_embedder": 0, "deduplicate": False, "profile": False, "use_shift": 0.0},
     )
     ranked = [one.chunk for one in retrieve(scope=passages.scope, request=request).state.candidates]
     known = passages.texts([*ranked, *pair.chunks])

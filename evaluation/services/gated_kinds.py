@@ -24,7 +24,7 @@ from evaluation.models import GatedChange, OptionsDraft
 from evaluation.services.run_plans import ConfigurationPlan, Tried
 from knowledge.model_registry import live_model
 from knowledge.model_setup import setup_now
-from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter, RerankerFit
+from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter, RerankerFit, SetEmbedder
 from knowledge.options_draft import PROMPT_TEXTS
 from knowledge.selectors.options import QUERY_GROUPS, site_options
 from knowledge.selectors.search_models import OF_ENVIRONMENT
@@ -34,6 +34,7 @@ from knowledge.services.options import ChangeNote, Given, options_merge, set_opt
 from knowledge.services.query_adapters import adapter_switch_on
 from knowledge.services.reranker_fits import fit_switch_on
 from knowledge.services.search_models import reranker_use
+from knowledge.services.set_embedders import set_embedder_switch_on
 from knowledge.services.sets import set_update
 from ragcore.options import options_sha256
 
@@ -140,6 +141,21 @@ class QueryAdapterKind:
         """Nothing waits."""
 
 
+class SetEmbedderKind:
+    """An embedding model of a knowledge set, whose vectors are ready; `payload`: {"embedder": id, "number"}."""
+
+    shared_by = ""
+
+    def draft(self, change: GatedChange) -> ConfigurationPlan:
+        return ConfigurationPlan(name=DRAFT, options={"retrieval": {"set_embedder": change.payload["number"]}})
+
+    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
+        set_embedder_switch_on(scope=scope, actor=actor, embedder_id=change.payload["embedder"], reason=change.reason)
+
+    def discard(self, change: GatedChange) -> None:
+        """Its vectors stay, until its owners cancel it."""
+
+
 class EmbedderKind:
     """Another embedding model of the site; `payload`: {"switch": id, "model", "floor"}."""
 
@@ -243,6 +259,7 @@ KINDS: Mapping[str, GatedKind] = {
     GatedChange.Kind.SET_TEXTS: SetTextsKind(),
     GatedChange.Kind.LEXICON: LexiconKind(),
     GatedChange.Kind.QUERY_ADAPTER: QueryAdapterKind(),
+    GatedChange.Kind.SET_EMBEDDER: SetEmbedderKind(),
     GatedChange.Kind.EMBEDDER: EmbedderKind(),
     GatedChange.Kind.RERANKER: RerankerKind(),
     GatedChange.Kind.RERANKER_FIT: RerankerFitKind(),
@@ -316,6 +333,7 @@ class _LiveState:
     reranker: str
     reranker_fit: int | None  # number of the weights in use
     query_adapter: int | None  # number of the version in use
+    set_embedder: int | None  # number of the embedding model of the set that is in use
     embedder: str  # name of the vectors in use
 
 
@@ -325,6 +343,7 @@ def live_sha256(row: KnowledgeSet) -> str:
     live = LexiconVersion.objects.filter(tenant_id=row.tenant_id, state=LexiconVersion.State.LIVE)
     lexicons: dict[int | None, int] = dict(live.order_by("pk").values_list("knowledge_set_id", "pk"))
     adapters = QueryAdapter.objects.filter(knowledge_set=row, state=QueryAdapter.State.LIVE)
+    embedders = SetEmbedder.objects.filter(knowledge_set=row, state=SetEmbedder.State.LIVE)
     fits = RerankerFit.objects.filter(tenant_id=row.tenant_id, state=RerankerFit.State.LIVE)
     state = _LiveState(
         options=dict(row.options),
@@ -335,6 +354,7 @@ def live_sha256(row: KnowledgeSet) -> str:
         reranker=setup_now().reranker.client,
         reranker_fit=fits.values_list("number", flat=True).first(),
         query_adapter=adapters.values_list("number", flat=True).first(),
+        set_embedder=embedders.values_list("number", flat=True).first(),
         embedder=live_model(),
     )
     return options_sha256(state)

@@ -37,7 +37,7 @@ from evaluation.services.gated_kinds import KINDS, asked_options, changes_togeth
 from evaluation.services.run_plans import ConfigurationPlan
 from evaluation.services.runs import run_cancel, run_start
 from knowledge.errors import MeasuredFirstError
-from knowledge.models import KnowledgeSet, QueryAdapter
+from knowledge.models import KnowledgeSet, QueryAdapter, SetEmbedder
 from knowledge.selectors import set_owned, sets_managed, sets_readable
 from knowledge.services.options import Given
 from notifications.kinds import notification_kind
@@ -124,6 +124,13 @@ def change_of_adapter(*, actor: User, adapter: QueryAdapter, note: str = "") -> 
     payload = {"adapter": adapter.pk, "number": adapter.number}
     home = adapter.knowledge_set
     return change_hold(actor=actor, knowledge_set=home, kind=Kind.QUERY_ADAPTER, payload=payload, note=note)
+
+
+def change_of_set_embedder(*, actor: User, embedder: SetEmbedder, note: str = "") -> GatedChange | None:
+    """Measure an embedding model of a set before it is switched on; None where nothing guards the set."""
+    payload = {"embedder": embedder.pk, "number": embedder.number}
+    home = embedder.knowledge_set
+    return change_hold(actor=actor, knowledge_set=home, kind=Kind.SET_EMBEDDER, payload=payload, note=note)
 
 
 def raise_if_guarded(

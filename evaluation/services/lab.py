@@ -25,7 +25,8 @@ from evaluation.services.lab_types import (
 from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_askable, documents_readable, sets_listed
 from knowledge.services import retrieve
-from knowledge.services.retrieval import passages_explain, query_embed, retrieval_options
+from knowledge.services.passage_evidence import passages_explain, query_embed
+from knowledge.services.retrieval import retrieval_options
 from knowledge.types import Filters, RetrievalRequest, Retrieved
 from ragcore.options import RetrievalOptions
 from ragcore.types import Profile

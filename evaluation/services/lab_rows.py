@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evaluation.services.lab_types import Fate, LabRow, Piece, Place, Ranking
-from knowledge.services.retrieval import PassageEvidence
+from knowledge.services.passage_evidence import PassageEvidence
 from ragcore.retrieval.pipeline import stage_infos
 from ragcore.types import Candidate, Drop, State
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from knowledge.services.retrieval import TermEvidence
+from knowledge.services.passage_evidence import TermEvidence
 from knowledge.types import Filters, RetrievalMode
 from ragcore.options import RetrievalOptions
 from ragcore.types import Passage

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +26,7 @@ class Backend:
     lexical: LexicalIndex
     vectors: VectorIndex
     passages: PassageStore
-    note: Mapping[str, Any] = field(default_factory=dict)
+    note: dict[str, Any] = field(default_factory=dict)
     latent: int = 0  # the fit whose joined vectors are compared; 0: the embedder's own
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragcore.embedding.query_adapter import QueryAdapter
+from ragcore.embedding.vectors import without_set_vectors
 from ragcore.ports import FloatArray, VectorIndex
 from ragcore.types import Hit
 
@@ -19,7 +20,7 @@ class AdaptedPart:
 
     def question(self, vectors: FloatArray) -> FloatArray:
         """float32[n, d], as this part is searched."""
-        return vectors if self.adapter is None else self.adapter.apply(vectors)
+        return vectors if self.adapter is None else self.adapter.apply(without_set_vectors(vectors))
 
     def hits(self, found: Sequence[Hit]) -> list[Hit]:
         """With cosines on the scale of plain questions; order kept."""

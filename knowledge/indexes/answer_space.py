@@ -13,9 +13,11 @@ from knowledge.indexes.visibility import Visible
 from knowledge.types import AnswerSpace
 
 SPACE = """
-SELECT readable.pk, {lists}, (SELECT everywhere FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), e.value, a.id
+SELECT readable.pk, {lists}, (SELECT everywhere FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), e.value, a.id,
+    m.id
 FROM ({readable}) readable LEFT JOIN knowledge_setepoch e ON e.knowledge_set_id = readable.pk
 LEFT JOIN knowledge_queryadapter a ON a.knowledge_set_id = readable.pk AND a.state = 'live'
+LEFT JOIN knowledge_setembedder m ON m.knowledge_set_id = readable.pk AND m.state = 'live'
 """
 CITED = """
 SELECT count(*)
@@ -44,6 +46,7 @@ def answer_space_load(*, scope: Scope, readable: str, params: Mapping[str, Any],
         asked=tuple(sorted(row[0] for row in sets)),
         epoch=max((value for row in sets for value in row[2:4] if value), default=0),
         adapters=tuple(sorted(row[4] for row in sets if row[4] is not None)),
+        set_embedders=tuple(sorted(row[5] for row in sets if row[5] is not None)),
         lists=lists_value(rows[0][1]) if rows else None,
     )
 

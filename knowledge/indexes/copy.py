@@ -26,7 +26,8 @@ ENTRY_COLUMNS = (
     "id, chunk_id, version_id, tenant_id, representation, language, length, "
     "coarse, lexemes, bm25, embedding_model, merged, rotation"
 )
-VECTOR_COLUMNS = "entry_id, chunk_id, version_id, tenant_id, representation, embedding_model, vector, cell"
+SET_VECTOR_COLUMNS = "entry_id, chunk_id, version_id, tenant_id, representation, embedding_model, vector"
+VECTOR_COLUMNS = f"{SET_VECTOR_COLUMNS}, cell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,26 @@ def whole_vectors_copy(rows: Sequence[tuple[int, EntryRow]]) -> None:
         _copy(f"knowledge_wholevector ({VECTOR_COLUMNS})", fields)
         for latent in latents_for_new(tenant_id=tenant, model=model):
             latent_vectors_copy(mine, latent=latent)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPlace:
+    """Where an entry belongs: what the tables of vectors repeat of it."""
+
+    entry_id: int
+    chunk_id: int
+    version_id: int
+    tenant_id: int
+    representation: str
+
+
+def set_vectors_copy(rows: Sequence[EntryPlace], *, model: str, vectors: Sequence[FloatArray]) -> None:
+    """Insert float32[768] of each of these entries by the model of a knowledge set."""
+    fields = (
+        (*_place(row.entry_id, row), model.encode(), _halfvec(vector))
+        for row, vector in zip(rows, vectors, strict=True)
+    )
+    _copy(f"knowledge_setvector ({SET_VECTOR_COLUMNS})", fields)
 
 
 def latent_vectors_copy(rows: Sequence[tuple[int, EntryRow]], *, latent: int, terms: LatentTerms | None = None) -> None:
@@ -150,7 +171,7 @@ def _entry(number: int, row: EntryRow, coarse: FloatArray, rotation: int) -> Seq
     )
 
 
-def _place(number: int, row: EntryRow) -> Sequence[bytes]:
+def _place(number: int, row: EntryRow | EntryPlace) -> Sequence[bytes]:
     """What both tables begin with: id of the entry, chunk, version, tenant and representation."""
     ids = (number, row.chunk_id, row.version_id, row.tenant_id)
     return (*(pack(">q", one) for one in ids), row.representation.encode())

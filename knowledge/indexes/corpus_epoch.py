@@ -13,9 +13,9 @@ from django.conf import settings
 
 from accounts.scope import Scope
 from knowledge.indexes.reader_lists import LISTS, lists_params, lists_value
-from knowledge.indexes.statements import execute, fetch
+from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
-from knowledge.queue import APPLY_BACKEND_CHANGES, enqueue_on_commit
+from knowledge.queue import APPLY_BACKEND_CHANGES, FILL_SET_VECTORS, enqueue_on_commit
 
 T = TypeVar("T")
 
@@ -26,12 +26,16 @@ EPOCH = "SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s"
 RIGHTS = """
 SELECT coalesce((SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), 0), ARRAY({ids}), {lists}
 """
-ADVANCE = """
+HAS_SET_EMBEDDERS = """EXISTS (
+    SELECT 1 FROM knowledge_setembedder WHERE tenant_id = %(tenant)s AND state IN ('live', 'building', 'ready', 'off')
+)"""
+ADVANCE = f"""
 INSERT INTO knowledge_corpusepoch (tenant_id, value, everywhere) VALUES (%(tenant)s, 1, 1)
 ON CONFLICT (tenant_id) DO UPDATE
 SET value = knowledge_corpusepoch.value + 1, everywhere = knowledge_corpusepoch.value + 1
-"""
-ADVANCE_SETS = """
+RETURNING {HAS_SET_EMBEDDERS}
+"""  # noqa: S608 - constants
+ADVANCE_SETS = f"""
 WITH tenant AS (
     INSERT INTO knowledge_corpusepoch (tenant_id, value, everywhere) VALUES (%(tenant)s, 1, 0)
     ON CONFLICT (tenant_id) DO UPDATE SET value = knowledge_corpusepoch.value + 1
@@ -43,7 +47,8 @@ WITH tenant AS (
 )
 INSERT INTO knowledge_setepoch (knowledge_set_id, value) SELECT changed.id, tenant.value FROM tenant, changed
 ON CONFLICT (knowledge_set_id) DO UPDATE SET value = EXCLUDED.value
-"""
+RETURNING {HAS_SET_EMBEDDERS}
+"""  # noqa: S608 - constants
 
 
 def epoch_advance(
@@ -54,13 +59,16 @@ def epoch_advance(
     `sets`, `documents`: only answers from these sets, and from the sets that hold these documents now; without both,
     answers from any set. A document that leaves a set needs that set in `sets`.
 
-    Every change of what people can find calls this, so another search backend is notified from here, too.
+    Every change of what people can find calls this, so another search backend is notified from here, too, and so is who
+    makes vectors by the models of sets.
     """
     if sets is None and documents is None:
-        execute(ADVANCE, {"tenant": tenant_id})
+        rows = fetch(ADVANCE, {"tenant": tenant_id})
     else:
         changed = {"sets": sorted(sets or ()), "documents": sorted(documents or ())}
-        execute(ADVANCE_SETS, {"tenant": tenant_id, **changed})
+        rows = fetch(ADVANCE_SETS, {"tenant": tenant_id, **changed})
+    if any(row[0] for row in rows):
+        enqueue_on_commit(FILL_SET_VECTORS)
     if settings.SEARCH_BACKEND != "postgres":
         enqueue_on_commit(APPLY_BACKEND_CHANGES)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ragcore.ports import FloatArray
 MISSING_OF = """
 NOT EXISTS (SELECT 1 FROM knowledge_wholevector v WHERE v.entry_id = e.id AND v.embedding_model = %(model)s)
 """
-WITHOUT = f"""
+TEXTS = """
 SELECT e.id, e.representation, x.text, d.title, c.heading_path, c.text,
     CASE WHEN x.text IS NULL AND e.representation <> 'body' THEN ARRAY(
         SELECT t.text FROM unnest(tsvector_to_array(e.lexemes)) AS lexeme JOIN knowledge_term t ON t.id = lexeme::bigint
@@ -32,6 +33,9 @@ JOIN knowledge_chunk c ON c.id = e.chunk_id
 JOIN knowledge_documentversion n ON n.id = e.version_id
 JOIN knowledge_document d ON d.id = n.document_id
 LEFT JOIN knowledge_entrytext x ON x.entry_id = e.id
+"""
+WITHOUT = f"""
+{TEXTS}
 WHERE e.id > %(after)s AND {MISSING_OF}
 ORDER BY e.id LIMIT %(limit)s
 """  # noqa: S608 - constants
@@ -90,7 +94,11 @@ class TextWithout:
 
 def texts_without(*, model: str, after: int, limit: int) -> list[TextWithout]:
     """The next entries above an id without a vector of the model, by id, of all tenants."""
-    rows = fetch(WITHOUT, {"model": model, "after": after, "limit": limit})
+    return texts_of_rows(fetch(WITHOUT, {"model": model, "after": after, "limit": limit}))
+
+
+def texts_of_rows(rows: Sequence[tuple[Any, ...]]) -> list[TextWithout]:
+    """Of a statement that begins with TEXTS."""
     return [TextWithout(row[0], row[2], row[3], row[4], row[5], row[6]) for row in rows]
 
 

@@ -15,7 +15,7 @@ from knowledge.indexes.rotations import rotated_params, rotated_sql, rotation_st
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
 from ragcore.embedding.latent import CosineScale
-from ragcore.embedding.vectors import DIMENSIONS, whole
+from ragcore.embedding.vectors import has_domain_vectors, whole
 from ragcore.ports import FloatArray
 
 EVIDENCE = """
@@ -62,7 +62,7 @@ def entry_scores_load(
     if not chunks:
         return []
     state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch_of(scope=scope, visible=visible))
-    latent = state.latent if vector is not None and len(vector) > DIMENSIONS else 0
+    latent = state.latent if vector is not None and has_domain_vectors(vector) else 0
     params = {
         **visible.params,
         "model": model,

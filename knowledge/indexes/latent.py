@@ -84,9 +84,10 @@ def latent_side(latent: int) -> LatentSide:
     return LatentSide(latent=latent, model=model, rotation=rotation, rarest=rarest, usual=usual, scale=scale)
 
 
-def sql_of(sql: str, latent: int) -> str:
-    """A search of whole vectors, or of the joined ones of a fit."""
-    return sql.replace("knowledge_wholevector", "knowledge_latentvector") if latent else sql
+def sql_of(sql: str, latent: int, *, of_set: bool = False) -> str:
+    """A search of whole vectors, of the joined ones of a fit, or of those by the model of a knowledge set."""
+    table = "knowledge_setvector" if of_set else "knowledge_latentvector" if latent else "knowledge_wholevector"
+    return sql.replace("knowledge_wholevector", table)
 
 
 def scaled(hits: Sequence[Hit], vector: FloatArray, latent: int) -> list[Hit]:

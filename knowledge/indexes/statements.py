@@ -173,6 +173,13 @@ def embedder_fill_try_lock() -> Iterator[bool]:
 
 
 @contextmanager
+def set_vectors_try_lock() -> Iterator[bool]:
+    """True while this connection may make vectors by the models of sets; False if another one does."""
+    with _session_lock("ragsite.set_vectors") as held:
+        yield held
+
+
+@contextmanager
 def triples_try_lock() -> Iterator[bool]:
     """True while this connection may read files of triples and make their vectors; False if another one does."""
     with _session_lock("ragsite.triples") as held:

@@ -129,6 +129,7 @@ class VectorSearch:
     state: RotationState
     is_clean: bool  # hardly any entry belongs to a version that is not live
     latent: int = 0  # the fit whose joined vectors stand in the place of whole ones
+    of_set: bool = False  # `model` is that of a knowledge set, with vectors in a table of their own
     cells: CellState = CellState()  # which the vectors that are compared are divided into
 
     @property
@@ -261,7 +262,7 @@ class VectorSearch:
         is_index = plan.path == "index"
         limits: AbstractContextManager[None] = hnsw_scan_settings(plan.fetched) if is_index else nullcontext()
         with limits:
-            sql = self.visible.applied(sql_of(PATHS[plan.path], self.latent))
+            sql = self.visible.applied(sql_of(PATHS[plan.path], self.latent, of_set=self.of_set))
             return fetch_many(sql, [{**one, "fetched": plan.fetched} for one in params])
 
 
@@ -313,8 +314,12 @@ def fine_search(
     chunks: Sequence[int],
     limit: int,
     latent: int = 0,
+    of_set: bool = False,
 ) -> list[Hit]:
-    """The nearest of these chunks by exact 768-d cosine, best first; `latent`: of joined vectors."""
+    """The nearest of these chunks by exact 768-d cosine, best first.
+
+    `latent`: of joined vectors; `of_set`: of those by the model of a knowledge set.
+    """
     del scope  # bound in `visible`; asked for so that no caller can forget it
     params = {
         **visible.params,
@@ -323,4 +328,5 @@ def fine_search(
         "chunks": ids_text(chunks),
         "limit": limit,
     }
-    return scaled(Hit.of_rows(fetch(visible.applied(sql_of(FINE, latent)), params)), vector, latent)
+    sql = visible.applied(sql_of(FINE, latent, of_set=of_set))
+    return scaled(Hit.of_rows(fetch(sql, params)), vector, latent)

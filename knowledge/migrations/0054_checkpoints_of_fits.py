@@ -4,6 +4,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("knowledge", "0052_slices_of_trainings")]
+    dependencies = [("knowledge", "0053_embedding_models_of_sets")]
 
     operations = [migrations.AddField("rerankerfit", "checkpoint", models.BinaryField(null=True))]

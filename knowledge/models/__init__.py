@@ -29,6 +29,7 @@ from knowledge.models.index import (
     IndexEntry,
     LexicalStatistics,
     SetEpoch,
+    SetVector,
     TenantBackend,
     TenantVectors,
     Term,
@@ -45,6 +46,7 @@ from knowledge.models.readers import ReaderList
 from knowledge.models.reranker_fits import RerankerFit
 from knowledge.models.reviews import DocumentReview
 from knowledge.models.search_models import EmbedderSwitch, SearchModel
+from knowledge.models.set_embedders import SetEmbedder
 from knowledge.models.sets import KnowledgeSet, OptionsChange, RefusalLine, SiteOptions, name_in_language
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 from knowledge.models.use import UseEvidence, UseSummary
@@ -98,8 +100,10 @@ __all__ = [
     "RepresentationRetry",
     "RerankerFit",
     "SearchModel",
+    "SetEmbedder",
     "SetEpoch",
     "SetSource",
+    "SetVector",
     "SiteOptions",
     "SketchBand",
     "Source",

@@ -87,6 +87,33 @@ class WholeVector(models.Model):
         return f"{self.chunk_id} {self.representation}"
 
 
+class SetVector(models.Model):
+    """The 768 numbers of an entry by the embedding model of a knowledge set (decision 041).
+
+    A table of its own with the columns of WholeVector, so that searches of the site's model read nothing of it. An
+    entry has one row for each model, however many sets with that model hold its document.
+    """
+
+    pk = models.CompositePrimaryKey("entry_id", "embedding_model")
+    entry_id = models.BigIntegerField()
+    chunk_id = models.BigIntegerField()
+    version_id = models.BigIntegerField()
+    tenant_id = models.BigIntegerField()
+    representation = models.CharField(max_length=16)
+    embedding_model = models.CharField(max_length=128)
+    vector = HalfVectorField(dimensions=FINE_DIMENSIONS)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["chunk_id"], name="knowledge_set_vector_chunk"),
+            models.Index(fields=["version_id"], name="knowledge_set_vector_version"),
+            models.Index(fields=["tenant_id", "embedding_model"], name="knowledge_set_vector_model"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.chunk_id} {self.representation}"
+
+
 class EntryText(models.Model):
     """The text of an entry that is not its passage's: what another embedding model reads. Goes with its entry."""
 

@@ -7,7 +7,6 @@ the question's plain vector, so a question costs a few searches at most.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from django.db.models import QuerySet
@@ -15,7 +14,7 @@ from django.db.models import QuerySet
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
-from knowledge.indexes.visibility import Visible, visible_part
+from knowledge.indexes.visibility import Visible
 from knowledge.models import QueryAdapter as Row
 from knowledge.selectors.sets import set_owned, sets_managed, sets_readable
 from knowledge.selectors.training_vectors import space_dimensions, space_name
@@ -31,42 +30,6 @@ Live = tuple[tuple[int, int], ...]  # (set, row)
 _live: EpochCache[Live] = EpochCache()
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPart:
-    """A part of what is visible, and the adapter that its passages are searched with; None: the plain vector."""
-
-    visible: Visible
-    adapter: QueryAdapter | None
-
-
-def search_parts(
-    *,
-    scope: Scope,
-    visible: Visible,
-    sets: Sequence[int] = (),
-    version: int = LIVE_ONE,
-    within: Scope | None = None,
-    domain_vectors: bool = False,
-) -> list[SearchPart]:
-    """What a search goes through, each part with the adapter in use; one part where no adapter takes part.
-
-    `sets`: those that are asked; () for all. `version`: see LIVE_ONE; a version of a set holds where it is asked alone.
-    `domain_vectors`: these are compared; adapters, fitted in the embedder's own numbers, take no part then. Alone these
-    found more than an adapted question does (.979 against .962 recall@10 on DragonBall).
-    """
-    if domain_vectors:
-        return [SearchPart(visible, None)]
-    found = adapters_of_search(scope=scope, visible=visible, sets=sets, version=version, within=within)
-    usable = [(set_id, adapter) for set_id, row in found if (adapter := adapter_load(row, scope=scope)) is not None]
-    if not usable:
-        return [SearchPart(visible, None)]
-    if len(sets) == 1:
-        return [SearchPart(visible, usable[0][1])]
-    parts = [SearchPart(visible_part(visible, [set_id], inside=True), adapter) for set_id, adapter in usable]
-    rest = visible_part(visible, [set_id for set_id, _adapter in usable], inside=False)
-    return [*parts, SearchPart(rest, None)]
-
-
 def adapters_of_search(
     *, scope: Scope, visible: Visible, sets: Sequence[int] = (), version: int = LIVE_ONE, within: Scope | None = None
 ) -> Live:
@@ -79,6 +42,12 @@ def adapters_of_search(
     live = _live.get((scope.tenant_id,), epoch=epoch, make=lambda: _live_ones(scope.tenant_id))
     if not live:
         return ()
+    asked = sets_asked(scope=scope, visible=visible, sets=sets, within=within)
+    return tuple(one for one in live if one[0] in asked)[:MOST_IN_SEARCH]
+
+
+def sets_asked(*, scope: Scope, visible: Visible, sets: Sequence[int] = (), within: Scope | None = None) -> set[int]:
+    """Those of the sets that are asked (() for all) that the asker may read; `within`: and a second person, too."""
     if visible.readable is not None:
         readable = set(visible.readable)
     else:
@@ -86,8 +55,7 @@ def adapters_of_search(
         if within is not None:
             rows = rows.filter(pk__in=sets_readable(scope=within).order_by().values("pk"))
         readable = set(rows.order_by().values_list("pk", flat=True))
-    asked = readable & set(sets) if sets else readable
-    return tuple(one for one in live if one[0] in asked)[:MOST_IN_SEARCH]
+    return readable & set(sets) if sets else readable
 
 
 def _live_ones(tenant_id: int) -> Live:

@@ -127,7 +127,7 @@ def entries_fill(
     """
     made = 0
     while rows := texts_without(model=embedder.model, after=after, limit=BATCH):
-        vectors = _embedded([_text(row) for row in rows], embedder, spec, lambda: alive(0))
+        vectors = texts_embed([entry_text(row) for row in rows], embedder, spec, lambda: alive(0))
         ids = [row.entry for row in rows]
         with transaction.atomic():
             count = vectors_fill(model=embedder.model, ids=ids, vectors=vectors, is_live=is_live)
@@ -138,14 +138,17 @@ def entries_fill(
     return made
 
 
-def _embedded(texts: Sequence[str], embedder: Embedder, spec: SearchModelSpec, alive: Callable[[], None]) -> FloatArray:
+def texts_embed(
+    texts: Sequence[str], embedder: Embedder, spec: SearchModelSpec, alive: Callable[[], None]
+) -> FloatArray:
+    """float32[n, 768] of what `entry_text` gives; waits for a turn at a server, and calls `alive` meanwhile."""
     if not spec.is_remote:
         return embedder.embed_documents(texts)
     with model_slot("embedding", alive=alive):
         return embedder.embed_documents(texts)
 
 
-def _text(row: TextWithout) -> str:
+def entry_text(row: TextWithout) -> str:
     """What an embedder reads of an entry."""
     if row.stored is not None:
         return row.stored

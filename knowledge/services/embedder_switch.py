@@ -24,7 +24,7 @@ from knowledge.model_errors import EmbedderSwitchError
 from knowledge.model_registry import embedder_of, live_model
 from knowledge.model_setup import hosts_allowed, registry_changed, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel
-from knowledge.queue import FILL_VECTORS, REFRESH_INDEXES, enqueue_on_commit
+from knowledge.queue import FILL_SET_VECTORS, FILL_VECTORS, REFRESH_INDEXES, enqueue_on_commit
 from knowledge.rights import MODELS_MANAGE
 from knowledge.search_model_setup import environment_embedder, spec_of
 from knowledge.services.embedder_fill import FEW, entries_fill
@@ -181,6 +181,7 @@ def _turned(row: EmbedderSwitch, *, actor: User, action: str, reason: str = "") 
             epoch_advance(tenant_id=tenant)
         registry_changed()
         enqueue_on_commit(REFRESH_INDEXES)
+        enqueue_on_commit(FILL_SET_VECTORS)  # measures the models of sets against the new one
         note = {"reason": reason} if reason else {}
         audit_record(actor=actor, action=action, target=row.model, former=former, **note)
     row.refresh_from_db()

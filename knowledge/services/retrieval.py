@@ -1,10 +1,9 @@
-"""Search: the one entry point for REST, chat, evaluation and the lab (D3 to D5); why passages were found (B1)."""
+"""Search: the one entry point for REST, chat, evaluation and the lab (D3 to D5)."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,12 +16,10 @@ from knowledge import model_registry
 from knowledge.errors import GraphNotBuiltError, RetrievalTimeoutError, RetrievalUnavailableError
 from knowledge.indexes.corpus_epoch import epoch_of
 from knowledge.indexes.entity_graph import ScopedEntityGraph
-from knowledge.indexes.entry_scores import EntryScores, entry_scores_load
-from knowledge.indexes.lexical import known_terms, lexical_query
 from knowledge.indexes.search_space import passages_visible
 from knowledge.indexes.statements import run_concurrently, statement_timeout
 from knowledge.indexes.visibility import Visible
-from knowledge.indexes.visible_passages import passages_load, passages_of_sections
+from knowledge.indexes.visible_passages import passages_of_sections
 from knowledge.model_setup import setup_refresh
 from knowledge.models import KnowledgeSet
 from knowledge.options_draft import set_options_in_force
@@ -31,14 +28,12 @@ from knowledge.selectors.entities import graph_of_search
 from knowledge.selectors.filters import filters_check
 from knowledge.selectors.lexicon import lexicon_of_search
 from knowledge.selectors.options import site_options
-from knowledge.selectors.query_adapters import LIVE_ONE, SearchPart, search_parts
 from knowledge.selectors.refusal_lines import refusal_lowered
 from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained
 from knowledge.services.merging import merge_results
-from knowledge.types import Filters, RetrievalRequest, Retrieved
+from knowledge.types import RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline
-from ragcore.embedding.vectors import has_domain_vectors
 from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.ports import Together, one_after_the_other
 from ragcore.retrieval.pipeline import stage_infos
@@ -48,7 +43,7 @@ from ragcore.text.lexicon import TermLexicon
 from ragcore.text.matching import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.spelling import corrected_text, topic_text
-from ragcore.types import Passage, Query, StageRecord, State
+from ragcore.types import Passage, StageRecord, State
 
 STATEMENT_SECONDS = 10  # V6
 APART_FROM = 15_000  # passages, from which both arms are searched at the same time
@@ -123,8 +118,7 @@ def retrieve_many(
             if options.lexicon:
                 lexicon = lexicon_of_search(scope=scope, visible=visible, sets=request.sets, within=within)
             asked = [query_of(text, profile=request.profile, style=request.style, lexicon=lexicon) for text in queries]
-            if options.query_adapter != LIVE_ONE:
-                asked = [replace(one, adapter=options.query_adapter) for one in asked]
+            asked = [replace(one, adapter=options.query_adapter, set_embedder=options.set_embedder) for one in asked]
             searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
             pipeline = retrieval_pipeline(
                 scope=scope,
@@ -256,142 +250,3 @@ def _timings(state: State) -> dict[str, float]:
             timings[timing] = timings.get(timing, 0.0) + 1000 * record.seconds
     timings["total"] = 1000 * sum(record.seconds for record in state.records)
     return {name: round(value, 2) for name, value in timings.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TermEvidence:
-    """A term of the question that a passage contains."""
-
-    text: str
-    idf: float
-    score: float  # its part of the BM25 score
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassageEvidence:
-    """A passage with its scores; of its entries the best score of each kind counts."""
-
-    passage: Passage
-    bm25: float = 0.0  # 0: it contains no term of the question
-    coarse: float | None = None  # cosine, -1 to 1; None: no vector of the model in use
-    dense: float | None = None
-    terms: tuple[TermEvidence, ...] = ()  # of the entry with the best BM25, highest score first
-    entries: int = 0  # in the index
-    via: Mapping[str, str] = field(default_factory=dict)  # arm -> the representation that matched best
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _QueryTerm:
-    """A term of the question in one language of the corpus."""
-
-    id: int
-    text: str
-    idf: float
-    weight: float  # idf times its count in the question, less for a correction
-
-
-def passages_explain(
-    *,
-    scope: Scope,
-    within: Scope | None,
-    sets: Sequence[int],
-    filters: Filters,
-    query: Query,
-    chunks: Sequence[int],
-) -> dict[int, PassageEvidence]:
-    """Explanations by chunk id, in a fixed number of queries; passages that not both askers may find are left out.
-
-    `query`: of a finished search (State.query); its vector and weights are reused.
-    """
-    visible = visible_to(scope=scope, sets=sets, filters=filters, within=within)
-    passages = passages_load(scope=scope, visible=visible, chunks=chunks)
-    asked = _query_terms(scope=scope, visible=visible, query=query)
-    entries: list[EntryScores] = []
-    parts = search_parts(
-        scope=scope,
-        visible=visible,
-        sets=sets,
-        version=query.adapter,
-        within=within,
-        domain_vectors=query.vector is not None and has_domain_vectors(query.vector),
-    )
-    for part in parts:
-        entries += _part_scores(scope, part, query, list(passages), [term.id for term in asked])
-    by_chunk: dict[int, list[EntryScores]] = {}
-    for entry in entries:
-        by_chunk.setdefault(entry.chunk, []).append(entry)
-    return {chunk: _evidence(passage, by_chunk.get(chunk, []), asked) for chunk, passage in passages.items()}
-
-
-def _part_scores(
-    scope: Scope, part: SearchPart, query: Query, chunks: Sequence[int], terms: Sequence[int]
-) -> list[EntryScores]:
-    """Entries of these passages in one part of what is visible, as that part is searched."""
-    vector, adapter = query.vector, part.adapter
-    if vector is not None and adapter is not None:
-        vector = adapter.apply(vector[None, :])[0]
-    found = entry_scores_load(
-        scope=scope,
-        visible=part.visible,
-        chunks=chunks,
-        terms=terms,
-        vector=vector,
-        model=model_registry.embedder().model,
-    )
-    if adapter is None:
-        return found
-    scale = lambda cosine: None if cosine is None else adapter.on_plain_scale(cosine)  # noqa: E731
-    return [replace(one, coarse=scale(one.coarse), fine=scale(one.fine)) for one in found]
-
-
-def query_embed(query: Query) -> Query:
-    """The question with its vector, if the search did not compute one."""
-    if query.vector is not None:
-        return query
-    return replace(query, vector=model_registry.embedder().embed_queries([query.embedded_text])[0])
-
-
-def _query_terms(*, scope: Scope, visible: Visible, query: Query) -> list[_QueryTerm]:
-    """Terms of the question and of its corrections that the corpus contains, each with its weight."""
-    counts = Counter(query.terms)
-    added = [text for meant in query.corrections.values() for text in meant]
-    added += [text for one in query.expansions for text in one.terms]
-    known = known_terms(scope=scope, texts=[*query.terms, *added], visible=visible)
-    asked = lexical_query(
-        scope=scope,
-        terms=query.terms,
-        corrections=query.corrections,
-        expansions=query.expansions,
-        visible=visible,
-    )
-    return [
-        _QueryTerm(id=term.id, text=term.text, idf=weight / max(counts[term.text], 1), weight=weight)
-        for term in known
-        if (weight := asked.weights.get(term.id, 0.0)) > 0
-    ]
-
-
-def _evidence(passage: Passage, entries: Sequence[EntryScores], asked: Sequence[_QueryTerm]) -> PassageEvidence:
-    parts = {
-        place: [weight * term.weight for weight, term in zip(entry.weights, asked, strict=True)]
-        for place, entry in enumerate(entries)
-    }
-    scores = {place: sum(values) for place, values in parts.items()}
-    best = max(scores, key=lambda place: scores[place], default=None)
-    via = {} if best is None or scores[best] <= 0 else {"lexical": entries[best].representation}
-    cosines: dict[str, float] = {}
-    for arm, name in (("coarse", "coarse"), ("dense", "fine")):
-        values = [(getattr(e, name), e.representation) for e in entries if getattr(e, name) is not None]
-        if values:
-            cosines[arm], via[arm] = max(values)
-    held = [] if best is None else zip(asked, parts[best], strict=True)
-    terms = [TermEvidence(text=term.text, idf=term.idf, score=part) for term, part in held if part > 0]
-    return PassageEvidence(
-        passage=passage,
-        bm25=0.0 if best is None else scores[best],
-        coarse=cosines.get("coarse"),
-        dense=cosines.get("dense"),
-        terms=tuple(sorted(terms, key=lambda term: -term.score)),
-        entries=len(entries),
-        via=via,
-    )

@@ -27,7 +27,7 @@ from knowledge.errors import MeasuredFirstError, error_columns
 from knowledge.model_errors import SearchModelInvalidError
 from knowledge.model_registry import embedder_of, reranker_of
 from knowledge.model_setup import hosts_allowed, registry_changed, setup_now
-from knowledge.models import EmbedderSwitch, SearchModel
+from knowledge.models import EmbedderSwitch, SearchModel, SetEmbedder
 from knowledge.rights import MODELS_MANAGE
 from knowledge.sealed_text import text_seal
 from knowledge.search_model_setup import KEY_PURPOSE, SearchModelSpec, environment_reranker, may_run_code, spec_of
@@ -118,9 +118,11 @@ def search_model_check(*, model: SearchModel, stored: SearchModel | None, key: s
 
 
 def is_held(model: SearchModel) -> bool:
-    """Whether it is in use, on its way, or kept for going back."""
+    """Whether it is in use, on its way, or kept for going back, by the site or by a set."""
     states = (*EmbedderSwitch.OPEN, EmbedderSwitch.State.LIVE, EmbedderSwitch.State.KEPT)
-    return model.is_used or EmbedderSwitch.objects.filter(target=model, state__in=states).exists()
+    by_site = EmbedderSwitch.objects.filter(target=model, state__in=states)
+    by_sets = SetEmbedder.objects.filter(target=model, state__in=SetEmbedder.HELD)
+    return model.is_used or by_site.exists() or by_sets.exists()
 
 
 @transaction.atomic
@@ -131,6 +133,7 @@ def search_model_delete(*, scope: Scope, actor: User, model: SearchModel) -> Non
         raise SearchModelInvalidError("in_use")
     told = _told(model)
     EmbedderSwitch.objects.filter(target=model).delete()
+    SetEmbedder.objects.filter(target=model).delete()
     model.delete()
     registry_changed()
     audit_record(actor=actor, action="search_model.delete", target=told["name"] or told["provider"], before=told)

@@ -15,13 +15,15 @@ from ragcore.errors import EmbedderRefusedError, ModelUnavailableError
 
 FloatArray = npt.NDArray[np.float32]
 
+TIMEOUT_SECONDS = 30.0
+
 
 class OpenAIEmbedder:
     """Implements ports.Embedder over HTTP.
 
-    Retries three times, after 1, 2 and 4 s, on 429, 5xx, timeouts and lost connections, then raises
-    ModelUnavailableError. Raises EmbedderRefusedError for other answers and for vectors below 768 dimensions; longer
-    ones, such as those of bge-m3, need `shorten`.
+    Where it is patient, it retries three times, after 1, 2 and 4 s, on 429, 5xx, timeouts and lost connections, then it
+    raises ModelUnavailableError. Raises EmbedderRefusedError for other answers and for vectors below 768 dimensions;
+    longer ones, such as those of bge-m3, need `shorten`.
     """
 
     client = ClientKind(kind="openai", argument="MODEL", needs_url=True)
@@ -34,7 +36,8 @@ class OpenAIEmbedder:
         model: str,
         *,
         batch: int = 32,
-        timeout_seconds: float = 30.0,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        is_patient: bool = True,
         query_prefix: str = "",
         document_prefix: str = "",
         shorten: Callable[..., FloatArray] | None = None,
@@ -49,7 +52,7 @@ class OpenAIEmbedder:
         self._name = model
         self._batch = batch
         self._prefixes = {"query": query_prefix, "document": document_prefix}
-        self._sleep = sleep
+        self._sleep, self._is_patient = sleep, is_patient
         self._shorten = shorten or as_given
         self._client = httpx.Client(
             base_url=base_url.rstrip("/") + "/",
@@ -66,6 +69,8 @@ class OpenAIEmbedder:
             base_url=settings.base_url,
             api_key=settings.api_key,
             model=argument,
+            timeout_seconds=TIMEOUT_SECONDS if settings.is_patient else settings.budget_seconds,
+            is_patient=settings.is_patient,
             query_prefix=settings.query_prefix,
             document_prefix=settings.document_prefix,
             shorten=settings.shorten,
@@ -107,7 +112,7 @@ class OpenAIEmbedder:
         """Vectors of one batch."""
         import httpx
 
-        waits = delays()
+        waits = delays() if self._is_patient else iter(())
         while True:
             try:
                 response = self._client.post("embeddings", json={"model": self._name, "input": texts})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 import numpy as np
@@ -34,7 +34,7 @@ def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
 
 def has_domain_vectors(vector: FloatArray) -> bool:
     """Whether further numbers, those that are compared, follow the embedder's own ones of a question."""
-    return len(vector) > DIMENSIONS
+    return len(without_set_vectors(vector)) > DIMENSIONS
 
 
 def plain(vector: FloatArray) -> FloatArray:
@@ -44,7 +44,42 @@ def plain(vector: FloatArray) -> FloatArray:
 
 def whole(vector: FloatArray) -> FloatArray:
     """The 768 numbers that are compared with those of passages: the embedder's own, or those after them."""
-    return vector[-DIMENSIONS:]
+    return without_set_vectors(vector)[-DIMENSIONS:]
+
+
+# ── vectors of the same question by the models of knowledge sets (decision 041) ───────────────────
+# They follow the site's numbers in blocks of 769: a number that says whose vector it is, and the vector. So the length
+# of a question's vector tells how many blocks there are.
+
+_BLOCK = DIMENSIONS + 1
+_NUMBERS = 2**24  # whole numbers that a float32 tells apart
+
+
+def with_set_vectors(vectors: FloatArray, added: Mapping[int, FloatArray]) -> FloatArray:
+    """float32[n, d + 769 k]: questions with their vectors by k further models, float32[n, 768] by the model's number.
+
+    A vector of zeros says that there is none.
+    """
+    parts = [vectors]
+    for number, rows in added.items():
+        parts += [np.full((len(vectors), 1), number % _NUMBERS, np.float32), rows]
+    return np.hstack(parts)
+
+
+def without_set_vectors(vectors: FloatArray) -> FloatArray:
+    """The site's numbers of a question, float32[d], or of several, float32[n, d]."""
+    blocks = vectors.shape[-1] % DIMENSIONS
+    return vectors[..., : vectors.shape[-1] - _BLOCK * blocks]
+
+
+def set_vector(vector: FloatArray, number: int) -> FloatArray | None:
+    """float32[768] by the model of this number; None where the question has none."""
+    start = without_set_vectors(vector).shape[-1]
+    for place in range(start, len(vector), _BLOCK):
+        if int(vector[place]) == number % _NUMBERS:
+            found = vector[place + 1 : place + _BLOCK]
+            return found if bool(np.any(found)) else None
+    return None
 
 
 def model_label(model: str, *ways: object) -> str:

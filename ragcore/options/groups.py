@@ -9,72 +9,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragcore.labels import gettext_noop as _
-from ragcore.options.declaration import Choice, choice_values, option, option_group
+from ragcore.options.choices import (
+    COMPRESSION_CHOICES,
+    GRAPH_CHOICES,
+    MODE_CHOICES,
+    OVERFLOW_CHOICES,
+    PRESET_CHOICES,
+    REWRITE_CHOICES,
+    STRATEGY_CHOICES,
+    STYLE_CHOICES,
+    SWITCH_CHOICES,
+)
+from ragcore.options.declaration import choice_values, option, option_group
 
-# ── choices ─────────────────────────────────────────────────────────────────────────────────────
-
-_MODES = (
-    Choice("basic", _("basic: one search")),
-    Choice("enhanced", _("enhanced: rewriting, reranking, compression")),
-    Choice("agentic", _("agentic: searches until the evidence is enough")),
-    Choice("ultimate", _("ultimate: all of the above")),
-)
-_STRATEGIES = (
-    Choice("standard", _("standard: search, then answer")),
-    Choice("adaptive", _("adaptive: by question type")),
-    Choice("self_rag", _("self_rag: grades passages and answers, retries")),
-)
-_SWITCHES = (Choice("", _("depends on mode")), Choice("on", _("always")), Choice("off", _("never")))
-_PRESETS = (
-    Choice("", _("none")),
-    Choice("accurate", _("accurate: checks itself, slowest")),
-    Choice("fast", _("fast: search and answer only")),
-    Choice("balanced", _("balanced: several query variants")),
-    Choice("cheap", _("cheap: few tokens, light model")),
-)
-_STYLES = (
-    Choice("simple", _("simple: short")),
-    Choice("advanced", _("advanced: detailed")),
-    Choice("precise", _("precise: closely follows the sources")),
-    Choice("report", _("report: conclusion first, structured")),
-)
-_REWRITE_METHODS = (
-    Choice("auto", _("auto: by length and conversation")),
-    Choice("none", _("none: as written")),
-    Choice("multi", _("multi: two more phrasings")),
-    Choice("hyde", _("hyde: searches with a hypothetical answer")),
-    Choice("expand", _("expand: synonyms and terms")),
-    Choice("decompose", _("decompose: sub-questions")),
-    Choice("step_back", _("step_back: a more general question")),
-    Choice("variants", _("variants: alternative names of terms")),
-    Choice("simplify", _("simplify: without filler words")),
-    Choice("clarify", _("clarify: abbreviations spelt out, topics as questions")),
-    Choice("domain", _("domain: terms of the field")),
-)
-_COMPRESSION_METHODS = (
-    Choice("none", _("none: passages unchanged")),
-    Choice("sentence_extraction", _("sentence_extraction: key sentences only")),
-    Choice("llm_compression", _("llm_compression: by the language model")),
-    Choice("hybrid", _("hybrid: sentences, then the language model")),
-)
-_GRAPH_USE = (
-    Choice("auto", _("auto: where several passages answer together")),
-    Choice("on", _("on: every question")),
-    Choice("off", _("off: never")),
-)
-_OVERFLOWS = (
-    Choice("", _("drop; shorter ones after them may still fit")),
-    Choice("truncate", _("truncate: cut the first, drop the rest")),
-    Choice("top_k", _("top_k: drop it and all after it")),
-    Choice("summarise", _("summarise: shorten to key points")),
-)
 _EACH_SEARCH = _("For keyword and semantic search each.")
 
-MODES = choice_values(_MODES)
-STRATEGIES = choice_values(_STRATEGIES)
-PRESETS = choice_values(_PRESETS)
-REWRITE_METHODS = choice_values(_REWRITE_METHODS)
-COMPRESSION_METHODS = choice_values(_COMPRESSION_METHODS)
+MODES = choice_values(MODE_CHOICES)
+STRATEGIES = choice_values(STRATEGY_CHOICES)
+PRESETS = choice_values(PRESET_CHOICES)
+REWRITE_METHODS = choice_values(REWRITE_CHOICES)
+COMPRESSION_METHODS = choice_values(COMPRESSION_CHOICES)
 
 # ── documents ───────────────────────────────────────────────────────────────────────────────────
 
@@ -209,6 +163,13 @@ class RetrievalOptions:
         low=-1,
         high=1_000_000,
     )
+    set_embedder: int = option(
+        -1,
+        _("Embedding model of the set"),
+        _("-1: the one that the set has in use; 0: none; another number: this one of the set, for comparing."),
+        low=-1,
+        high=1_000_000,
+    )
     embedder_switch: int = option(
         0,
         _("Embedding model being prepared"),
@@ -236,7 +197,10 @@ class RetrievalOptions:
     title_weight: float = option(0.3, _("Weight of title and headings"), _("0: like any other text."), low=0, high=1)
     # "auto": comparisons, questions of several steps, and those whose names no passage found has together
     graph: str = option(
-        "auto", _("Search along names"), _("Also finds passages that share names with those found."), choices=_GRAPH_USE
+        "auto",
+        _("Search along names"),
+        _("Also finds passages that share names with those found."),
+        choices=GRAPH_CHOICES,
     )
     title_boost: float = option(0.2, _("Maximum title-match boost"), low=0, high=0.5)
     profile: bool = option(True, _("Use the profile"), _("The user's work profile, where they allow it."))
@@ -284,19 +248,21 @@ class RetrievalOptions:
 class AnswerOptions:
     """From the question to the checked answer (V2, V4 to V10, U7, U9, U10, U14)."""
 
-    mode: str = option("basic", _("Mode"), _("Effort per answer. Falls back to basic on failure."), choices=_MODES)
+    mode: str = option(
+        "basic", _("Mode"), _("Effort per answer. Falls back to basic on failure."), choices=MODE_CHOICES
+    )
     strategy: str = option(
-        "standard", _("Strategy"), _("Whether question or answer is evaluated on the way."), choices=_STRATEGIES
+        "standard", _("Strategy"), _("Whether question or answer is evaluated on the way."), choices=STRATEGY_CHOICES
     )
     agentic: str = option(
-        "", _("Agentic mode"), _("Grade what was found and written, and search again."), choices=_SWITCHES
+        "", _("Agentic mode"), _("Grade what was found and written, and search again."), choices=SWITCH_CHOICES
     )
     preset: str = option(
-        "", _("Preset"), _("Sets several options at once; explicit settings take precedence."), choices=_PRESETS
+        "", _("Preset"), _("Sets several options at once; explicit settings take precedence."), choices=PRESET_CHOICES
     )
-    style: str = option("report", _("Style"), _("Form and length of the answer."), choices=_STYLES)
+    style: str = option("report", _("Style"), _("Form and length of the answer."), choices=STYLE_CHOICES)
     rewrite_method: str = option(
-        "auto", _("Query rewriting"), _("By the language model, or by rules without one."), choices=_REWRITE_METHODS
+        "auto", _("Query rewriting"), _("By the language model, or by rules without one."), choices=REWRITE_CHOICES
     )
     temperature: float = option(
         0.2, _("Temperature"), _("0: always the same wording. Higher: more varied."), low=0, high=2
@@ -323,7 +289,7 @@ class AnswerOptions:
         False, _("Whole sections"), _("Sections instead of passages where the context length allows.")
     )
     compression_method: str = option(
-        "none", _("Context compression"), _("Leaves more room for other passages."), choices=_COMPRESSION_METHODS
+        "none", _("Context compression"), _("Leaves more room for other passages."), choices=COMPRESSION_CHOICES
     )
     compression_ratio: float = option(
         0.6, _("Target compression ratio"), _("Share of the context that is left."), low=0.05, high=1
@@ -332,7 +298,7 @@ class AnswerOptions:
         "",
         _("Passages over the context limit"),
         _("What happens to passages beyond the context length."),
-        choices=_OVERFLOWS,
+        choices=OVERFLOW_CHOICES,
     )
     max_agentic_iterations: int = option(3, _("Agentic rounds (maximum)"), _("Upper limit."), low=1, high=10)
     confidence_threshold: float = option(

@@ -65,6 +65,7 @@ class Query:
     profile: Profile | None = None  # None: nobody's, or switched off
     style: str = ""  # of the answer that is asked for; "" for plain retrieval (V5)
     adapter: int = -1  # which query adapter its vector goes through, as the option `query_adapter` says
+    set_embedder: int = -1  # which model of a set it is compared by, as the option `set_embedder` says
 
     @property
     def embedded_text(self) -> str:

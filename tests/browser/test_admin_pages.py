@@ -8,6 +8,7 @@ from typing import Any
 
 import axe_playwright_python
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page
 
 from accounts.models import User
@@ -15,7 +16,7 @@ from accounts.services import audit_record
 from chat.models import Conversation, Message
 from evaluation.models import GoldenSet, ProposedCase
 from feedback.models import BadCase
-from knowledge.models import Document, KnowledgeSet, Source, SourceHandler
+from knowledge.models import Document, KnowledgeSet, SearchModel, SetEmbedder, Source, SourceHandler
 from tests.browser.conftest import LiveSite
 from tests.forms_plugin import is_full
 
@@ -29,6 +30,20 @@ WIDTHS = (1280, 390)
 STILL = "document.getAnimations().every((one) => one.effect.getComputedTiming().iterations === Infinity)"
 MAX_BYTES = 500_000
 SHARE = 4  # one page of so many in the short form
+
+
+def set_models_make(home: KnowledgeSet) -> None:
+    """One model of the set in use, and one whose vectors are made."""
+    target = SearchModel.objects.create(
+        task="embed", provider="server", name="bge-m3", url="http://models", vectors="bge-m3", test_code="ok"
+    )
+    given = {"tenant": home.tenant, "knowledge_set": home, "target": target, "model": "bge-m3", "total": 1200}
+    scale = {"offset": 0.0, "slope": 1.0, "prefix_offset": 0.0, "prefix_slope": 1.0, "questions": 150, "passages": 900}
+    comparison = {"questions": 150, "passages": 900, "site": 0.71, "alone": 0.86, "fused": 0.9}
+    figures = {"scales": {"embedded-minilm-ngrams-1": scale}, "comparison": comparison}
+    since = timezone.now()
+    SetEmbedder.objects.create(**given, number=1, state="live", done=1200, figures=figures, live_since=since)
+    SetEmbedder.objects.create(**given, number=2, state="paused", mode="alone", done=400)
 
 
 def kinds_of_pages() -> list[str]:
@@ -53,6 +68,7 @@ def kinds_of_pages() -> list[str]:
         origin="definition",
         styles={"with_errors": "What is a silce?"},
     )
+    set_models_make(made)
     event = audit_record(actor=admin, action="case.move", target="Why?", case=case.pk, before="open", after="closed")
     lists = {
         "knowledge": "knowledgeset document ingestitem ingestjob duplicatepair optionschange source attribute "
@@ -80,6 +96,7 @@ def kinds_of_pages() -> list[str]:
         "evaluation/goldenset/add/",
         f"evaluation/goldenset/{golden.pk}/proposals/",
         "evaluation/goldencase/lab/",
+        *(f"evaluation/goldencase/set-models/{page}" for page in ("", f"set/?set={made.pk}")),
         f"evaluation/goldencase/diagnosis/?message={message.pk}",
         *(
             f"knowledge/{page}/"

@@ -98,6 +98,10 @@ class SearchIndexContract:
         """How this index makes the shorter vectors that it stores."""
         return prefix(384)
 
+    def compared(self):
+        """How this index makes the vectors of its exact search."""
+        return prefix(768)
+
     @pytest.fixture
     def owner(self):
         return make_admin()
@@ -161,7 +165,7 @@ class SearchIndexContract:
         coarse = ports.vectors.coarse(vector, limit=3)
         expected = cosines(owner.tenant_id, question, self.shortened(owner.tenant_id))
         exact = ports.vectors.exact_many(vector[None], limit=2)[0]
-        whole = cosines(owner.tenant_id, question, prefix(768))
+        whole = cosines(owner.tenant_id, question, self.compared())
 
         wanted = sorted(expected.values(), reverse=True)[:3]
         assert [hit.score for hit in coarse] == pytest.approx(wanted, abs=2e-3)
@@ -172,7 +176,7 @@ class SearchIndexContract:
     @pytest.mark.usefixtures("corpus")
     def test_the_fine_search_ranks_the_chosen_passages_only(self, index, owner):
         question = "What raises the data rate?"
-        expected = cosines(owner.tenant_id, question, prefix(768))
+        expected = cosines(owner.tenant_id, question, self.compared())
         chosen = sorted(expected)[:3]
 
         hits = index.ports(owner).vectors.fine(vector_of(question), chunks=chosen, limit=10)

@@ -188,7 +188,7 @@ def test_the_text_of_every_entry_is_read_as_it_was_embedded(platform, who, targe
     embedder = model_registry.embedder_of(model_registry.setup_now().embedder)
     for row in embedder_fill.texts_without(model="none", after=0, limit=100):
         stored = WholeVector.objects.get(entry_id=row.entry)
-        [again] = embedder.embed_documents([embedder_fill._text(row)])
+        [again] = embedder.embed_documents([embedder_fill.entry_text(row)])
         np.testing.assert_allclose(np.array(stored.vector, dtype=np.float32), again, atol=2e-3)
 
 

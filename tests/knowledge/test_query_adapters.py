@@ -11,8 +11,8 @@ from knowledge.selectors.answer_space import answer_space
 from knowledge.selectors.query_adapters import adapters_of_search
 from knowledge.selectors.visibility import visible_to
 from knowledge.services import retrieve
+from knowledge.services.passage_evidence import passages_explain, query_embed
 from knowledge.services.query_adapters import adapter_switch_off, adapter_switch_on
-from knowledge.services.retrieval import passages_explain, query_embed
 from knowledge.types import Filters, RetrievalRequest
 from knowledge.vector_errors import AdapterSwitchError
 from knowledge.wiring import query_of

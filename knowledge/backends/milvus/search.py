@@ -15,6 +15,7 @@ from knowledge.backends.postgres import ScopedLexicalIndex
 from knowledge.indexes.visibility import Bounds, Visible
 from knowledge.indexes.visible_passages import ConfirmedHit, confirmed_hits_load, document_ids_load
 from knowledge.models.index import COARSE_DIMENSIONS
+from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray
 from ragcore.types import Hit, Query
 
@@ -143,7 +144,7 @@ class MilvusVectorIndex:
         return False  # whole vectors stand on its disk: it compares them for few passages only
 
     def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        sent = [_sent(vector) for vector in vectors]
+        sent = [_sent(plain(vector)) for vector in vectors]
         return self.searched.hits(sent, limit=limit, anns_field="fine", model=self.model)
 
     def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
@@ -165,7 +166,7 @@ class MilvusVectorIndex:
         if not chunks:
             return []
         return self.searched.hits(
-            [_sent(vector)], limit=limit, anns_field="fine", model=self.model, chunks=list(chunks)
+            [_sent(plain(vector))], limit=limit, anns_field="fine", model=self.model, chunks=list(chunks)
         )[0]
 
 

@@ -10,9 +10,22 @@ from django.db import transaction
 
 from accounts.errors import MissingRightError, NotFoundError
 from accounts.models import AuditEvent
+from knowledge.backends import set_questions
 from knowledge.indexes import latent_switch, rotations, search_space
+from knowledge.indexes.copy import EntryPlace, set_vectors_copy
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.latent import latent_name
-from knowledge.models import IndexEntry, KnowledgeSet, LatentModel, LatentTerm, LatentVector, TenantVectors
+from knowledge.models import (
+    IndexEntry,
+    KnowledgeSet,
+    LatentModel,
+    LatentTerm,
+    LatentVector,
+    SearchModel,
+    SetEmbedder,
+    TenantVectors,
+    WholeVector,
+)
 from knowledge.models import QueryAdapter as AdapterRow
 from knowledge.services import document_delete, latent_models, retrieve
 from knowledge.types import RetrievalRequest
@@ -257,7 +270,7 @@ def live_adapter(owner):
 
 @pytest.mark.parametrize("adapts", [False, True], ids=["no adapter", "a query adapter takes no part"])
 def test_explanations_show_the_cosine_of_the_search(owner, adapts):
-    from knowledge.services.retrieval import passages_explain
+    from knowledge.services.passage_evidence import passages_explain
     from knowledge.types import Filters
 
     latent_models.latents_refresh()
@@ -273,3 +286,30 @@ def test_explanations_show_the_cosine_of_the_search(owner, adapts):
 
     assert told[chunk].dense == pytest.approx(score, abs=2e-3)
     assert isinstance(LatentModel.objects.get().created, datetime)
+
+
+def test_a_model_of_the_set_is_compared_beside_domain_vectors(owner, monkeypatch):
+    latent_models.latents_refresh()
+    home = KnowledgeSet.objects.get(code="common", tenant=owner.tenant)
+    target = SearchModel.objects.create(task="embed", provider="server", name="own", vectors="own", url="http://x")
+    scale = {"offset": 0.1, "slope": 0.5, "prefix_offset": 0.0, "prefix_slope": 1.0, "questions": 9, "passages": 9}
+    figures = {"scales": {TenantVectors.objects.get().model: scale}}
+    given = {"tenant_id": home.tenant_id, "knowledge_set": home, "target": target, "model": "own", "figures": figures}
+    SetEmbedder.objects.create(**given, number=1, state="live")
+    rows = list(WholeVector.objects.all())
+    places = [EntryPlace(r.entry_id, r.chunk_id, r.version_id, r.tenant_id, r.representation) for r in rows]
+    own = {r.chunk_id: np.array(r.vector, np.float32)[::-1] for r in rows}
+    set_vectors_copy(places, model="own", vectors=[own[r.chunk_id] for r in rows])
+    asked = np.roll(next(iter(own.values())), 3)[None, :]
+    monkeypatch.setattr(set_questions, "set_questions_embed", lambda texts, used: np.repeat(asked, len(texts), axis=0))
+    epoch_advance(tenant_id=home.tenant_id)
+
+    both = ask(owner).state.arms["dense"]
+
+    SetEmbedder.objects.all().delete()
+    epoch_advance(tenant_id=home.tenant_id)
+    site = ask(owner).state.arms["dense"]
+    known = both.keys() & site.keys()
+    expected = {chunk: (site[chunk] + 0.1 + 0.5 * float(own[chunk] @ asked[0])) / 2 for chunk in known}
+    assert len(known) > 10
+    assert {chunk: both[chunk] for chunk in known} == pytest.approx(expected, abs=3e-3)

@@ -17,7 +17,13 @@ from tests.security.oracle.rules import Rules
 # Counters and indexes that follow from documents, sets and answers; they name nobody and hold nothing of their own.
 DERIVED = {
     *("knowledge_corpusepoch", "knowledge_setepoch", "knowledge_lexicalstatistics", "knowledge_term"),
-    *("knowledge_indexentry", "knowledge_wholevector", "knowledge_tenantvectors", "knowledge_vectorrotation"),
+    *(
+        "knowledge_indexentry",
+        "knowledge_wholevector",
+        "knowledge_setvector",
+        "knowledge_tenantvectors",
+        "knowledge_vectorrotation",
+    ),
     "knowledge_vectorcells",
     *("knowledge_latentterm", "knowledge_latentvector", "knowledge_entrytext"),
     *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
@@ -463,6 +469,11 @@ class Permits:
         return self._by_set(who, change.row["knowledge_set_id"], fresh)
 
     def _knowledge_queryadapter(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.columns <= {"author_id"} and self._person(who, change.row["author_id"]):
+            return True  # who started it is gone
+        return self._by_set(who, change.row["knowledge_set_id"], fresh)
+
+    def _knowledge_setembedder(self, who: Person, change: Change, fresh: Any) -> bool:
         if change.columns <= {"author_id"} and self._person(who, change.row["author_id"]):
             return True  # who started it is gone
         return self._by_set(who, change.row["knowledge_set_id"], fresh)

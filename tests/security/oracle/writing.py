@@ -424,6 +424,8 @@ class Acts:
             "evaluation_experiments_act": [form(id=str(rng.randint(1, 3)), act=rng.choice(("stop", "roll_back")))],
             "evaluation_adapters_start": [form(set=str(self.any("set")), origins=["golden"])],
             "evaluation_adapters_act": [form(id=str(self.any("set")), act="off"), form(id="1", act="cancel")],
+            "evaluation_set_embedders_start": [form(set=str(self.any("set")), model="1", mode="fused")],
+            "evaluation_set_embedders_act": [form(id="1", act=rng.choice(("off", "publish", "cancel", "drop")))],
             "evaluation_reranker_start": [form(golden_sets=[str(self.any("golden"))])],
             "evaluation_reranker_act": [form(act="off"), form(id="1", act="cancel"), form(id="1", act="publish")],
             "evaluation_use_act": [form(set=str(self.any("set")), act="off"), form(set=str(self.any("set")), act="on")],

@@ -1,0 +1,215 @@
+"""Pages of embedding models of sets: what is in use, starting one, its progress, and switching (D6, D14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+from django.views.decorators.http import require_POST
+
+from accounts.admin.base import admin_scope, admin_user
+from accounts.error_messages import stored_message
+from accounts.errors import NotAllowedError, NotFoundError
+from evaluation.admin.opened import opener, posted
+from evaluation.services.training_publishing import set_embedder_publish
+from knowledge.admin.curation import keeps_sets, run_action
+from knowledge.model_registry import live_model
+from knowledge.models import KnowledgeSet, SetEmbedder
+from knowledge.selectors import set_owned, sets_managed
+from knowledge.selectors.set_embedders import set_embedder_get, set_embedders_of_set, set_targets
+from knowledge.services.set_embedders import (
+    set_embedder_cancel,
+    set_embedder_drop,
+    set_embedder_pause,
+    set_embedder_resume,
+    set_embedder_start,
+    set_embedder_switch_off,
+)
+
+if TYPE_CHECKING:
+    from evaluation.admin.golden import GoldenCaseAdmin
+
+SET_PAGE = "admin:evaluation_set_embedders_set"
+SHOWN = 20
+MOST_SETS = 500
+ACTS = ("publish", "off", "pause", "resume", "cancel", "drop")
+State, Mode = SetEmbedder.State, SetEmbedder.Mode
+
+
+def set_embedder_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
+    """The addresses of the pages, below those of golden cases; for those who keep sets."""
+    opened = opener(model_admin, allowed=keeps_sets)
+    return [
+        path("set-models/", opened(list_view), name="evaluation_set_embedders"),
+        path("set-models/set/", opened(set_view), name="evaluation_set_embedders_set"),
+        path("set-models/start/", opened(start_view), name="evaluation_set_embedders_start"),
+        path("set-models/act/", opened(act_view), name="evaluation_set_embedders_act"),
+    ]
+
+
+class StartForm(forms.Form):
+    """Which model is to be used in which way."""
+
+    set = forms.IntegerField(min_value=1, max_value=2**62)
+    model = forms.IntegerField(min_value=1, max_value=2**62)
+    mode = forms.ChoiceField(choices=Mode.choices)
+
+
+class ActForm(forms.Form):
+    """One click on a row."""
+
+    id = forms.IntegerField(min_value=1, max_value=2**62)
+    act = forms.ChoiceField(choices=[(name, name) for name in ACTS])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A choice of a model as the page tells it."""
+
+    row: SetEmbedder
+    site_model: str
+    error: str
+
+    @property
+    def percent(self) -> int:
+        """How many of the passages have a vector."""
+        return 100 * self.row.done // max(self.row.total, 1)
+
+    @property
+    def is_of_site(self) -> bool:
+        """The site uses the same model by now, so it adds nothing."""
+        return self.row.model == self.site_model
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether its cosines can be used beside those of the site's model."""
+        return self.site_model in self.row.figures.get("scales", {})
+
+    @property
+    def is_estimated(self) -> bool:
+        """The set has too few passages for a scale that is measured."""
+        return self.is_compared and not self.row.figures["scales"][self.site_model]["questions"]
+
+    @property
+    def found(self) -> list[tuple[str, float]]:
+        """Percent of sentences that find their own passage: by the site's model, by this one, by both."""
+        compared = self.row.figures.get("comparison") or {}
+        words = {
+            "site": _("the site's model"),
+            "alone": _("this model alone"),
+            "fused": _("both models"),
+        }
+        return [(word, 100 * compared[name]) for name, word in words.items() if name in compared]
+
+
+def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """The sets that the person keeps, with the model that each has in use or is preparing."""
+    sets = list(sets_managed(scope=admin_scope(request)).order_by("code")[:MOST_SETS])
+    rows = SetEmbedder.objects.filter(knowledge_set__in=sets, state__in=SetEmbedder.HELD).select_related("target")
+    latest: dict[int, SetEmbedder] = {}
+    for row in rows.order_by("pk"):
+        known = latest.get(row.knowledge_set_id)
+        if known is None or row.is_open or known.state != State.LIVE:
+            latest[row.knowledge_set_id] = row
+    page = {
+        **context,
+        "title": _("Embedding models of sets"),
+        "sets": [(one, latest.get(one.pk)) for one in sets],
+    }
+    return TemplateResponse(request, "admin/evaluation/set_embedder/list.html", page)
+
+
+def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """What the set of the address uses, and the form of a new model."""
+    scope = admin_scope(request)
+    home = _set_asked(request, request.GET.get("set", ""))
+    site_model = live_model()
+    rows = [_shown(row, site_model) for row in set_embedders_of_set(scope=scope, set_id=home.pk)[:SHOWN]]
+    page = {
+        **context,
+        "title": _("Embedding model of “%(name)s”") % {"name": home.shown_name},
+        "set": home,
+        "rows": rows,
+        "live": next((one for one in rows if one.row.state == State.LIVE), None),
+        "is_open": any(one.row.is_open for one in rows),
+        "is_working": any(one.row.state == State.BUILDING for one in rows),
+        "targets": set_targets(scope=scope),
+        "modes": _modes(),
+    }
+    return TemplateResponse(request, "admin/evaluation/set_embedder/set.html", page)
+
+
+def _modes() -> list[tuple[str, str]]:
+    return [
+        (Mode.FUSED, _("Together: the mean of both models decides how near a passage is.")),
+        (Mode.ALONE, _("Alone: only this model decides. For texts that the site's model cannot read.")),
+    ]
+
+
+@require_POST
+def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """POST: begin to make vectors."""
+    del context
+    given = posted(StartForm, request).cleaned_data
+    home = _set_asked(request, str(given["set"]))
+    return run_action(
+        request,
+        lambda: set_embedder_start(
+            scope=admin_scope(request),
+            actor=admin_user(request),
+            set_id=home.pk,
+            target_id=given["model"],
+            mode=given["mode"],
+        ),
+        done=_("Vectors are being made. You can leave this page."),
+        back=_address(home.pk),
+    )
+
+
+@require_POST
+def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """POST: switch a model on or off, pause, resume or cancel its vectors, or delete them."""
+    del context
+    given = posted(ActForm, request).cleaned_data
+    scope, actor = admin_scope(request), admin_user(request)
+    try:
+        row = set_embedder_get(scope=scope, embedder_id=given["id"])
+    except NotFoundError as error:
+        raise Http404 from error
+    acts: dict[str, tuple[Callable[..., Any], str]] = {
+        "publish": (set_embedder_publish, _("This model is in use now.")),
+        "off": (set_embedder_switch_off, _("Only the site's model is used again.")),
+        "pause": (set_embedder_pause, pgettext("making vectors", "Paused.")),
+        "resume": (set_embedder_resume, _("Vectors are being made again.")),
+        "cancel": (set_embedder_cancel, _("Cancelled. Nothing has changed.")),
+        "drop": (set_embedder_drop, _("The vectors are deleted.")),
+    }
+    act, done = acts[given["act"]]
+    back = _address(row.knowledge_set_id)
+    return run_action(request, lambda: act(scope=scope, actor=actor, embedder_id=row.pk), done=done, back=back)
+
+
+def _address(set_id: int) -> str:
+    return f"{reverse(SET_PAGE)}?set={set_id}"
+
+
+def _set_asked(request: HttpRequest, text: str) -> KnowledgeSet:
+    if not (text.isdecimal() and len(text) < 18):
+        raise Http404
+    try:
+        return set_owned(scope=admin_scope(request), set_id=int(text))
+    except (NotFoundError, NotAllowedError) as error:
+        raise Http404 from error
+
+
+def _shown(row: SetEmbedder, site_model: str) -> Shown:
+    error = stored_message(row.error_code, row.error_message, row.error_data) if row.error_code else ""
+    return Shown(row=row, site_model=site_model, error=error)

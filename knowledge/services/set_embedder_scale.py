@@ -1,0 +1,115 @@
+"""On which scale a set's model says what the site's model says, from the set's own passages (D6, decision 041).
+
+Sentences of passages stand for questions, as in `embedder_calibration`: of both models the median cosine of a sentence
+with its own passage, and the median of the best other one, are laid on each other. A scale is of a pair of models.
+After the site has changed its model, searches use the set's model again when a scale of the new pair is there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+
+from knowledge import model_registry
+from knowledge.indexes.corpus_epoch import epoch_advance, epoch_now
+from knowledge.indexes.rotations import coarse_vectors, rotation_state
+from knowledge.indexes.set_vectors_fill import set_passages_paired
+from knowledge.model_setup import hosts_allowed
+from knowledge.models import EmbedderSwitch, SetEmbedder
+from knowledge.search_model_setup import spec_of
+from knowledge.services.latent_models import COMPARED, QUESTIONS, near_and_far, sentence_of
+from ragcore.embedding.latent import CosineScale, Ints, cosine_scale
+from ragcore.ports import Embedder, FloatArray
+
+LEAST_QUESTIONS = 8  # fewer say nothing: cosines are compared as they are, and the page says so
+AGAIN = 2.0  # times as many passages as when the scale was measured: it is measured again
+PREFIX = 384
+FOUND = 10  # passages among which a sentence should find its own
+
+
+def scale_refresh(*, row: SetEmbedder, embedder: Embedder, passages: int) -> bool:
+    """Measure the scales to the site's models where there is none, or the set has grown; True: one has changed.
+
+    To the model in use, and to one that the site is ready to switch to, so that the set's model takes part in measuring
+    that switch, and at once after it. `passages`: entries of the set. Embeds up to 150 sentences with each model.
+    Raises RagError of any.
+    """
+    changed = [site for site in _site_models() if _refreshed(row, site, embedder, passages)]
+    return bool(changed)
+
+
+def _site_models() -> list[Embedder]:
+    """The model in use first."""
+    ready = EmbedderSwitch.objects.filter(state=EmbedderSwitch.State.READY).select_related("target")
+    hosts = hosts_allowed()
+    return [model_registry.embedder(), *(model_registry.embedder_of(spec_of(one.target, hosts)) for one in ready)]
+
+
+def _refreshed(row: SetEmbedder, site: Embedder, own: Embedder, passages: int) -> bool:
+    known = row.figures.get("scales", {}).get(site.model)
+    if site.model == row.model or (known is not None and passages < AGAIN * max(known["passages"], LEAST_QUESTIONS)):
+        return False
+    scale, comparison = _measured(row, site, own)
+    is_live = site.model == model_registry.live_model()
+    with transaction.atomic():
+        locked = SetEmbedder.objects.select_for_update(of=("self",)).get(pk=row.pk)
+        scales = {**locked.figures.get("scales", {}), site.model: {**scale, "passages": passages}}
+        told = {"comparison": comparison} if is_live else {}
+        locked.figures = {**locked.figures, "scales": scales, **told}
+        locked.save(update_fields=["figures"])
+        epoch_advance(tenant_id=row.tenant_id, sets=[row.knowledge_set_id])
+    row.figures = locked.figures
+    return True
+
+
+def _measured(row: SetEmbedder, site: Embedder, own: Embedder) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The scale as it is stored, and how often sentences find their passage by either model and by both."""
+    compared = set_passages_paired(set_id=row.knowledge_set_id, site_model=site.model, model=row.model, limit=COMPARED)
+    asked = [(place, text) for place, text in enumerate(map(sentence_of, compared.texts)) if text][:QUESTIONS]
+    if len(asked) < LEAST_QUESTIONS:
+        return _stored(CosineScale(), CosineScale(), questions=0), {}
+    places, texts = np.array([place for place, _ in asked]), [text for _, text in asked]
+    site_asked, own_asked = site.embed_queries(texts), own.embed_queries(texts)
+    by_site, by_own = site_asked @ compared.one.T, own_asked @ compared.other.T
+    scale = cosine_scale(near_and_far(by_site, places), near_and_far(by_own, places))
+
+    state = rotation_state(tenant_id=row.tenant_id, model=site.model, epoch=epoch_now(tenant_id=row.tenant_id))
+
+    def rotated(vectors: FloatArray) -> FloatArray:
+        return _unit(coarse_vectors(vectors, rotation=state.rotation, model=site.model))
+
+    site_prefixes = rotated(site_asked) @ rotated(compared.one).T
+    own_prefixes = _unit(own_asked[:, :PREFIX]) @ _unit(compared.other[:, :PREFIX]).T
+    prefix = cosine_scale(near_and_far(site_prefixes, places), near_and_far(own_prefixes, places))
+
+    both = np.asarray((by_site + scale.offset + scale.slope * by_own) / 2, np.float32)
+    comparison = {
+        "questions": len(asked),
+        "passages": len(compared.texts),
+        "site": _found(by_site, places),
+        "alone": _found(by_own, places),
+        "fused": _found(both, places),
+    }
+    return _stored(scale, prefix, questions=len(asked)), comparison
+
+
+def _stored(scale: CosineScale, prefix: CosineScale, *, questions: int) -> dict[str, Any]:
+    return {
+        "offset": scale.offset,
+        "slope": scale.slope,
+        "prefix_offset": prefix.offset,
+        "prefix_slope": prefix.slope,
+        "questions": questions,
+    }
+
+
+def _found(cosines: FloatArray, own: Ints) -> float:
+    """Share of sentences whose own passage is among the FOUND nearest."""
+    mine = cosines[np.arange(len(own)), own]
+    return float(np.mean((cosines > mine[:, None]).sum(axis=1) < FOUND))
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12), np.float32)

@@ -1,0 +1,188 @@
+"""An embedding model of a set: starting it, switching it on and off, and deleting its vectors (D6, D14, decision 041).
+
+A worker makes the vectors beside questions (`set_embedder_fill`). Switching on, off and back is one transaction each,
+because vectors are kept and kept complete until they are deleted. Whether the model is better was measured before
+(`evaluation.services.training_publishing`).
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.set_vectors_fill import set_missing_count
+from knowledge.model_registry import embedder_of, live_model
+from knowledge.model_setup import hosts_allowed, setup_refresh
+from knowledge.models import KnowledgeSet, SearchModel, SetEmbedder
+from knowledge.queue import FILL_SET_VECTORS, enqueue_on_commit
+from knowledge.search_model_setup import spec_of
+from knowledge.selectors import set_owned
+from knowledge.selectors.set_embedders import set_embedder_get
+from knowledge.services.set_embedder_fill import set_vectors_sweep
+from knowledge.vector_errors import SetEmbedderError
+
+State = SetEmbedder.State
+
+
+@transaction.atomic
+def set_embedder_start(*, scope: Scope, actor: User, set_id: int, target_id: int, mode: str) -> SetEmbedder:
+    """Begin to make vectors of a set's passages by a model that platform administrators have registered.
+
+    Raises NotFoundError, NotAllowedError, SetEmbedderError.
+    """
+    home = _locked_set(scope, set_id)
+    target = SearchModel.objects.filter(pk=target_id, task=SearchModel.Task.EMBED).first()
+    if target is None:
+        raise NotFoundError("search_model", model=target_id)
+    if target.provider != SearchModel.Provider.PACKAGED and target.test_code != "ok":
+        raise SetEmbedderError("untested")
+    model = _model_of(target)
+    mine = SetEmbedder.objects.filter(knowledge_set=home)
+    if mine.filter(state__in=SetEmbedder.OPEN).exists():
+        raise SetEmbedderError("open")
+    if mine.filter(state__in=(State.LIVE, State.OFF), model=model, mode=mode).exists():
+        raise SetEmbedderError("kept")
+    missing, total = set_missing_count(set_id=home.pk, model=model)
+    row = SetEmbedder.objects.create(
+        tenant_id=home.tenant_id,
+        knowledge_set=home,
+        target=target,
+        model=model,
+        number=(mine.aggregate(last=Max("number"))["last"] or 0) + 1,
+        mode=SetEmbedder.Mode(mode),
+        author=actor,
+        done=total - missing,
+        total=total,
+        heartbeat=timezone.now(),
+    )
+    audit_record(actor=actor, action="set_embedder.start", target=home.code, model=model, mode=mode, passages=missing)
+    enqueue_on_commit(FILL_SET_VECTORS)
+    return row
+
+
+@transaction.atomic
+def set_embedder_pause(*, scope: Scope, actor: User, embedder_id: int) -> SetEmbedder:
+    """Make no more vectors until it is resumed. Raises NotFoundError, NotAllowedError, SetEmbedderError."""
+    row = _locked(scope, embedder_id, State.BUILDING)
+    return _put(row, State.PAUSED, actor, "set_embedder.pause")
+
+
+@transaction.atomic
+def set_embedder_resume(*, scope: Scope, actor: User, embedder_id: int) -> SetEmbedder:
+    """Go on where it was paused. Raises NotFoundError, NotAllowedError, SetEmbedderError."""
+    row = _locked(scope, embedder_id, State.PAUSED)
+    enqueue_on_commit(FILL_SET_VECTORS)
+    return _put(row, State.BUILDING, actor, "set_embedder.resume")
+
+
+def set_embedder_cancel(*, scope: Scope, actor: User, embedder_id: int) -> SetEmbedder:
+    """Give a model up that was never in use, and delete its vectors. Call outside of transactions.
+
+    Raises NotFoundError, NotAllowedError, SetEmbedderError.
+    """
+    with transaction.atomic():
+        row = _locked(scope, embedder_id, *SetEmbedder.OPEN)
+        _put(row, State.CANCELLED, actor, "set_embedder.cancel")
+    set_vectors_sweep(model=row.model)
+    return row
+
+
+def set_embedder_drop(*, scope: Scope, actor: User, embedder_id: int) -> SetEmbedder:
+    """Delete the vectors of a model that is switched off: there is no way back without making them again.
+
+    Vectors that another set needs stay. Call outside of transactions. Raises NotFoundError, NotAllowedError,
+    SetEmbedderError.
+    """
+    with transaction.atomic():
+        row = _locked(scope, embedder_id, State.OFF)
+        _put(row, State.DROPPED, actor, "set_embedder.drop")
+    set_vectors_sweep(model=row.model)
+    return row
+
+
+def set_embedder_check(*, row: SetEmbedder) -> None:
+    """Raises SetEmbedderError where `set_embedder_switch_on` would."""
+    if row.state == State.LIVE:
+        raise SetEmbedderError("in_use")
+    if row.state not in SetEmbedder.COMPLETE:
+        raise SetEmbedderError("not_ready")
+    if row.model == live_model():
+        raise SetEmbedderError("site_model")
+    if _model_of(row.target) != row.model:
+        raise SetEmbedderError("other_model")
+    if live_model() not in row.figures.get("scales", {}):
+        raise SetEmbedderError("no_scale")
+
+
+@transaction.atomic
+def set_embedder_switch_on(*, scope: Scope, actor: User, embedder_id: int, reason: str = "") -> SetEmbedder:
+    """Compare questions with the set's passages by this model from now on; the one that was in use is kept.
+
+    Passages that have no vector yet count by the site's model. `reason`: why, against what was measured.
+    Raises NotFoundError, NotAllowedError, SetEmbedderError.
+    """
+    row = _locked(scope, embedder_id)
+    set_embedder_check(row=row)
+    rows = SetEmbedder.objects.filter(knowledge_set=row.knowledge_set_id)
+    rows.filter(state=State.LIVE).update(state=State.OFF)
+    rows.filter(pk=row.pk).update(state=State.LIVE, live_since=timezone.now(), reason=reason[:512])
+    return _switched(row, actor, "set_embedder.switch_on", reason)
+
+
+@transaction.atomic
+def set_embedder_switch_off(*, scope: Scope, actor: User, embedder_id: int) -> SetEmbedder:
+    """Compare questions by the site's model alone again; the vectors are kept, and kept complete.
+
+    Raises NotFoundError, NotAllowedError, SetEmbedderError.
+    """
+    row = _locked(scope, embedder_id, State.LIVE)
+    SetEmbedder.objects.filter(pk=row.pk).update(state=State.OFF)
+    return _switched(row, actor, "set_embedder.switch_off", "")
+
+
+# ── rows ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _switched(row: SetEmbedder, actor: User, action: str, reason: str) -> SetEmbedder:
+    epoch_advance(tenant_id=row.tenant_id, sets=[row.knowledge_set_id])
+    note = {"reason": reason} if reason else {}
+    audit_record(actor=actor, action=action, target=row.knowledge_set.code, model=row.model, version=row.number, **note)
+    row.refresh_from_db()
+    return row
+
+
+def _put(row: SetEmbedder, state: State, actor: User, action: str) -> SetEmbedder:
+    row.state = state
+    row.save(update_fields=["state"])
+    audit_record(actor=actor, action=action, target=row.knowledge_set.code, model=row.model, version=row.number)
+    return row
+
+
+def _locked(scope: Scope, embedder_id: int, *states: State) -> SetEmbedder:
+    """The row as it is now, with nobody else switching the models of its set."""
+    set_id = set_embedder_get(scope=scope, embedder_id=embedder_id).knowledge_set_id
+    _locked_set(scope, set_id)
+    row = set_embedder_get(scope=scope, embedder_id=embedder_id)
+    if states and row.state not in states:
+        raise SetEmbedderError("changed")
+    return row
+
+
+def _locked_set(scope: Scope, set_id: int) -> KnowledgeSet:
+    setup_refresh(now=True)
+    set_owned(scope=scope, set_id=set_id)
+    return KnowledgeSet.objects.select_for_update(of=("self",), no_key=True).get(pk=set_id)
+
+
+def _model_of(target: SearchModel) -> str:
+    """The name of its vectors. Raises SetEmbedderError where the site uses the same model."""
+    model = embedder_of(spec_of(target, hosts_allowed())).model
+    if model == live_model():
+        raise SetEmbedderError("site_model")
+    return model
