@@ -20,7 +20,7 @@ from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, 
 from accounts.error_messages import stored_message
 from accounts.roles import REVIEW_PERMISSION
 from chat.announcements.admin import AnnouncementAdmin
-from chat.earlier_turns import earlier_hidden, is_written, turns_before
+from chat.earlier_turns import hidden_before, is_written
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
 from chat.selectors import chunks_shown, sources_lost
@@ -57,16 +57,16 @@ def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
     readable = chunks_shown(scope=admin_scope(request), citations=citations)
     shown = [citation for citation in citations if citation.chunk_id in readable]
     lost = sources_lost(message=message, documents=len(citations))
-    withheld = len(citations) - len(shown) + lost  # forms of the question may repeat earlier answers
-    if is_written(message):
-        withheld += earlier_hidden(scope=admin_scope(request), message=message, before=turns_before(message))
+    earlier = hidden_before(scope=admin_scope(request), message=message)
+    withheld = len(citations) - len(shown) + lost + (earlier if is_written(message) else 0)
+    is_told = not withheld and not earlier  # forms of the question may repeat earlier answers
     return {
         "message": message,
         "answer_html": answer_html(message),
         "withheld": withheld,
         "citations": shown,
-        "metadata_text": "" if withheld else _readable_json(message.metadata),
-        "trace_text": "" if withheld else _readable_json(message.trace),
+        "metadata_text": _readable_json(message.metadata) if is_told else "",
+        "trace_text": _readable_json(message.trace) if is_told else "",
     }
 
 

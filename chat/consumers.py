@@ -25,6 +25,7 @@ from accounts.selectors import scope_for
 from accounts.sessions import session_reference
 from chat.access_watch import access_watch
 from chat.api.schemas import FiltersIn, Identifier, QueryText, SetId
+from chat.attachments.files import MOST_WAITING
 from chat.depths import composer_fields
 from chat.error_messages import failure_message
 from chat.executors import run_db
@@ -58,7 +59,7 @@ class Ask(Schema):
     cache: bool = True  # False: a fresh answer is wanted
     instead_of: uuid.UUID | None = None  # the turn of which this is another version
     after: uuid.UUID | None = None  # the last turn that the page shows
-    attachments: Annotated[list[uuid.UUID], Field(max_length=10)] = []
+    attachments: Annotated[list[uuid.UUID], Field(max_length=MOST_WAITING)] = []
     style: AnswerForm = ""
     depth: Depth = ""
 

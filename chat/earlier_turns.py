@@ -7,12 +7,13 @@ to other people than the asker it is shown as a whole only where these may read 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from accounts.scope import Scope
 from chat.branches import branches_of
-from chat.models import Message
-from chat.selectors import chunks_shown, sources_lost
+from chat.models import AttachmentCitation, Message, MessageCitation
+from knowledge.selectors.passages import chunks_readable
 
 NOT_WRITTEN = ("", None, "extractive")  # models of answers whose words are all quoted
 
@@ -22,21 +23,34 @@ def is_written(message: Message) -> bool:
     return message.metadata.get("model") not in NOT_WRITTEN
 
 
-def turns_before(message: Message) -> list[uuid.UUID]:
-    """The turns of the branch before this one, in order."""
-    return branches_of(message.conversation).path_to(message.pk)[:-1]
+def earlier_hidden(*, scope: Scope, path: Sequence[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """Turn → how many sources of the turns before it the person may not read, or nobody can judge any more.
 
-
-def earlier_hidden(*, scope: Scope, message: Message, before: Sequence[uuid.UUID]) -> int:
-    """How many sources of the turns `before` an answer the person may not read, or nobody can judge any more.
-
-    0 for an answer that quotes its sources only.
+    `path`: the turns of a branch in order, as `Branches.path_to` gives them. Four statements, however long it is.
     """
-    if not before or not is_written(message):
-        return 0
-    rows = Message.objects.filter(pk__in=before).only("document_sources", "file_sources", "conversation")
-    turns = list(rows.prefetch_related("citations", "attachment_citations"))
-    citations = [citation for turn in turns for citation in turn.citations.all()]
-    readable = chunks_shown(scope=scope, citations=citations)
-    lost = sum(sources_lost(message=turn, documents=len(turn.citations.all())) for turn in turns)
-    return lost + sum(citation.chunk_id not in readable for citation in citations)
+    counts = {pk: (documents, files) for pk, documents, files in _sources(path)}
+    cited: dict[uuid.UUID, list[int]] = {}
+    for message, chunk in MessageCitation.objects.filter(message__in=path).values_list("message_id", "chunk_id"):
+        cited.setdefault(message, []).append(chunk)
+    attached = Counter(AttachmentCitation.objects.filter(message__in=path).values_list("message_id", flat=True))
+    chunks = {chunk for one in cited.values() for chunk in one}
+    readable = set(chunks_readable(scope=scope).filter(pk__in=chunks).order_by().values_list("pk", flat=True))
+    hidden: dict[uuid.UUID, int] = {}
+    before = 0
+    for turn in path:
+        hidden[turn] = before
+        documents, files = counts.get(turn, (0, 0))
+        mine = cited.get(turn, [])
+        before += max(documents - len(mine), 0) + max(files, attached[turn])
+        before += sum(chunk not in readable for chunk in mine)
+    return hidden
+
+
+def hidden_before(*, scope: Scope, message: Message) -> int:
+    """The same of one turn of a stored conversation."""
+    path = branches_of(message.conversation).path_to(message.pk)
+    return earlier_hidden(scope=scope, path=path)[message.pk] if len(path) > 1 else 0
+
+
+def _sources(path: Sequence[uuid.UUID]) -> Iterable[tuple[uuid.UUID, int, int]]:
+    return Message.objects.filter(pk__in=path).order_by().values_list("pk", "document_sources", "file_sources")

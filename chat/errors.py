@@ -56,6 +56,7 @@ class TooManyAttachmentsError(PermanentError):
     default_message = "A conversation can have %(limit)s attached files. Remove one, or start a new chat."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "bytes": "Your attached files may have %(limit_mb)s MB together. Delete a conversation with files first.",
+        "waiting": "%(limit)s attached files wait for their first question. Remove some, or try again tomorrow.",
         "text": "The file has too much text to be attached. Ask an owner of a knowledge set to add it there.",
     }
 

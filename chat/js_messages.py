@@ -78,6 +78,7 @@ def _composer() -> dict[str, str]:
         "attach_failed": _("The file could not be attached. Please try again."),
         "attach_remove": _("Remove {name}"),
         "attach_remove_failed": _("The file was not removed. Please try again."),
+        "attach_most": _("A conversation can have {n} attached files."),
         "attach_wait": _("A file is still being read. Ask when it is ready."),
         "too_long": _("{n} characters too many"),
     }

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
 from chat.branches import branches_of
-from chat.earlier_turns import earlier_hidden
+from chat.earlier_turns import earlier_hidden, is_written
 from chat.models import Message, MessageCitation, SharedLink
 from chat.outcome_words import outcome_words
 from chat.rendering import render_markdown
@@ -87,9 +87,8 @@ def shared_turns(*, scope: Scope, link: SharedLink) -> SharedConversation:
     citations = [citation for turn in turns for citation in turn.citations.all()]
     readable = chunks_shown(scope=scope, citations=citations)
     sets = {one.pk: one for one in sets_readable(scope=scope)}
-    before = {turn.pk: path[: path.index(turn.pk)] for turn in turns}
-    hidden = {turn.pk: earlier_hidden(scope=scope, message=turn, before=before[turn.pk]) for turn in turns}
-    shown = [_turn(turn, readable, sets, may_repeat=hidden[turn.pk] > 0) for turn in turns]
+    hidden = earlier_hidden(scope=scope, path=path)
+    shown = [_turn(turn, readable, sets, may_repeat=is_written(turn) and hidden[turn.pk] > 0) for turn in turns]
     return SharedConversation(turns=shown, left_out=left_out)
 
 

@@ -67,8 +67,10 @@ def attachment_add(*, scope: Scope, name: str, content: File[bytes], conversatio
     conversation = conversation_get(scope=scope, conversation_id=conversation_id) if conversation_id else None
     User.objects.select_for_update(no_key=True).get(pk=scope.user_id)  # files that come together count together
     mine = attachments_owned(scope=scope)
-    most = MOST_WAITING if conversation is None else MOST_FILES
-    if mine.filter(conversation=conversation).count() >= most:
+    there = mine.filter(conversation=conversation).count()
+    if conversation is None and there >= MOST_WAITING:
+        raise TooManyAttachmentsError("waiting", limit=MOST_WAITING)
+    if conversation is not None and there >= MOST_FILES:
         raise TooManyAttachmentsError(limit=MOST_FILES)
     stored = mine.aggregate(total=Sum("size_bytes"))["total"] or 0
     if stored + size > settings.MAX_ATTACHMENTS_BYTES:

@@ -130,6 +130,7 @@ def comparison_page(request: HttpRequest, *, run: EvaluationRun, context: dict[s
         "metrics": [(name, _label(name)) for name in comparison.metrics],
         "cases": _case_rows(comparison, metric, hidden),
         "cases_total": len(comparison.cases),
+        "cases_changed": comparison.changed,
         **_verdict(run, first, second),
     }
     return TemplateResponse(request, "admin/evaluation/evaluationrun/compare.html", page)

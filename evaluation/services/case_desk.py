@@ -97,20 +97,25 @@ def case_mark_passage(
     )
 
 
-def case_to_golden(*, scope: Scope, actor: User, case: BadCase, golden_set_id: int) -> GoldenCase:
-    """Save question, marked document and answers as a golden case. Raises what `golden_case_save` raises.
+def golden_answers(case: BadCase) -> list[str]:
+    """The accepted answers that a golden case gets of a case.
 
-    Accepted answers are looked for letter by letter: a written answer that is longer than a phrase is none of them.
+    They are looked for letter by letter: a written answer that is longer than a phrase is none of them.
     """
     written = case.right_answer.strip()
-    phrase = [written] if written and len(written) <= MOST_PHRASE and "\n" not in written else []
+    is_phrase = 0 < len(written) <= MOST_PHRASE and "\n" not in written
+    return list(case.accepted) or ([written] if is_phrase else [])
+
+
+def case_to_golden(*, scope: Scope, actor: User, case: BadCase, golden_set_id: int) -> GoldenCase:
+    """Save question, marked document and answers as a golden case. Raises what `golden_case_save` raises."""
     return golden_case_save(
         scope=scope,
         actor=actor,
         golden_set_id=golden_set_id,
         question=case.message.metadata.get("understood") or case.message.question,
         documents=[case.marked_document_id] if case.marked_document_id is not None else [],
-        answers=case.accepted or phrase,
+        answers=golden_answers(case),
     )
 
 

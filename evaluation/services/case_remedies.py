@@ -22,6 +22,7 @@ from feedback.models import BadCase
 from feedback.selectors import case_get
 from feedback.services import is_reviewing
 from knowledge.models import IngestItem
+from knowledge.services.one_at_a_time import one_at_a_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,23 +77,23 @@ def remedy_apply(
     """
     about = _about(scope, actor, case)
     remedy = REMEDIES.get(kind)
-    with transaction.atomic():
-        BadCase.objects.select_for_update(no_key=True, of=("self",)).get(pk=case.pk)  # a second click waits, and sees
+    with one_at_a_time(f"remedy.{case.pk}"):  # a second click waits, and is offered what is left
         offer = remedy.offer(about) if remedy is not None else None
         if remedy is None or offer is None:
             raise RemedyNotOfferedError
         given = chosen(offer.fields, values)
         done = remedy.apply(about, given)
-        application = RemedyApplication.objects.create(
-            case=case,
-            kind=kind,
-            values=given,
-            before=done.before,
-            document_id=done.document,
-            applied_by=actor,
-        )
-        audit_record(actor=actor, action="remedy.apply", target=f"#{case.pk}", case=case.pk, kind=kind)
-    remedy.applied(about, application)
+        with transaction.atomic():
+            application = RemedyApplication.objects.create(
+                case=case,
+                kind=kind,
+                values=given,
+                before=done.before,
+                document_id=done.document,
+                applied_by=actor,
+            )
+            audit_record(actor=actor, action="remedy.apply", target=f"#{case.pk}", case=case.pk, kind=kind)
+        remedy.applied(about, application)
     return application
 
 

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any
 
 from evaluation.models import RunConfiguration
+from evaluation.services.golden_files import GoldenRow
 from evaluation.services.run_figures import ordered
 from evaluation.services.runs import run_cases
 from ragcore.metrics.comparison import TIE, PairedDifference, compare, holm, least_differing
@@ -64,7 +65,7 @@ def is_higher_better(metric: str) -> bool:
 def configurations_compare(first: RunConfiguration, second: RunConfiguration) -> Comparison:
     """Pairs the cases that both have done and that expected the same; a case is known by its id in the golden set."""
     rows, others = (dict(run_cases(one.run)) for one in (first, second))
-    alike = {case for case in rows.keys() & others.keys() if rows[case] == others[case]}
+    alike = {case for case in rows.keys() & others.keys() if _expects_the_same(rows[case], others[case])}
     done = [_scores_judged(one) for one in (first, second)]
     both = sorted(done[0].keys() & done[1].keys() & alike)
     return scores_compare(
@@ -75,6 +76,10 @@ def configurations_compare(first: RunConfiguration, second: RunConfiguration) ->
         ),
         changed=len((rows.keys() | others.keys()) - alike),
     )
+
+
+def _expects_the_same(one: GoldenRow, other: GoldenRow) -> bool:
+    return one.question == other.question and one.expectation() == other.expectation()
 
 
 _kept: dict[tuple[Any, ...], Comparison] = {}

@@ -8,6 +8,7 @@ reading takes away again. JSON Lines has one object a line with the same fields,
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -60,6 +61,11 @@ class GoldenRow:
     refusal: bool = False
     tags: tuple[str, ...] = ()
     line: int = field(default=0, compare=False)  # of the file, 1-based; 0: not from a file
+
+    def expectation(self) -> str:
+        """A digest of what is expected: the same for cases that differ in style, level, tags and line alone."""
+        told = {name: value for name, value in self.values().items() if name not in ("style", "level", "tags")}
+        return hashlib.sha256(json.dumps(told, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
     def values(self) -> dict[str, Any]:
         """The fields of a `GoldenCase`, other than its question."""

@@ -120,12 +120,13 @@ class WeeklyReport:
     gaps: tuple[ReportCase, ...]  # open cases without knowledge, for which nobody was asked yet
 
 
-def weekly_report(*, scope: Scope, is_reviewer: bool, days: int = DAYS) -> WeeklyReport:
-    """The report of the last days, compared with as many before them."""
-    last = timezone.localdate()
+def weekly_report(*, scope: Scope, is_reviewer: bool, days: int = DAYS, last: date | None = None) -> WeeklyReport:
+    """The report of whole days, compared with as many before them. `last`: the last of them; None: today."""
+    last = last or timezone.localdate()
     start = timezone.make_aware(datetime.combine(last - timedelta(days=days - 1), time.min))
+    end = timezone.make_aware(datetime.combine(last + timedelta(days=1), time.min))
     rows = cases_reviewable(scope=scope, is_reviewer=is_reviewer)
-    opened = rows.filter(created__gte=start)
+    opened = rows.filter(created__gte=start, created__lt=end)
     former = rows.filter(created__lt=start, created__gte=start - timedelta(days=days))
     cases, before = tuple(_cases(scope, opened)), tuple(_cases(scope, former))
     counts = opened.order_by().aggregate(new=Count("pk"), open=Count("pk", filter=~Q(state=BadCase.State.CLOSED)))

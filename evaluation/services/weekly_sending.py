@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -79,7 +80,8 @@ def _send(user: User, week: str) -> bool:
     told = Notification.objects.filter(recipient=user, kind=WEEKLY, data__week=week)
     if told.exists():
         return False
-    report = weekly_report(scope=scope_for(user), is_reviewer=is_reviewing(user))
+    yesterday = timezone.localdate() - timedelta(days=1)  # the days of one report end where those of the next begin
+    report = weekly_report(scope=scope_for(user), is_reviewer=is_reviewing(user), last=yesterday)
     if not report.new and not report.before:
         return False
     with transaction.atomic():

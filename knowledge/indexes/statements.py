@@ -166,6 +166,17 @@ def embedder_fit_lock() -> Iterator[None]:
 
 
 @contextmanager
+def work_lock(*, name: str) -> Iterator[None]:
+    """Wait until no other connection does the work of this name, and keep others out meanwhile."""
+    names = {"name": f"ragsite.work.{name}"}
+    fetch(WAIT_SESSION, names)
+    try:
+        yield
+    finally:
+        fetch(UNLOCK_SESSION, names)
+
+
+@contextmanager
 def embedder_fill_try_lock() -> Iterator[bool]:
     """True while this connection may make vectors of entries that exist; False if another one does."""
     with _session_lock("ragsite.embedder_fill") as held:

@@ -5,6 +5,7 @@ import { toast } from "./toast.js";
 
 const URL = "/api/v1/rag/attachments";
 const KEY = "ragsite-attached"; // ids of files that were attached in this tab and that no question has named yet
+const MOST_FILES = 10; // of a conversation, as on the server
 const FIRST_PAUSE_MS = 400;
 const LONGEST_PAUSE_MS = 3000;
 
@@ -29,10 +30,10 @@ export const chosen = () =>
     .filter((item) => state(item) === "ready" && !("bound" in item.dataset))
     .map((item) => item.dataset.id);
 
-/** The question with these files was taken: they belong to the conversation from now on. */
-export function taken() {
+/** The question with the files of these ids was taken: they belong to the conversation from now on. */
+export function taken(ids) {
   for (const item of items()) {
-    if (state(item) === "ready") {
+    if (ids.includes(item.dataset.id)) {
       item.dataset.bound = "";
       forget(item.dataset.id);
     }
@@ -117,7 +118,13 @@ async function removed(item) {
   }
 }
 
-const add = (files) => [...files].forEach(send);
+function add(files) {
+  const room = Math.max(MOST_FILES - items().length, 0);
+  const chosen = [...files];
+  if (chosen.length > room) toast(words("attach_most", { n: MOST_FILES }));
+  chosen.slice(0, room).forEach(send);
+}
+
 const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
 
 export function start({ conversation: current }) {

@@ -26,8 +26,10 @@ let isBusy = () => false;
  * A question that was asked meanwhile stays: nothing is shown anew then.
  */
 export async function reload(message) {
-  const place = message ? `?turn=${encodeURIComponent(message)}` : "";
-  const fresh = parsed(await part(`/c/${conversation()}${place}`)).querySelector("#turns");
+  let fresh = parsed(await part(`/c/${conversation()}`)).querySelector("#turns");
+  if (message && !fresh.querySelector(`[data-message="${message}"]`)) {
+    fresh = parsed(await part(`/c/${conversation()}?turn=${message}`)).querySelector("#turns"); // far from the end
+  }
   if (isBusy()) return null;
   decorate(fresh);
   byId("turns").replaceChildren(...fresh.childNodes);

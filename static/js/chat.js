@@ -98,7 +98,8 @@ async function received(event) {
 function begun({ message_id, conversation_id, title }) {
   turn.identify(message_id);
   restore = null;
-  attachments.taken();
+  byId("welcome")?.remove();
+  attachments.taken(turn.sent?.attachments ?? []);
   if (conversation() !== conversation_id) {
     main.dataset.conversation = conversation_id;
     history.pushState(null, "", `/c/${conversation_id}`);
@@ -116,9 +117,12 @@ function retitle(title) {
   byId("thread-title").hidden = false;
 }
 
+/** A question that was sent and that nobody has taken yet. */
+const onItsWay = () => (turn && !turn.messageId ? turn.question : "");
+
 /** The open conversation is gone: to a new chat, with what is in the field. */
 function leave() {
-  carry(composer.text());
+  carry(composer.unsent(onItsWay()));
   location.assign("/");
 }
 
@@ -131,12 +135,12 @@ function follow(element) {
 
 /** The server could not do what it was asked. */
 function refused({ code, message }) {
-  if (!turn || turn.last) return void toast(message);
+  if (!turn || (turn.messageId && code !== "not_found")) return void toast(message);
   if (restore) {
     takeBack();
     return void toast(message);
   }
-  turn.fail({ code, message });
+  turn.refuse({ code, message }); // also one that was deleted elsewhere while its text came
   turn = null;
   composer.setRunning(false);
 }
@@ -150,6 +154,14 @@ function takeBack() {
   restore = null;
   turn = null;
   composer.setRunning(false);
+  clearTimeout(lost); // nothing waits for the connection any more
+  byId("banner").hidden = true;
+  wasLost = false;
+  const welcome = byId("welcome");
+  if (welcome) {
+    welcome.hidden = false;
+    main.dataset.empty = "";
+  }
   composer.giveBack(question, document.querySelector(`.turn[data-message="${instead}"]`));
 }
 
@@ -306,12 +318,11 @@ tabs.start({
   refreshList: () => side.refresh(conversation()),
   leave,
   retitle,
+  keep: side.keep,
 });
 followUps.start();
 composer.restore(restored());
-document.addEventListener("signed-out", () => signedOut(composer.text() || (turn && !turn.messageId ? turn.question : "")), {
-  once: true,
-});
+document.addEventListener("signed-out", () => signedOut(composer.unsent(onItsWay())), { once: true });
 
 const running = document.querySelector(".turn[data-state=running]");
 if (running) {

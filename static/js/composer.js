@@ -42,10 +42,20 @@ export function stopEditing() {
 
 /** A question that was sent and not taken; `turn`: the one whose place it was to take. What is in the field is kept. */
 export function giveBack(question, turn) {
+  const written = unsent();
+  stopEditing();
+  field.value = turn ? written : joined(question, written);
   if (turn) return begin(turn, question);
-  field.value = [question, field.value].filter((text) => text.trim()).join("\n");
   refresh();
   field.focus();
+}
+
+const joined = (...texts) => texts.filter((text) => text.trim()).join("\n");
+
+/** Everything that was written and is sent nowhere: a question on its way, the field, and what stood there before. */
+export function unsent(question = "") {
+  const isUnchanged = edited && text() === edited.querySelector(".question").textContent.trim();
+  return joined(question, isUnchanged ? "" : field.value, edited ? draft : "");
 }
 
 /** Put a text into the field that was written earlier, unless there is one. */

@@ -157,12 +157,12 @@ const actions = {
           toast(words("delete_failed"));
         });
     };
-    const undo = () => {
+    const undo = ({ focus = true } = {}) => {
       deleting.delete(id);
       const shown = rowOf(id); // the list may have been fetched anew
       if (!shown) return;
       shown.hidden = false;
-      shown.querySelector("a").focus();
+      if (focus) shown.querySelector("a").focus();
     };
     deleting.set(id, now);
     const done = toast(words("deleted", { title: row.querySelector("a").textContent }), {
@@ -170,7 +170,7 @@ const actions = {
       undo,
       done: now,
     });
-    kept.set(id, () => (undo(), done()));
+    kept.set(id, () => (undo({ focus: false }), done()));
   },
 };
 

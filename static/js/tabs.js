@@ -57,9 +57,10 @@ function show(fresh, decorate) {
 
 /**
  * `conversation()`: the one that is open; `isBusy()`: whether this tab runs a turn; `decorate(turn)`; `follow(turn)`
- * takes up a running one; `reload()` shows the turns anew; `refreshList()`; `leave()` for a new chat; `retitle(title)`.
+ * takes up a running one; `reload()` shows the turns anew; `refreshList()`; `leave()` for a new chat; `retitle(title)`;
+ * `keep(conversation)` where somebody asks in one that is about to be deleted.
  */
-export function start({ conversation, isBusy, decorate, follow, reload, refreshList, leave, retitle }) {
+export function start({ conversation, isBusy, decorate, follow, reload, refreshList, leave, retitle, keep }) {
   const waiting = new Set(); // messages of other tabs, until the turn of this one is over
 
   async function take(message) {
@@ -96,6 +97,7 @@ export function start({ conversation, isBusy, decorate, follow, reload, refreshL
     const isHere = data.conversation && data.conversation === conversation();
     if (data.kind === "deleted" && isHere) return void leave();
     if (data.kind === "list" && isHere && data.title) retitle(data.title);
+    if (data.kind === "turn" || data.kind === "branch") keep(data.conversation);
     refreshList();
     if (isHere && data.kind === "branch") return void showBranch();
     if (isHere && data.message) take(data.message);

@@ -121,8 +121,13 @@ function sameCitation(old, fresh) {
 /** Resolves after a pause, or when the network comes back. */
 const online = (pause) =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, pause);
-    addEventListener("online", () => (clearTimeout(timer), resolve()), { once: true });
+    const done = () => {
+      clearTimeout(timer);
+      removeEventListener("online", done);
+      resolve();
+    };
+    const timer = setTimeout(done, pause);
+    addEventListener("online", done);
   });
 
 /** A question that is being answered. */
@@ -144,7 +149,8 @@ export class RunningTurn {
     const heading = element.querySelector(".question");
     heading.textContent = question;
     heading.toggleAttribute("data-long", question.length > 140);
-    byId("welcome")?.remove();
+    const welcome = byId("welcome");
+    if (welcome) welcome.hidden = true; // it comes back with a question that is taken back
     delete main.dataset.empty;
     byId("turns").append(element);
     toEnd();
@@ -244,7 +250,10 @@ export class RunningTurn {
 
   /** The stored turn takes the place of the streamed one: same text, with support marks, sources and actions. */
   async showStored() {
-    const html = await part(`/messages/${this.messageId}`).catch(() => "");
+    const html = await part(`/messages/${this.messageId}`).catch((error) => {
+      this.isGone = error.status === 404;
+      return "";
+    });
     const fresh = parsed(html).querySelector(".turn");
     if (!fresh || fresh.dataset.state === "running") return false;
     decorate(fresh);
@@ -262,7 +271,7 @@ export class RunningTurn {
   async finishLater() {
     this.element.querySelector(".stages").hidden = true;
     this.element.setAttribute("aria-busy", "false");
-    for (let pause = FIRST_PAUSE_MS; this.element.isConnected; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    for (let pause = FIRST_PAUSE_MS; this.element.isConnected && !this.isGone; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       await online(pause);
       if (this.element.isConnected && (await this.showStored())) {
         this.element.dispatchEvent(new CustomEvent("turn-finished", { bubbles: true }));
@@ -281,6 +290,11 @@ export class RunningTurn {
     this.report.after(notice);
     this.element.dataset.state = "failed";
     this.element.setAttribute("aria-busy", "false");
-    if (!this.messageId) this.element.dispatchEvent(new CustomEvent("turn-finished", { bubbles: true }));
+  }
+
+  /** The server did not take it, or has it no more. */
+  refuse(problem) {
+    this.fail(problem);
+    this.element.dispatchEvent(new CustomEvent("turn-finished", { bubbles: true }));
   }
 }

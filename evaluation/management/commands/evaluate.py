@@ -225,6 +225,8 @@ class Command(BaseCommand):
             for name, one in comparison.metrics.items():
                 interval = f"[{one.low:+.3f}, {one.high:+.3f}]"
                 self.stdout.write(f"{name:<24}{one.difference:>+10.3f}{interval:>22}{f'p {one.p_corrected:.3f}':>12}")
+            if comparison.changed:
+                self.stdout.write(f"{comparison.changed} cases were changed, added or removed since: left out.")
         for fault in verdict.faults:
             self.stderr.write(fault_words(fault))
         if verdict.is_too_small or verdict.is_undecided:

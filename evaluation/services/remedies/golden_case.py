@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.services import audit_record
 from evaluation.models import GoldenCase, RemedyApplication
 from evaluation.selectors import golden_sets_kept
-from evaluation.services.case_desk import case_to_golden
+from evaluation.services.case_desk import case_to_golden, golden_answers
 from evaluation.services.remedies.base import About, Done, Field, Offer, Remedy, Values, remedy
 from feedback.selectors import mark_hidden
 
@@ -25,7 +25,7 @@ class MakeGoldenCase(Remedy):
 
     def offer(self, about: About) -> Offer | None:
         case = about.case
-        if not (case.accepted or case.right_answer or (case.marked_document_id and about.document)):
+        if not (golden_answers(case) or (case.marked_document_id and about.document)):
             return None
         if mark_hidden(scope=about.scope, case=case):
             return None  # of a document that the person may not open, or that is gone
