@@ -110,6 +110,8 @@ def test_a_question_that_waits_for_the_connection_can_be_taken_back(open_page):
 
     expect(page.locator(".turn")).to_have_count(0)
     expect(page.locator("#question")).to_have_value("Is anybody there?")
+    expect(page.locator("#welcome")).to_be_visible()
+    expect(page.locator("#banner")).to_be_hidden()
     page.context.set_offline(False)
     asked(page)
     expect(page.locator(".turn .question")).to_have_text([English.question])
@@ -127,8 +129,18 @@ def test_a_conversation_in_which_somebody_asks_is_not_deleted(open_page):
 
     expect(page.locator("#toasts .toast")).to_have_count(0)
     expect(page.locator(".side-item[data-current]")).to_be_visible()
+    expect(page.locator("#question")).to_be_focused()
+    other = page.context.new_page()
+    other.goto(page.url)
+    menu_of(page, page.locator(".side-item[data-current]"))
+    page.locator("[data-action=delete]").click()
+    expect(page.locator("#toasts")).to_contain_text("was deleted")
+
+    asked(other, "And the cause 68?")
+
+    expect(page.locator("#toasts .toast")).to_have_count(0)
     page.reload()
-    expect(page.locator(".turn")).to_have_count(2)
+    expect(page.locator(".turn")).to_have_count(3)
 
 
 def test_what_is_in_the_field_outlives_the_deletion_of_its_conversation(open_page, live_site):
@@ -206,6 +218,15 @@ def test_a_file_waits_for_the_question_of_its_own_tab(open_page, live_site):
     other = page.context.new_page()
     other.goto(f"{live_site.url}/")
 
+    expect(other.locator("#attached > li")).to_have_count(0)
+    other.locator("#attach-input").set_input_files(
+        [{"name": f"{n}.md", "mimeType": "text/markdown", "buffer": b"A file."} for n in range(11)]  # type: ignore[list-item]
+    )
+    expect(other.locator("#toasts")).to_contain_text("A conversation can have 10 attached files.")
+    expect(other.locator("#attached > li")).to_have_count(10)
+    other.reload()
+    for _ in range(10):
+        other.locator("#attached > li button").first.click()
     expect(other.locator("#attached > li")).to_have_count(0)
     asked(other)
     expect(other.locator(".question-files")).to_have_count(0)

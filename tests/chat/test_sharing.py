@@ -206,6 +206,28 @@ def test_what_a_model_may_repeat_of_earlier_turns_is_withheld_with_their_sources
     assert SECRET not in page
 
 
+def test_a_long_shared_conversation_costs_as_few_statements_as_a_short_one(world, django_assert_max_num_queries):
+    parent = world.message
+    for number in range(60):
+        parent = Message.objects.create(
+            conversation=world.talk,
+            parent=parent,
+            question=f"{number}?",
+            answer=LOOSE,
+            metadata={"model": "gpt"},
+            state="done",
+            status="conversation",
+        )
+    Conversation.objects.filter(pk=world.talk.pk).update(leaf=parent)
+    link = link_create(scope=scope_for(world.owner), message_id=parent.pk, is_whole=True, days=7)
+
+    with django_assert_max_num_queries(20):
+        shown = shared_turns(scope=scope_for(world.colleague), link=link)
+
+    assert len(shown.turns) == 50
+    assert not any(turn.is_whole for turn in shown.turns)
+
+
 def test_a_written_follow_up_shows_its_readable_sentences_where_earlier_sources_are_closed(world):
     citation = world.message.citations.get(number=1)
     later = Message.objects.create(

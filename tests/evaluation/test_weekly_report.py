@@ -94,6 +94,16 @@ def test_the_days_of_the_report_are_whole_days(reviewer, travel):
         assert sum(number for _day, number in report.by_day) == counts[0]
 
 
+def test_every_case_is_new_in_exactly_one_of_the_reports_that_are_sent(reviewer, travel):
+    case = case_of("Who approves business travel abroad?", travel)
+    monday = timezone.localdate()
+    for hours in (1, 5, 23):
+        opened = timezone.make_aware(datetime.combine(monday - timedelta(days=7), time(hours)))
+        BadCase.objects.filter(pk=case.pk).update(created=opened)
+        ends = [monday - timedelta(days=1), monday - timedelta(days=8)]
+        assert [report_for(reviewer, last=last).new for last in ends] == [1, 0]
+
+
 def test_answers_and_their_traces_are_not_read(reviewer, cases):
     with CaptureQueriesContext(connection) as captured:
         "".join(report_csv(report_for(reviewer)))
