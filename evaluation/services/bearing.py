@@ -108,8 +108,10 @@ def bearing_find(
     if wanted.texts:
         return _holding(scope, question, wanted)
     verdict = judge.ask(question, first=cited) if judge is not None else None
-    if judge is None or verdict is None or not verdict.is_usable:
+    if judge is None or verdict is None:
         return _near(scope, question, but=ruled_out)
+    if not verdict.is_usable:  # what it has read before its silence holds
+        return _near(scope, question, but={*ruled_out, *verdict.read})
     return _judged(judge, verdict, cited) or _near(scope, question, but=verdict.read)
 
 

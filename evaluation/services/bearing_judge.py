@@ -18,7 +18,7 @@ from django.core.cache import cache
 from accounts.scope import Scope
 from chat.answering.example_check import circumstances_digest, search_circumstances
 from evaluation.models import Diagnosis
-from evaluation.services.judge_client import diagnosis_judge, is_resting, rest_if_silent
+from evaluation.services.judge_client import diagnosis_judge, is_resting, of_diagnoses, rest_if_silent
 from knowledge import model_registry
 from knowledge.model_setup import setup_refresh
 from knowledge.models import Chunk
@@ -88,7 +88,7 @@ class BearingJudge:
             verdict = _unpacked(kept)
             self.told = {"outcome": verdict.outcome, "model": model.name, "passages": len(verdict.read), "kept": True}
             return verdict
-        if is_resting():
+        if is_resting(of_diagnoses):
             self.told = {"outcome": "unavailable", "model": model.name}
             return BearingVerdict(outcome="unavailable")
         asked = self._asked(question, first)
@@ -106,7 +106,7 @@ class BearingJudge:
         llm.seconds_left = lambda: until - monotonic()
         shown = [JudgedText(chunk.pk, _heading(chunk), chunk.text) for chunk in ordered]
         verdict = async_to_sync(judge_bearing)(question, shown, llm)
-        rest_if_silent(llm)
+        rest_if_silent(llm, of_diagnoses)
         self.told = {"outcome": verdict.outcome, "passages": len(verdict.read), **_used(llm)}
         return verdict
 

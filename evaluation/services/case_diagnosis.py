@@ -33,6 +33,7 @@ from evaluation.services.diagnosis import DiagnosedAnswer, answer_diagnose, diag
 from evaluation.services.worker_calls import is_free, is_lost, worker_call
 from feedback.features import standalone_question
 from feedback.models import BadCase
+from knowledge import model_registry
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ pause, clock = time.sleep, time.monotonic
 AT_ONCE = 3  # cases of one task; scans that wait on the same worker come between two tasks
 NIGHT_SHARE = 0.25  # of the time, that a run which nobody waits for works: people who ask meanwhile have the rest
 LONGEST_PAUSE = 5.0  # seconds after a case
-LEASE = timedelta(minutes=2)  # more than any single case takes
+LEASE = timedelta(minutes=5)  # more than any single case takes, with the judge
 OWNERS = 3  # who are tried after the asker
 
 
@@ -100,15 +101,17 @@ def diagnosis_runs_resume() -> int:
 
 def diagnosis_run_advance(*, run_id: int) -> bool:
     """Diagnose the next cases of a run and call a worker to the rest; False where another holds it or it is over."""
-    if not _take(run_id):
+    taken = _take(run_id)
+    if taken is None:
         return False
     run = DiagnosisRun.objects.get(pk=run_id)
-    for case in list(_next(run)[:AT_ONCE]):
+    at_once = AT_ONCE if model_registry.judge_model() is None else 1  # a judge takes its time
+    for case in list(_next(run)[:at_once]):
         started = clock()
         _diagnose(run, case)
         if run.requested_by_id is None:
             pause(_pause_seconds(clock() - started))
-    _give_back(run_id)
+    _give_back(run_id, taken)
     return True
 
 
@@ -125,14 +128,20 @@ def _next(run: DiagnosisRun) -> QuerySet[BadCase]:
     return found.select_related("message__conversation__user__tenant")
 
 
-def _take(run_id: int) -> bool:
+@transaction.atomic
+def _take(run_id: int) -> int | None:
+    """The number of the take; None where another worker holds the run, or it is over."""
     rows = DiagnosisRun.objects.filter(is_free(), pk=run_id, finished=None)
-    return rows.update(leased_until=timezone.now() + LEASE, called=None, takes=F("takes") + 1) > 0
+    if not rows.update(leased_until=timezone.now() + LEASE, called=None, takes=F("takes") + 1):
+        return None
+    return DiagnosisRun.objects.values_list("takes", flat=True).get(pk=run_id)
 
 
 @transaction.atomic
-def _give_back(run_id: int) -> None:
+def _give_back(run_id: int, taken: int) -> None:
     run = DiagnosisRun.objects.select_for_update().get(pk=run_id)
+    if run.takes != taken:
+        return  # another worker holds it
     run.leased_until = None
     run.finished = None if _next(run).exists() else timezone.now()
     run.save(update_fields=["leased_until", "finished"])

@@ -19,10 +19,10 @@ class Rest:
     until: float = 0.0
 
 
-rest = Rest()
+of_runs, of_diagnoses = Rest(), Rest()  # a diagnosis has less patience: its silence says nothing for a run
 
 
-def is_resting() -> bool:
+def is_resting(rest: Rest) -> bool:
     """Whether the judge did not answer a short time ago."""
     return monotonic() < rest.until
 
@@ -30,7 +30,7 @@ def is_resting() -> bool:
 def run_judge() -> LlmClient | None:
     """The judge of evaluation runs; None where no language model for judging is configured, or it rests."""
     model = model_registry.judge_model()
-    return None if model is None or is_resting() else LlmClient(with_short_retries(model))
+    return None if model is None or is_resting(of_runs) else LlmClient(with_short_retries(model))
 
 
 def diagnosis_judge(*, seconds: float) -> LlmClient | None:
@@ -38,11 +38,15 @@ def diagnosis_judge(*, seconds: float) -> LlmClient | None:
 
     `seconds`: of one request, with the time that it waits for a slot.
     """
-    model = None if is_resting() else background_judge()
+    model = None if is_resting(of_diagnoses) else background_judge()
     return None if model is None else LlmClient(model, seconds=seconds)
 
 
-def rest_if_silent(llm: LlmClient) -> None:
-    """Leave the judge alone for a while where a request of this client got no answer in time."""
-    if llm.counts["unavailable"] or llm.counts["late"]:
+def rest_if_silent(llm: LlmClient, rest: Rest) -> None:
+    """Leave the judge alone for a while where its server could not be reached.
+
+    In runs also where a request was late. One of a diagnosis may be late because other work held the slots, or because
+    the time of the question was over.
+    """
+    if llm.counts["unavailable"] or (rest is of_runs and llm.counts["late"]):
         rest.until = monotonic() + REST_SECONDS

@@ -12,7 +12,7 @@ from evaluation.errors import NothingForComponentError
 from evaluation.models import RunConfiguration
 from evaluation.selectors import chunks_named
 from evaluation.services.golden_files import GoldenRow
-from evaluation.services.judge_client import rest_if_silent, run_judge
+from evaluation.services.judge_client import of_runs, rest_if_silent, run_judge
 from evaluation.services.lab_rows import STAGES
 from evaluation.services.run_components import AskedCase, Observed, observe
 from knowledge import model_registry
@@ -93,7 +93,7 @@ def _judged_by(llm: LlmClient | None) -> dict[str, Any]:
     if llm is None or not llm.counts["asked"]:
         return {}
     failed = sum(llm.counts[name] for name in ("unavailable", "late", "interrupted", "invalid"))
-    rest_if_silent(llm)
+    rest_if_silent(llm, of_runs)
     return {"judge": {"model": llm.model.name, "tokens": llm.usage.total_tokens, "failed": failed}}
 
 

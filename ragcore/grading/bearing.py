@@ -48,7 +48,10 @@ class Stated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BearingVerdict:
-    """What the judge says of passages. `stated` is empty unless the outcome is "found"; `read`: those it has judged."""
+    """What the judge says of passages. `stated` is empty unless the outcome is "found".
+
+    `read`: those that it has judged; not such that it named with words which do not stand there.
+    """
 
     outcome: Outcome
     stated: tuple[Stated, ...] = ()
@@ -88,8 +91,9 @@ async def judge_bearing(question: str, passages: Sequence[JudgedText], llm: LlmC
             return BearingVerdict(outcome="invalid" if is_invalid else "unavailable", read=frozenset(read))
         if any(one.number > len(some) for one in said.passages):
             return BearingVerdict(outcome="invalid", read=frozenset(read))
-        read |= {one.id for one in some}
         stated = list(_checked(said, some))
+        named = {some[one.number - 1].id for one in said.passages}
+        read |= {one.id for one in some} - named | {one.id for one in stated}
         if stated:
             return BearingVerdict(outcome="found", stated=tuple(stated), read=frozenset(read))
         has_false_quotation = has_false_quotation or bool(said.passages)

@@ -39,7 +39,7 @@ TEXTS = {
 def alone(monkeypatch):
     """Nothing is kept of another test, and no task goes to the broker."""
     cache.clear()
-    monkeypatch.setattr(judge_client, "rest", judge_client.Rest())
+    monkeypatch.setattr(judge_client.of_diagnoses, "until", 0.0)
     monkeypatch.setattr(queue, "_send", lambda *_args: None)
     yield
     cache.clear()

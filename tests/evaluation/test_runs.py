@@ -121,7 +121,7 @@ def test_the_language_model_for_judging_judges_the_answers_of_a_run(admin, golde
 
 @pytest.mark.django_db(transaction=True)
 def test_a_judge_that_does_not_answer_is_left_alone_and_rules_judge(admin, golden_set, settings, monkeypatch):
-    monkeypatch.setattr(judge_client, "rest", judge_client.Rest())
+    monkeypatch.setattr(judge_client.of_runs, "until", 0.0)
     by_rules = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set).configurations.get().figures
     with serving() as judge:
         judge.default = Reply(status=400)
