@@ -26,7 +26,7 @@ pytestmark = [
 
 TURNS = 33  # of a long conversation; the last 30 are shown
 WALKS = [
-    pytest.param({"width": 1440, "locale": "en-GB"}, English, "Sources", id="English, wide"),
+    pytest.param({"width": 1440, "locale": "en-GB"}, English, "Sources", id="English, wide", marks=pytest.mark.full),
     pytest.param({"width": 390, "height": 844, "locale": "zh-CN"}, Chinese, "来源", id="Chinese, narrow"),
 ]
 
@@ -131,7 +131,10 @@ def test_from_the_first_visit_to_a_report_of_a_wrong_source(
 
 @pytest.mark.parametrize(
     ("scheme", "options"),
-    [("dark", {"width": 390, "height": 844, "locale": "en-GB"}), ("light", {"width": 1440, "locale": "zh-CN"})],
+    [
+        pytest.param("dark", {"width": 390, "height": 844, "locale": "en-GB"}, marks=pytest.mark.full),
+        ("light", {"width": 1440, "locale": "zh-CN"}),
+    ],
 )
 def test_axe_finds_nothing_in_what_the_chat_opens(open_page, live_site, news, picture, scheme, options):
     words = Chinese if options["locale"] == "zh-CN" else English

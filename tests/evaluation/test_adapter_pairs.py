@@ -88,7 +88,7 @@ def collected(admin, radio, *origins):
     return found.pairs, found.dropped
 
 
-@pytest.mark.parametrize("at_once", [1, 3, 1000])
+@pytest.mark.parametrize("at_once", [1, pytest.param(3, marks=pytest.mark.full), 1000])
 def test_the_pairs_are_those_that_are_found_with_everything_in_memory(admin, radio, monkeypatch, at_once):
     for module, names in (
         (adapter_pairs, ("CASES_AT_ONCE", "EDITS_AT_ONCE", "WRITTEN_AT_ONCE")),
@@ -158,6 +158,7 @@ def peak_bytes(act) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.full
 def test_the_texts_of_a_set_are_never_in_memory_together(admin, monkeypatch):
     home = make_set("large", owners=[admin])
     documents = ingest(admin, home, **{word: f"All about {word}." for word in TOPICS})
@@ -243,7 +244,10 @@ def scope_for_author(row):
     return scope_for(row.author)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 4, 7])
+LONG = [pytest.param(steps, marks=pytest.mark.full) for steps in (0, 1, 7)]
+
+
+@pytest.mark.parametrize("steps", [4, *LONG])
 @pytest.mark.parametrize("kind", [PairCollection, NegativesSearch])
 def test_a_training_that_is_killed_while_it_collects_goes_on_with_the_same_pairs(
     admin, radio, stops_before_rounds, monkeypatch, kind, steps
