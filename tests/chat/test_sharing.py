@@ -221,7 +221,7 @@ def test_a_long_shared_conversation_costs_as_few_statements_as_a_short_one(world
     Conversation.objects.filter(pk=world.talk.pk).update(leaf=parent)
     link = link_create(scope=scope_for(world.owner), message_id=parent.pk, is_whole=True, days=7)
 
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(30):
         shown = shared_turns(scope=scope_for(world.colleague), link=link)
 
     assert len(shown.turns) == 50

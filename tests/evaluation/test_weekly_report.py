@@ -146,10 +146,10 @@ def test_it_is_sent_once_a_week_and_a_person_whose_report_fails_keeps_nobody_fro
     other = make_admin("other")
     made = weekly_sending.weekly_report
 
-    def report_or_fail(*, scope, is_reviewer):
+    def report_or_fail(*, scope, **more):
         if scope.user_id == reviewer.pk:
             raise ValueError("a case that nobody expected")
-        return made(scope=scope, is_reviewer=is_reviewer)
+        return made(scope=scope, **more)
 
     monkeypatch.setattr(weekly_sending, "weekly_report", report_or_fail)
     first = weekly_reports_send()

@@ -53,7 +53,7 @@ def test_false_quotations_beside_a_right_one_are_left_out_and_each_passage_count
     verdict, _requests = judged(reply(*named))
 
     assert [(one.id, one.quotation) for one in verdict.stated] == [(100, "The terminal chooses one.")]
-    assert verdict.read == {100, 101, 102}
+    assert verdict.read == {100, 101}  # of the third it said something that does not stand there
 
 
 @pytest.mark.parametrize(
