@@ -2,7 +2,8 @@
 
 Sentences of passages stand for questions, as in `embedder_calibration`: of both models the median cosine of a sentence
 with its own passage, and the median of the best other one, are laid on each other. A scale is of a pair of models.
-After the site has changed its model, searches use the set's model again when a scale of the new pair is there.
+After the site has changed its model, searches use the set's model again when a scale of the new pair is there. Where
+the site's model cannot tell these passages apart, fixed medians take the place of its own (`ragcore...set_scale`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from knowledge.indexes.set_vectors_fill import set_passages_paired
 from knowledge.model_setup import hosts_allowed
 from knowledge.models import EmbedderSwitch, SetEmbedder
 from knowledge.search_model_setup import spec_of
+from knowledge.services.embedder_calibration import floor_of
 from knowledge.services.latent_models import COMPARED, QUESTIONS, near_and_far, sentence_of
-from ragcore.embedding.latent import CosineScale, Ints, cosine_scale
+from ragcore.embedding.latent import CosineScale, Ints
+from ragcore.embedding.set_scale import REFERENCE, REFERENCE_PREFIX, SiteCosines, set_scale
 from ragcore.ports import Embedder, FloatArray
 
 LEAST_QUESTIONS = 8  # fewer say nothing: cosines are compared as they are, and the page says so
@@ -73,7 +76,8 @@ def _measured(row: SetEmbedder, site: Embedder, own: Embedder) -> tuple[dict[str
     places, texts = np.array([place for place, _ in asked]), [text for _, text in asked]
     site_asked, own_asked = site.embed_queries(texts), own.embed_queries(texts)
     by_site, by_own = site_asked @ compared.one.T, own_asked @ compared.other.T
-    scale = cosine_scale(near_and_far(by_site, places), near_and_far(by_own, places))
+    floor = floor_of(site, row.tenant_id)
+    scale = _scale(by_site, by_own, places, floor, REFERENCE)
 
     state = rotation_state(tenant_id=row.tenant_id, model=site.model, epoch=epoch_now(tenant_id=row.tenant_id))
 
@@ -82,7 +86,7 @@ def _measured(row: SetEmbedder, site: Embedder, own: Embedder) -> tuple[dict[str
 
     site_prefixes = rotated(site_asked) @ rotated(compared.one).T
     own_prefixes = _unit(own_asked[:, :PREFIX]) @ _unit(compared.other[:, :PREFIX]).T
-    prefix = cosine_scale(near_and_far(site_prefixes, places), near_and_far(own_prefixes, places))
+    prefix = _scale(site_prefixes, own_prefixes, places, floor, REFERENCE_PREFIX)
 
     both = np.asarray((by_site + scale.offset + scale.slope * by_own) / 2, np.float32)
     comparison = {
@@ -93,6 +97,16 @@ def _measured(row: SetEmbedder, site: Embedder, own: Embedder) -> tuple[dict[str
         "fused": _found(both, places),
     }
     return _stored(scale, prefix, questions=len(asked)), comparison
+
+
+def _scale(
+    site: FloatArray, own: FloatArray, places: Ints, floor: float, reference: tuple[float, float]
+) -> CosineScale:
+    """Of cosines float32[q, n] of both models; `places`: the own passage of each sentence."""
+    told = SiteCosines(
+        near_far=near_and_far(site, places), unrelated=float(np.median(site)), floor=floor, reference=reference
+    )
+    return set_scale(told, near_and_far(own, places))
 
 
 def _stored(scale: CosineScale, prefix: CosineScale, *, questions: int) -> dict[str, Any]:
