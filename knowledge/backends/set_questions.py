@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from django.db import Error as DatabaseFailure
 
 from knowledge import model_registry
+from knowledge.indexes.set_embedder_rows import failure_note
 from knowledge.selectors.set_embedders import SetModel
 from ragcore.embedding.vectors import DIMENSIONS, CachingEmbedder, with_set_vectors
 from ragcore.errors import RagError
@@ -31,14 +33,18 @@ def set_questions_embed(texts: Sequence[str], used: SetModel) -> FloatArray | No
     """float32[n, 768] by the model of a set; None where it does not answer, or has not a moment ago."""
     if time.monotonic() < _resting.get(used.model, 0.0):
         return None
-    embedder = model_registry.optional_embedder_of(used.spec)
-    if embedder.model != used.model:
-        return None  # its row names another model by now
     try:
+        embedder = model_registry.optional_embedder_of(used.spec)
+        if embedder.model != used.model:
+            return None  # its row names another model by now
         return CachingEmbedder(embedder).embed_queries(texts)
-    except RagError as error:
-        logger.warning("the embedding model %s of a set does not answer: %s", used.model, error)
+    except DatabaseFailure:
+        raise  # the search is lost anyway
+    except Exception as error:  # whatever a model or its server does: the site's model answers
+        is_known = isinstance(error, RagError)
+        logger.warning("the model %s of a set does not answer: %s", used.model, error, exc_info=not is_known)
         _resting[used.model] = time.monotonic() + RESTED_SECONDS
+        failure_note(row_id=used.row, error=error)
         return None
 
 
@@ -80,5 +86,5 @@ class SetModelEmbedder:
         site = self.embedder.trust(cjk_share)
         if not self.is_whole or self.notes[0].get("way") == "unavailable":
             return site
-        own = model_registry.embedder_of(self.used[0].spec).trust(cjk_share)
+        own = model_registry.optional_embedder_of(self.used[0].spec).trust(cjk_share)
         return own if self.used[0].is_alone else max(site, own)

@@ -46,7 +46,8 @@ ORDER BY hashint8(a.entry_id) LIMIT %(limit)s
 """
 NEEDED = """
 SELECT 1 FROM knowledge_documentversion n
-JOIN knowledge_document_sets s ON s.document_id = n.document_id
+JOIN knowledge_document d ON d.id = n.document_id AND d.live_version_id = n.id AND d.deleted IS NULL
+JOIN knowledge_document_sets s ON s.document_id = d.id
 JOIN knowledge_setembedder m ON m.knowledge_set_id = s.knowledgeset_id AND m.state = ANY(%(states)s)
 WHERE n.id = v.version_id AND m.model = v.embedding_model
 """

@@ -8,9 +8,12 @@ the site's model cannot tell these passages apart, fixed medians take the place 
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from django.db import Error as DatabaseFailure
 from django.db import transaction
 
 from knowledge import model_registry
@@ -24,7 +27,10 @@ from knowledge.services.embedder_calibration import floor_of
 from knowledge.services.latent_models import COMPARED, QUESTIONS, near_and_far, sentence_of
 from ragcore.embedding.latent import CosineScale, Ints
 from ragcore.embedding.set_scale import REFERENCE, REFERENCE_PREFIX, SiteCosines, set_scale
+from ragcore.errors import RagError
 from ragcore.ports import Embedder, FloatArray
+
+logger = logging.getLogger(__name__)
 
 LEAST_QUESTIONS = 8  # fewer say nothing: cosines are compared as they are, and the page says so
 AGAIN = 2.0  # times as many passages as when the scale was measured: it is measured again
@@ -32,22 +38,50 @@ PREFIX = 384
 FOUND = 10  # passages among which a sentence should find its own
 
 
+class OtherSiteModelError(Exception):
+    """A model that the site may switch to does not answer."""
+
+
 def scale_refresh(*, row: SetEmbedder, embedder: Embedder, passages: int) -> bool:
     """Measure the scales to the site's models where there is none, or the set has grown; True: one has changed.
 
     To the model in use, and to one that the site is ready to switch to, so that the set's model takes part in measuring
     that switch, and at once after it. `passages`: entries of the set. Embeds up to 150 sentences with each model.
-    Raises RagError of any.
+    Raises what the set's model and the one in use raise. Of another one it is logged: its server may be away for long,
+    and nothing waits for it.
     """
-    changed = [site for site in _site_models() if _refreshed(row, site, embedder, passages)]
-    return bool(changed)
+    live, *others = _site_models()
+    changed = _refreshed(row, live, embedder, passages)
+    for site in others:
+        try:
+            changed = _refreshed(row, site, embedder, passages) or changed
+        except OtherSiteModelError as error:
+            logger.warning("no scale of %s to %s yet: %s", row.model, site.model, error.__cause__)
+    return changed
 
 
 def _site_models() -> list[Embedder]:
-    """The model in use first."""
+    """The model in use first. Another one whose client cannot be made is left out."""
+    found = [model_registry.embedder()]
     ready = EmbedderSwitch.objects.filter(state=EmbedderSwitch.State.READY).select_related("target")
-    hosts = hosts_allowed()
-    return [model_registry.embedder(), *(model_registry.embedder_of(spec_of(one.target, hosts)) for one in ready)]
+    for one in ready:
+        try:
+            found.append(model_registry.embedder_of(spec_of(one.target, hosts_allowed())))
+        except RagError as error:
+            logger.warning("the model that the site may switch to cannot be asked: %s", error)
+    return found
+
+
+def _asked_of_site(site: Embedder, texts: Sequence[str]) -> FloatArray:
+    """The sentences by a model of the site. Raises OtherSiteModelError of all but the one in use."""
+    try:
+        return site.embed_queries(texts)
+    except DatabaseFailure:
+        raise
+    except Exception as error:
+        if site.model == model_registry.live_model():
+            raise
+        raise OtherSiteModelError from error
 
 
 def _refreshed(row: SetEmbedder, site: Embedder, own: Embedder, passages: int) -> bool:
@@ -74,7 +108,8 @@ def _measured(row: SetEmbedder, site: Embedder, own: Embedder) -> tuple[dict[str
     if len(asked) < LEAST_QUESTIONS:
         return _stored(CosineScale(), CosineScale(), questions=0), {}
     places, texts = np.array([place for place, _ in asked]), [text for _, text in asked]
-    site_asked, own_asked = site.embed_queries(texts), own.embed_queries(texts)
+    own_asked = own.embed_queries(texts)
+    site_asked = _asked_of_site(site, texts)
     by_site, by_own = site_asked @ compared.one.T, own_asked @ compared.other.T
     floor = floor_of(site, row.tenant_id)
     scale = _scale(by_site, by_own, places, floor, REFERENCE)

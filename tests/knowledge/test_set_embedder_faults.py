@@ -5,17 +5,40 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from accounts.error_messages import stored_message
 from knowledge import model_registry
 from knowledge.indexes import corpus_epoch
-from knowledge.models import Chunk, SetEmbedder, SetVector, WholeVector
-from knowledge.services import set_embedder_scale
-from knowledge.services.set_embedder_fill import set_vectors_tend
+from knowledge.indexes.set_embedder_rows import live_sets_concerned
+from knowledge.models import Chunk, Document, SetEmbedder, SetVector, WholeVector
+from knowledge.services import document_delete, set_embedder_fill, set_embedder_scale
+from knowledge.services.set_embedder_fill import set_vectors_sweep, set_vectors_tend
 from ragcore.embedding.set_scale import REFERENCE
-from tests.factories import ingest
-from tests.knowledge.test_set_embedders import ASKED, TEXTS, of_trade, scores, server, switched_on, target
+from ragcore.errors import ModelUnavailableError
+from tests.factories import ingest, make_set, scope_of
+from tests.knowledge.test_set_embedders import (
+    ASKED,
+    TEXTS,
+    State,
+    of_trade,
+    scores,
+    searched,
+    server,
+    started,
+    switched_on,
+    target,
+    ways,
+)
+from tests.scripted_llm import Reply
 
 pytestmark = pytest.mark.django_db
 __all__ = ["server", "target"]  # fixtures
+
+
+def raising(error):
+    def raises(*_given, **_named):
+        raise error
+
+    return raises
 
 
 class Constant:
@@ -54,3 +77,146 @@ def test_a_site_model_that_tells_nothing_apart_does_not_take_the_order_away(owne
     row.refresh_from_db()
     [scale] = row.figures["scales"].values()
     assert scale["offset"] + scale["slope"] * np.median(list(cosines.values())) < REFERENCE[0]
+
+
+def settled(row):
+    set_vectors_tend()
+    row.refresh_from_db()
+    return row.state, row.error_code
+
+
+def test_one_model_that_fails_in_any_way_keeps_no_other_waiting(owner, common, target, server, monkeypatch):
+    ingest(owner, common, **TEXTS)
+    other = make_set("other", owners=[owner])
+    ingest(owner, other, soup="The soup is stirred.")
+    first = started(owner, common, target)
+    embed = set_embedder_fill.texts_embed
+    monkeypatch.setattr(set_embedder_fill, "texts_embed", raising(ModuleNotFoundError("torch")))
+
+    assert settled(first) == (State.BUILDING, "internal")
+    page = stored_message(first.error_code, first.error_message, first.error_data)
+    assert "torch" not in page
+    monkeypatch.setattr(set_embedder_fill, "texts_embed", embed)
+    second = started(owner, other, target)
+    monkeypatch.setattr(
+        set_embedder_fill, "texts_embed", lambda texts, *rest: embed(texts, *rest) if len(texts) == 1 else 1 / 0
+    )
+    assert settled(first) == (State.BUILDING, "internal")
+    second.refresh_from_db()
+    assert second.state == State.READY
+    monkeypatch.setattr(set_embedder_fill, "texts_embed", embed)
+    assert settled(first) == (State.READY, "")
+
+
+def test_a_question_fails_by_no_error_of_the_model_of_a_set(owner, common, target, monkeypatch):
+    ingest(owner, common, **TEXTS)
+    before = scores(owner, common)
+    switched_on(owner, common, target)
+    monkeypatch.setattr(model_registry, "optional_embedder_of", raising(ValueError("no numbers")))
+
+    assert scores(owner, common) == before
+
+
+def test_a_model_that_is_down_is_noted_until_it_answers(
+    owner, common, target, server, django_capture_on_commit_callbacks
+):
+    ingest(owner, common, **TEXTS)
+    row = switched_on(owner, common, target)
+    respond = server.respond
+    server.respond = lambda _asked: Reply(status=401)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        state = searched(owner, common)
+
+    assert ways(state) == ["unavailable"] * len(ways(state))
+    row.refresh_from_db()
+    assert row.error_code == "embedder_refused"
+    assert settled(row) == (State.LIVE, "embedder_refused")  # asked again, in vain
+    server.respond = respond
+    assert settled(row) == (State.LIVE, "")
+    count = len(server.requests)
+    assert settled(row) == (State.LIVE, "")
+    assert len(server.requests) == count  # while nothing is amiss nothing is asked
+
+
+def test_a_model_that_has_just_been_silent_is_not_asked_for_other_sets(owner, target, monkeypatch):
+    for name in ("one", "two"):
+        home = make_set(name, owners=[owner])
+        ingest(owner, home, **{f"in-{name}": f"A text of {name}."})
+        started(owner, home, target)
+    tries = []
+
+    def silent(texts, *_rest):
+        tries.append(texts)
+        raise ModelUnavailableError("embedder_silent", problem="nobody there")
+
+    monkeypatch.setattr(set_embedder_fill, "texts_embed", silent)
+    set_vectors_tend()
+    assert len(tries) == 1
+    set_vectors_tend()  # the one that was not asked is asked first
+    assert len(SetEmbedder.objects.filter(error_code="model_unavailable")) == 2
+
+
+def test_what_the_site_may_switch_to_keeps_no_set_waiting(owner, common, target, monkeypatch):
+    ingest(owner, common, **TEXTS)
+    away = Constant()
+    away.model, away.embed_queries = "away", raising(ModelUnavailableError("embedder_silent", problem="away"))
+    monkeypatch.setattr(set_embedder_scale, "LEAST_QUESTIONS", 1)
+    monkeypatch.setattr(set_embedder_scale, "_site_models", lambda: [model_registry.embedder(), away])
+    passages = set_embedder_scale.set_passages_paired
+    monkeypatch.setattr(
+        set_embedder_scale,
+        "set_passages_paired",
+        lambda **given: passages(**{**given, "site_model": model_registry.live_model()}),
+    )
+
+    row = started(owner, common, target)
+
+    assert settled(row) == (State.READY, "")
+    assert row.figures["scales"].keys() == {model_registry.live_model()}
+
+
+def test_where_nothing_is_missing_nothing_is_looked_up_until_something_changes(owner, common, target, monkeypatch):
+    ingest(owner, common, **TEXTS)
+    switched_on(owner, common, target)
+    set_vectors_tend()
+    looked = []
+    missing = set_embedder_fill.set_missing_ids
+    monkeypatch.setattr(set_embedder_fill, "set_missing_ids", lambda **given: looked.append(1) or missing(**given))
+
+    set_vectors_tend()
+    assert looked == []
+    ingest(owner, common, late="A late page.")
+    assert set_vectors_tend() == 1
+    set_vectors_tend()
+    looked.clear()
+    monkeypatch.setattr(set_embedder_fill, "LOOKED_SECONDS", -1.0)
+    set_vectors_tend()
+    assert looked == [1]
+
+
+def test_sets_that_share_documents_share_the_change(owner, common, target):
+    document = ingest(owner, common, **TEXTS)["blorf"]
+    switched_on(owner, common, target)
+    other, apart = (make_set(name, owners=[owner]) for name in ("other", "apart"))
+    ingest(owner, apart, soup="The soup is stirred.")
+    row = started(owner, other, target)
+    switched_on(owner, apart, target)
+    document.sets.add(other)
+
+    assert live_sets_concerned(row=row) == [common.pk]
+
+
+def test_vectors_of_versions_that_are_not_live_are_deleted(owner, common, target):
+    ingest(owner, common, **TEXTS)
+    switched_on(owner, common, target)
+    former = Document.objects.get(external_id="tilt").live_version_id
+    ingest(owner, common, tilt="The tilt is adjusted by hand.")
+    document_delete(scope=scope_of(owner), actor=owner, document_id=Document.objects.get(external_id="alarm").pk)
+    set_vectors_tend()
+
+    set_vectors_sweep()
+
+    versions = set(SetVector.objects.values_list("version_id", flat=True))
+    assert former not in versions
+    assert len(versions) == len(TEXTS) - 1
