@@ -30,6 +30,7 @@ TEND_TRIPLES = "knowledge.tend_triples"
 READ_ENTITIES = "knowledge.read_entities"
 FILL_VECTORS = "knowledge.fill_vectors"
 FILL_SET_VECTORS = "knowledge.fill_set_vectors"
+SWEEP_SET_VECTORS = "knowledge.sweep_set_vectors"
 DRAW_REFUSAL_LINES = "knowledge.draw_refusal_lines"
 
 QUEUES = {
@@ -51,6 +52,7 @@ QUEUES = {
     READ_ENTITIES: "nightly",
     FILL_VECTORS: "nightly",
     FILL_SET_VECTORS: "nightly",
+    SWEEP_SET_VECTORS: "nightly",
     DRAW_REFUSAL_LINES: "nightly",
     APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded
 }

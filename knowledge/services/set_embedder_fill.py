@@ -21,6 +21,7 @@ from knowledge.errors import error_columns, failure_columns
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.set_embedder_rows import live_sets_concerned, set_epoch
 from knowledge.indexes.set_vectors_fill import (
+    Dropped,
     set_missing_count,
     set_missing_ids,
     set_vectors_drop,
@@ -180,18 +181,16 @@ class _Filling:
             raise StoppedError
 
 
-def set_vectors_sweep(*, model: str = "") -> int:
-    """Delete vectors that no set needs, of one model or of all, in batches; returns how many.
+def set_vectors_sweep(*, tenant_id: int = 0, model: str = "") -> int:
+    """Delete vectors that no set needs, of a model of a tenant or of all, in batches; returns how many.
 
     A process that dies leaves some, which the next maintenance takes. Call outside of transactions.
     """
-    dropped = 0
-    while True:
+    dropped, page = 0, Dropped(0, 0, is_last=False)
+    while not page.is_last:
         with transaction.atomic():
-            count = set_vectors_drop(model=model, limit=DROP_BATCH)
-        dropped += count
-        if count < DROP_BATCH:
-            break
+            page = set_vectors_drop(tenant_id=tenant_id, model=model, after=page.after, limit=DROP_BATCH)
+        dropped += page.count
     if dropped:
         _complete.clear()  # a document may have come back to a set meanwhile
     return dropped

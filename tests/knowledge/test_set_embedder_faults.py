@@ -10,8 +10,11 @@ from knowledge import model_registry
 from knowledge.indexes import corpus_epoch
 from knowledge.indexes.set_embedder_rows import live_sets_concerned
 from knowledge.models import Chunk, Document, SetEmbedder, SetVector, WholeVector
-from knowledge.services import document_delete, set_embedder_fill, set_embedder_scale
+from knowledge.queue import SWEEP_SET_VECTORS
+from knowledge.services import document_delete, set_embedder_fill, set_embedder_scale, set_embedders
 from knowledge.services.set_embedder_fill import set_vectors_sweep, set_vectors_tend
+from knowledge.services.set_embedders import set_embedder_cancel
+from knowledge.tasks import sweep_set_vectors
 from ragcore.embedding.set_scale import REFERENCE
 from ragcore.errors import ModelUnavailableError
 from tests.factories import ingest, make_set, scope_of
@@ -27,6 +30,7 @@ from tests.knowledge.test_set_embedders import (
     switched_on,
     target,
     ways,
+    who,
 )
 from tests.scripted_llm import Reply
 
@@ -220,3 +224,24 @@ def test_vectors_of_versions_that_are_not_live_are_deleted(owner, common, target
     versions = set(SetVector.objects.values_list("version_id", flat=True))
     assert former not in versions
     assert len(versions) == len(TEXTS) - 1
+
+
+def test_a_model_that_is_given_up_is_swept_page_by_page_by_a_task(owner, common, target, monkeypatch):
+    monkeypatch.setattr(set_embedder_fill, "DROP_BATCH", 2)
+    sent = []
+    monkeypatch.setattr(set_embedders, "enqueue_on_commit", lambda name, **given: sent.append((name, given)))
+    ingest(owner, common, **TEXTS)
+    row = started(owner, common, target)
+    set_vectors_tend()
+    copies = [SetVector(**{**one, "embedding_model": "none-needs"}) for one in SetVector.objects.values()]
+    SetVector.objects.bulk_create(copies)
+    assert set_vectors_sweep() == len(copies)
+    SetVector.objects.bulk_create(copies)
+
+    set_embedder_cancel(**who(owner), embedder_id=row.pk)
+
+    assert SetVector.objects.count() == 2 * len(copies)
+    assert sent[-1] == (SWEEP_SET_VECTORS, {"tenant_id": row.tenant_id, "model": row.model})
+    sweep_set_vectors(tenant_id=row.tenant_id, model=row.model)
+    assert set(SetVector.objects.values_list("embedding_model", flat=True)) == {"none-needs"}
+    assert set_vectors_sweep() == len(copies)
