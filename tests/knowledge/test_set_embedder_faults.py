@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from accounts.error_messages import stored_message
+from chat.answering.retrieval import SearchOutcome
 from knowledge import model_registry
 from knowledge.indexes import corpus_epoch
 from knowledge.indexes.set_embedder_rows import live_sets_concerned
 from knowledge.models import Chunk, Document, SetEmbedder, SetVector, WholeVector
 from knowledge.queue import SWEEP_SET_VECTORS
-from knowledge.services import document_delete, set_embedder_fill, set_embedder_scale, set_embedders
+from knowledge.services import document_delete, retrieve, set_embedder_fill, set_embedder_scale, set_embedders
 from knowledge.services.set_embedder_fill import set_vectors_sweep, set_vectors_tend
 from knowledge.services.set_embedders import set_embedder_cancel
 from knowledge.tasks import sweep_set_vectors
+from knowledge.types import RetrievalRequest
 from ragcore.embedding.set_scale import REFERENCE
 from ragcore.errors import ModelUnavailableError
 from tests.factories import ingest, make_set, scope_of
@@ -132,7 +134,10 @@ def test_a_model_that_is_down_is_noted_until_it_answers(
     with django_capture_on_commit_callbacks(execute=True):
         state = searched(owner, common)
 
-    assert ways(state) == ["unavailable"] * len(ways(state))
+    assert set(ways(state)) == {"unavailable"}
+    request = RetrievalRequest(query=ASKED, sets=(common.pk,))
+    outcome = SearchOutcome(retrieved=retrieve(scope=scope_of(owner), request=request), seconds=0.1)
+    assert outcome.silent_models == {row.model}  # so the answer is not kept
     row.refresh_from_db()
     assert row.error_code == "embedder_refused"
     assert settled(row) == (State.LIVE, "embedder_refused")  # asked again, in vain
