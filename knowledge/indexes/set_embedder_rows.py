@@ -11,6 +11,7 @@ from django.utils import timezone
 from knowledge.errors import failure_columns
 from knowledge.indexes.statements import fetch
 from knowledge.models import Document, SetEmbedder
+from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
 
@@ -38,9 +39,12 @@ def live_sets_concerned(*, row: SetEmbedder) -> list[int]:
 def failure_note(*, row_id: int, error: Exception) -> None:
     """Note at a row that its model does not answer questions, once the running transaction is over.
 
-    Whoever searches is not failed by this, and writes nothing where the same is noted already.
+    Whoever searches is not failed by this, and writes nothing where the same is noted already. Without what the model
+    said: it may repeat the question, which is not for the owners of the set. The worker's own try tells more.
     """
-    columns = failure_columns(error)
+    columns = {**failure_columns(error), "error_data": {}}
+    if isinstance(error, RagError):
+        columns["error_message"] = str(type(error).default_message)
 
     def note() -> None:
         rows = SetEmbedder.objects.filter(pk=row_id, state__in=SetEmbedder.FILLED)

@@ -9,7 +9,7 @@ the site's model cannot tell these passages apart, fixed medians take the place 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class OtherSiteModelError(Exception):
 
 
 def scale_refresh(*, row: SetEmbedder, embedder: Embedder, passages: int) -> bool:
-    """Measure the scales to the site's models where there is none, or the set has grown; True: one has changed.
+    """Measure the scales to the site's models that are missing or hold no longer; True: one has changed.
 
     To the model in use, and to one that the site is ready to switch to, so that the set's model takes part in measuring
     that switch, and at once after it. `passages`: entries of the set. Embeds up to 150 sentences with each model.
@@ -85,14 +85,20 @@ def _asked_of_site(site: Embedder, texts: Sequence[str]) -> FloatArray:
 
 
 def _refreshed(row: SetEmbedder, site: Embedder, own: Embedder, passages: int) -> bool:
-    known = row.figures.get("scales", {}).get(site.model)
-    if site.model == row.model or (known is not None and passages < AGAIN * max(known["passages"], LEAST_QUESTIONS)):
+    if site.model == row.model:
         return False
-    scale, comparison = _measured(row, site, own)
+    state = rotation_state(tenant_id=row.tenant_id, model=site.model, epoch=epoch_now(tenant_id=row.tenant_id))
+    known = row.figures.get("scales", {}).get(site.model)
+    if known is not None and _still_holds(known, state.rotation, passages):
+        return False
+    scale, comparison = _measured(row, site, own, state.rotation)
     is_live = site.model == model_registry.live_model()
     with transaction.atomic():
         locked = SetEmbedder.objects.select_for_update(of=("self",)).get(pk=row.pk)
-        scales = {**locked.figures.get("scales", {}), site.model: {**scale, "passages": passages}}
+        scales = {
+            **locked.figures.get("scales", {}),
+            site.model: {**scale, "passages": passages, "rotation": state.rotation},
+        }
         told = {"comparison": comparison} if is_live else {}
         locked.figures = {**locked.figures, "scales": scales, **told}
         locked.save(update_fields=["figures"])
@@ -101,7 +107,13 @@ def _refreshed(row: SetEmbedder, site: Embedder, own: Embedder, passages: int) -
     return True
 
 
-def _measured(row: SetEmbedder, site: Embedder, own: Embedder) -> tuple[dict[str, Any], dict[str, Any]]:
+def _still_holds(known: Mapping[str, Any], rotation: int, passages: int) -> bool:
+    """Whether the set has not grown much, and the site's prefixes are shortened as when the scale was measured."""
+    is_of_size = passages < AGAIN * max(known["passages"], LEAST_QUESTIONS)
+    return is_of_size and bool(known.get("rotation", rotation) == rotation)
+
+
+def _measured(row: SetEmbedder, site: Embedder, own: Embedder, rotation: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The scale as it is stored, and how often sentences find their passage by either model and by both."""
     compared = set_passages_paired(set_id=row.knowledge_set_id, site_model=site.model, model=row.model, limit=COMPARED)
     asked = [(place, text) for place, text in enumerate(map(sentence_of, compared.texts)) if text][:QUESTIONS]
@@ -114,10 +126,8 @@ def _measured(row: SetEmbedder, site: Embedder, own: Embedder) -> tuple[dict[str
     floor = floor_of(site, row.tenant_id)
     scale = _scale(by_site, by_own, places, floor, REFERENCE)
 
-    state = rotation_state(tenant_id=row.tenant_id, model=site.model, epoch=epoch_now(tenant_id=row.tenant_id))
-
     def rotated(vectors: FloatArray) -> FloatArray:
-        return _unit(coarse_vectors(vectors, rotation=state.rotation, model=site.model))
+        return _unit(coarse_vectors(vectors, rotation=rotation, model=site.model))
 
     site_prefixes = rotated(site_asked) @ rotated(compared.one).T
     own_prefixes = _unit(own_asked[:, :PREFIX]) @ _unit(compared.other[:, :PREFIX]).T

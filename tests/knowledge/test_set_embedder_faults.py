@@ -10,8 +10,9 @@ from chat.answering.retrieval import SearchOutcome
 from knowledge import model_registry
 from knowledge.indexes import corpus_epoch
 from knowledge.indexes.set_embedder_rows import live_sets_concerned
-from knowledge.models import Chunk, Document, SetEmbedder, SetVector, WholeVector
+from knowledge.models import Chunk, Document, SearchModel, SetEmbedder, SetVector, WholeVector
 from knowledge.queue import SWEEP_SET_VECTORS
+from knowledge.search_model_setup import spec_of
 from knowledge.services import document_delete, retrieve, set_embedder_fill, set_embedder_scale, set_embedders
 from knowledge.services.set_embedder_fill import set_vectors_sweep, set_vectors_tend
 from knowledge.services.set_embedders import set_embedder_cancel
@@ -139,7 +140,7 @@ def test_a_model_that_is_down_is_noted_until_it_answers(
     outcome = SearchOutcome(retrieved=retrieve(scope=scope_of(owner), request=request), seconds=0.1)
     assert outcome.silent_models == {row.model}  # so the answer is not kept
     row.refresh_from_db()
-    assert row.error_code == "embedder_refused"
+    assert (row.error_code, row.error_data) == ("embedder_refused", {})
     assert settled(row) == (State.LIVE, "embedder_refused")  # asked again, in vain
     server.respond = respond
     assert settled(row) == (State.LIVE, "")
@@ -250,3 +251,24 @@ def test_a_model_that_is_given_up_is_swept_page_by_page_by_a_task(owner, common,
     sweep_set_vectors(tenant_id=row.tenant_id, model=row.model)
     assert set(SetVector.objects.values_list("embedding_model", flat=True)) == {"none-needs"}
     assert set_vectors_sweep() == len(copies)
+
+
+def test_the_scale_is_measured_again_when_prefixes_are_shortened_otherwise(owner, common, target, monkeypatch):
+    ingest(owner, common, **TEXTS)
+    row = switched_on(owner, common, target)
+    model = model_registry.live_model()
+    row.figures["scales"][model] |= {"rotation": 77, "offset": 9.0}
+    row.save(update_fields=["figures"])
+
+    set_vectors_tend()
+
+    row.refresh_from_db()
+    assert row.figures["scales"][model]["rotation"] != 77
+    assert row.figures["scales"][model]["offset"] != 9.0
+
+
+def test_a_model_of_no_server_is_the_same_client_whatever_hosts_are_allowed(target):
+    folder = SearchModel(task="embed", provider="folder", name="folder-model")
+
+    assert spec_of(folder, ("one.example",)) == spec_of(folder, ())
+    assert spec_of(target, ("one.example",)) != spec_of(target, ())
