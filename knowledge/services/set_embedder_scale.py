@@ -9,6 +9,7 @@ the site's model cannot tell these passages apart, fixed medians take the place 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,7 +36,10 @@ logger = logging.getLogger(__name__)
 LEAST_QUESTIONS = 8  # fewer say nothing: cosines are compared as they are, and the page says so
 AGAIN = 2.0  # times as many passages as when the scale was measured: it is measured again
 PREFIX = 384
+RESTED_SECONDS = 600.0  # for which a model that the site may switch to is left alone after it has not answered
 FOUND = 10  # passages among which a sentence should find its own
+
+_resting: dict[str, float] = {}  # model of the site -> until when (monotonic)
 
 
 class OtherSiteModelError(Exception):
@@ -53,9 +57,12 @@ def scale_refresh(*, row: SetEmbedder, embedder: Embedder, passages: int) -> boo
     live, *others = _site_models()
     changed = _refreshed(row, live, embedder, passages)
     for site in others:
+        if time.monotonic() < _resting.get(site.model, 0.0):
+            continue
         try:
             changed = _refreshed(row, site, embedder, passages) or changed
         except OtherSiteModelError as error:
+            _resting[site.model] = time.monotonic() + RESTED_SECONDS
             logger.warning("no scale of %s to %s yet: %s", row.model, site.model, error.__cause__)
     return changed
 

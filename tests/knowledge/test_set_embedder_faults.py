@@ -170,7 +170,10 @@ def test_a_model_that_has_just_been_silent_is_not_asked_for_other_sets(owner, ta
 def test_what_the_site_may_switch_to_keeps_no_set_waiting(owner, common, target, monkeypatch):
     ingest(owner, common, **TEXTS)
     away = Constant()
-    away.model, away.embed_queries = "away", raising(ModelUnavailableError("embedder_silent", problem="away"))
+    asked = []
+    failing = raising(ModelUnavailableError("embedder_silent", problem="away"))
+    away.model, away.embed_queries = "away", lambda texts: asked.append(texts) or failing()
+    monkeypatch.setattr(set_embedder_scale, "_resting", {})
     monkeypatch.setattr(set_embedder_scale, "LEAST_QUESTIONS", 1)
     monkeypatch.setattr(set_embedder_scale, "_site_models", lambda: [model_registry.embedder(), away])
     passages = set_embedder_scale.set_passages_paired
@@ -182,8 +185,13 @@ def test_what_the_site_may_switch_to_keeps_no_set_waiting(owner, common, target,
 
     row = started(owner, common, target)
 
-    assert settled(row) == (State.READY, "")
+    assert settled(row) == settled(row) == (State.READY, "")
     assert row.figures["scales"].keys() == {model_registry.live_model()}
+    assert len(asked) == 1  # it is left alone for some minutes
+    set_embedder_scale._resting.clear()
+    away.embed_queries = model_registry.embedder().embed_queries
+    settled(row)
+    assert row.figures["scales"].keys() == {model_registry.live_model(), "away"}
 
 
 def test_where_nothing_is_missing_nothing_is_looked_up_until_something_changes(owner, common, target, monkeypatch):
