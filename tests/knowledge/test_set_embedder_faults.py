@@ -60,7 +60,7 @@ class Constant:
 
 
 def test_a_site_model_that_tells_nothing_apart_does_not_take_the_order_away(owner, common, target, monkeypatch):
-    more = {f"m{n}": f"The blorf {n} of hall {n * 7} is opened by pump {n * 3} after the rain." for n in range(9)}
+    more = {f"m{n}": " ".join(f"word{n}{letter} term{n}{letter}" for letter in "abcdef") + "." for n in range(9)}
     ingest(owner, common, **TEXTS, **more)
     constant = Constant()
     monkeypatch.setattr(set_embedder_scale, "_site_models", lambda: [constant])
@@ -70,9 +70,10 @@ def test_a_site_model_that_tells_nothing_apart_does_not_take_the_order_away(owne
     corpus_epoch.epoch_advance(tenant_id=owner.tenant_id)
     set_vectors_tend()
 
-    scored = scores(owner, common, top_k=14)
+    question = f"{ASKED} word1a term1b word1c term2a word2b antenna mast radio"
+    scored = scores(owner, common, question=question, top_k=14)
 
-    asked = np.array(of_trade(ASKED)) / np.linalg.norm(of_trade(ASKED))
+    asked = np.array(of_trade(question)) / np.linalg.norm(of_trade(question))
     cosines = {
         one.chunk_id: float(np.array(one.vector, np.float32) @ asked) for one in SetVector.objects.order_by("chunk_id")
     }
