@@ -11,7 +11,8 @@ import numpy as np
 from django.db import Error as DatabaseFailure
 
 from knowledge import model_registry
-from knowledge.indexes.set_embedder_rows import failure_note
+from knowledge.errors import failure_columns
+from knowledge.queue import NOTE_SET_MODEL, enqueue_on_commit
 from knowledge.selectors.set_embedders import SetModel
 from ragcore.embedding.vectors import DIMENSIONS, CachingEmbedder, with_set_vectors
 from ragcore.errors import RagError
@@ -44,8 +45,24 @@ def set_questions_embed(texts: Sequence[str], used: SetModel) -> FloatArray | No
         is_known = isinstance(error, RagError)
         logger.warning("the model %s of a set does not answer: %s", used.model, error, exc_info=not is_known)
         _resting[used.model] = time.monotonic() + RESTED_SECONDS
-        failure_note(row_id=used.row, error=error)
+        _tell(used.row, error)
         return None
+
+
+def _tell(row_id: int, error: Exception) -> None:
+    """A task notes at the row that its model does not answer questions; whoever searches is not failed by this.
+
+    Without what the model said: it may repeat the question, which is not for the owners of the set. The worker's own
+    try tells more.
+    """
+    columns = failure_columns(error)
+    code, message = columns["error_code"], columns["error_message"]
+    if isinstance(error, RagError):
+        message = str(type(error).default_message)
+    try:
+        enqueue_on_commit(NOTE_SET_MODEL, row_id=row_id, code=code, message=message)
+    except Exception:
+        logger.exception("that the model of a set does not answer could not be noted")
 
 
 class SetModelEmbedder:

@@ -181,6 +181,12 @@ class _Filling:
             raise StoppedError
 
 
+def set_model_note(*, row_id: int, code: str, message: str) -> None:
+    """Note that a model has not answered a question, where the same is not noted already; the worker asks it then."""
+    rows = SetEmbedder.objects.filter(pk=row_id, state__in=SetEmbedder.FILLED).exclude(error_code=code)
+    rows.update(heartbeat=timezone.now(), error_code=code, error_message=message[:512], error_data={})
+
+
 def set_vectors_sweep(*, tenant_id: int = 0, model: str = "") -> int:
     """Delete vectors that no set needs, of a model of a tenant or of all, in batches; returns how many.
 

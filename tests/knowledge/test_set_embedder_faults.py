@@ -8,15 +8,16 @@ import pytest
 from accounts.error_messages import stored_message
 from chat.answering.retrieval import SearchOutcome
 from knowledge import model_registry
+from knowledge.backends import set_questions
 from knowledge.indexes import corpus_epoch
 from knowledge.indexes.set_embedder_rows import live_sets_concerned
 from knowledge.models import Chunk, Document, SearchModel, SetEmbedder, SetVector, WholeVector
-from knowledge.queue import SWEEP_SET_VECTORS
+from knowledge.queue import NOTE_SET_MODEL, SWEEP_SET_VECTORS
 from knowledge.search_model_setup import spec_of
 from knowledge.services import document_delete, retrieve, set_embedder_fill, set_embedder_scale, set_embedders
 from knowledge.services.set_embedder_fill import set_vectors_sweep, set_vectors_tend
 from knowledge.services.set_embedders import set_embedder_cancel
-from knowledge.tasks import sweep_set_vectors
+from knowledge.tasks import note_set_model, sweep_set_vectors
 from knowledge.types import RetrievalRequest
 from ragcore.embedding.set_scale import REFERENCE
 from ragcore.errors import ModelUnavailableError
@@ -123,23 +124,28 @@ def test_a_question_fails_by_no_error_of_the_model_of_a_set(owner, common, targe
     monkeypatch.setattr(model_registry, "optional_embedder_of", raising(ValueError("no numbers")))
 
     assert scores(owner, common) == before
+    monkeypatch.setattr(set_questions, "enqueue_on_commit", raising(OSError("no broker")))
+    set_questions.rested()
+    assert scores(owner, common) == before
 
 
-def test_a_model_that_is_down_is_noted_until_it_answers(
-    owner, common, target, server, django_capture_on_commit_callbacks
-):
+def test_a_model_that_is_down_is_noted_until_it_answers(owner, common, target, server, monkeypatch):
+    sent = []
+    monkeypatch.setattr(set_questions, "enqueue_on_commit", lambda name, **given: sent.append((name, given)))
     ingest(owner, common, **TEXTS)
     row = switched_on(owner, common, target)
     respond = server.respond
     server.respond = lambda _asked: Reply(status=401)
 
-    with django_capture_on_commit_callbacks(execute=True):
-        state = searched(owner, common)
+    state = searched(owner, common)
 
     assert set(ways(state)) == {"unavailable"}
     request = RetrievalRequest(query=ASKED, sets=(common.pk,))
     outcome = SearchOutcome(retrieved=retrieve(scope=scope_of(owner), request=request), seconds=0.1)
     assert outcome.silent_models == {row.model}  # so the answer is not kept
+    [(name, given)] = sent  # once, while the model is left alone
+    assert name == NOTE_SET_MODEL
+    note_set_model(**given)
     row.refresh_from_db()
     assert (row.error_code, row.error_data) == ("embedder_refused", {})
     assert settled(row) == (State.LIVE, "embedder_refused")  # asked again, in vain
