@@ -34,6 +34,7 @@ from ragcore.types import Passage, Query
 logger = logging.getLogger(__name__)
 
 KEPT_EMBEDDERS = 8  # the one in use, the next, the former one, and those of sets: each takes its memory
+OPTIONAL_SECONDS = 5.0  # for which a question waits for a model that it can do without
 KEPT_CLIENTS = 32  # chat models with their connections; more are used in no site at a time
 TTL_SECONDS = 6 * 3600
 TIMEOUT_SECONDS = 0.5
@@ -137,7 +138,7 @@ def optional_embedder_of(spec: SearchModelSpec) -> Embedder:
     """The same for a part of a search that may be left out: a server is asked once, for a few seconds."""
     if not spec.is_remote:
         return embedder_of(spec)
-    return _embedder_made(spec, replace(_search_client(spec), is_patient=False))
+    return _embedder_made(spec, replace(_search_client(spec), is_patient=False, budget_seconds=OPTIONAL_SECONDS))
 
 
 def _embedder_made(spec: SearchModelSpec, client: ClientSettings) -> Embedder:

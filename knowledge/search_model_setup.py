@@ -112,7 +112,7 @@ def spec_of(row: SearchModel | None, hosts: tuple[str, ...]) -> SearchModelSpec:
         max_tokens=row.max_tokens or 0,
         # code runs where the operator has allowed that for the process, too
         trust_remote_code=row.trust_remote_code and may_run_code(row.task),
-        hosts=hosts,
+        hosts=hosts if row.provider == Provider.SERVER else None,  # else a model is loaded again where they change
     )
 
 

@@ -14,6 +14,7 @@ from knowledge.queue import (
     FILL_VECTORS,
     MAINTAIN,
     MINE_TERMS,
+    NOTE_SET_MODEL,
     PURGE,
     READ_ENTITIES,
     RECORD_DUPLICATES,
@@ -24,6 +25,7 @@ from knowledge.queue import (
     SETTLE_SOURCE,
     START_DUE_SOURCES,
     SWEEP_INGEST_LEASES,
+    SWEEP_SET_VECTORS,
     TELL_REVIEWS,
     TEND_TRIPLES,
 )
@@ -31,7 +33,7 @@ from knowledge.services import entities, lexicon
 from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.refusal_lines import refusal_lines_draw
 from knowledge.services.reviews import reviews_tell
-from knowledge.services.set_embedder_fill import set_vectors_tend
+from knowledge.services.set_embedder_fill import set_model_note, set_vectors_sweep, set_vectors_tend
 
 
 @shared_task(name=ADVANCE_INGESTION)
@@ -148,6 +150,18 @@ def fill_vectors() -> None:
 def fill_set_vectors() -> None:
     """Make the vectors that passages lack of the embedding models of their sets."""
     set_vectors_tend()
+
+
+@shared_task(name=NOTE_SET_MODEL)
+def note_set_model(*, row_id: int, code: str, message: str) -> None:
+    """Note that the embedding model of a set did not answer a question."""
+    set_model_note(row_id=row_id, code=code, message=message)
+
+
+@shared_task(name=SWEEP_SET_VECTORS)
+def sweep_set_vectors(*, tenant_id: int, model: str) -> None:
+    """Delete the vectors of a model of sets that no set of the tenant needs any more."""
+    set_vectors_sweep(tenant_id=tenant_id, model=model)
 
 
 @shared_task(name=DRAW_REFUSAL_LINES)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from redis.exceptions import RedisError
 
 from chat.answering.grounding import UNCHECKED
+from chat.answering.metadata import SILENT_MODELS
 from chat.redis_client import client, redis_lock
 from chat.types import AnswerRecord
 
@@ -196,9 +197,12 @@ async def _keep(key: str, value: str, seconds: int) -> None:
 
 
 def is_cacheable(record: AnswerRecord) -> bool:
-    """Whole answers only: a degraded, stopped or unchecked one is worse than the next try."""
-    is_unchecked = UNCHECKED in record.metadata.notes
-    return record.status in CACHED_STATUSES and not record.metadata.stopped and not is_unchecked
+    """Whole answers only: a degraded, stopped or unchecked one is worse than the next try.
+
+    So is one that was searched for while the embedding model of a set did not answer.
+    """
+    is_lacking = UNCHECKED in record.metadata.notes or bool(record.trace.get(SILENT_MODELS))
+    return record.status in CACHED_STATUSES and not record.metadata.stopped and not is_lacking
 
 
 def from_cache(record: AnswerRecord, *, seconds: float, kind: str = "exact", understood: str | None) -> AnswerRecord:

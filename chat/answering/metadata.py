@@ -205,6 +205,9 @@ def _money(cost: Decimal | None) -> float | None:
     return None if cost is None else float(cost)
 
 
+SILENT_MODELS = "silent_models"  # in the trace of an answer: embedding models of sets that were not there
+
+
 # ── the trace of a search ───────────────────────────────────────────────────────────────────────
 
 

@@ -31,7 +31,7 @@ from chat.answering.grounding import (
     small_talk_record,
     unchecked_text,
 )
-from chat.answering.metadata import add_metadata, asked_with
+from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with
 from chat.answering.preparation import Preparation, retrieve, understand
 from chat.answering.retrieval import SearchOutcome
 from chat.answering.similar_questions import SimilarQuestions
@@ -82,7 +82,10 @@ async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = Non
         record = replace(record, confidence=min(record.confidence, preparation.most_confidence))
     if draft.stopped and not record.text.strip():
         record = replace(record, status="stopped", confidence=0.0)
-    record = replace(record, trace={**record.trace, "asked": asked_with(context)})
+    trace = {**record.trace, "asked": asked_with(context)}
+    if silent := ports.silent_models:
+        trace[SILENT_MODELS] = silent
+    record = replace(record, trace=trace)
     return add_metadata(context, record, preparation, ports, draft, seconds=time.perf_counter() - start)
 
 

@@ -47,6 +47,12 @@ class SearchOutcome:
         return next((list(note["queries"]) for note in notes if "queries" in note), [])
 
     @property
+    def silent_models(self) -> set[str]:
+        """Embedding models of sets that did not answer: the site's model has searched in their place (decision 041)."""
+        told = (one for record in self.retrieved.state.records for one in record.note.get("set_models", ()))
+        return {one["model"] for one in told if one.get("way") == "unavailable"}
+
+    @property
     def graph(self) -> Mapping[str, Any] | None:
         """What the graph of entities told, where it knows an entity of the question (U14)."""
         told = self.retrieved.state.graph

@@ -104,6 +104,11 @@ class AnswerPorts:
         names = (client.model.name for client in self.clients if client.counts["unreachable"])
         return frozenset((*names, *self.context.deadline.unreachable_models))
 
+    @property
+    def silent_models(self) -> list[str]:
+        """Embedding models of sets that did not answer a search of this question."""
+        return sorted({model for outcome in self.searches for model in outcome.silent_models})
+
     def other_forms(self, standalone: str = "") -> list[str]:
         """Other forms in which the question was searched for, each once: first the one without its conversation."""
         forms: dict[str, str] = {_comparable(self.context.request.query): ""}

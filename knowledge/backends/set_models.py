@@ -106,7 +106,7 @@ class SetModelIndex:
         if self.site.is_exact():
             return self.exact_many(vectors, limit=limit)
         if not self._reaches():
-            self.note["way"] = "candidates"  # the second stage orders them
+            self._tell("candidates")  # the second stage orders them
             return self.site.coarse_many(vectors, limit=limit)
         return self._many(vectors, limit, self.site.coarse_many, self.site.prefixes, is_sure=False)
 
@@ -133,15 +133,15 @@ class SetModelIndex:
         asked = [set_vector(vector, self.used.row) for vector in vectors]
         known = [vector for vector in asked if vector is not None]
         if not known:
-            self.note["way"] = "unavailable"
+            self._tell("unavailable")
             return near(vectors, limit=limit)
         reach = self._reaches()
         depth = self._depth(limit, reach) if is_sure else limit
         if reach and self.used.is_alone and len(known) == len(asked) and self.own.is_complete():
-            self.note["way"] = "alone"  # no passage counts by the site's model
+            self._tell("alone")  # no passage counts by the site's model
             found: list[list[Hit]] = [[] for _ in asked]
         else:
-            self.note["way"] = "both" if reach else "candidates"
+            self._tell("both" if reach else "candidates")
             found = near(vectors, limit=depth)
         nearest = iter(self.own.nearest(known, limit=depth) if reach else [[] for _ in known])
         hits = []
@@ -152,6 +152,11 @@ class SetModelIndex:
             row = _Row(self, vector, own, near, look, reach)
             hits.append(row.best(theirs, next(nearest), limit=limit, depth=depth, is_sure=is_sure and reach))
         return hits
+
+    def _tell(self, way: str) -> None:
+        """In the trace; that the model has not answered one form of the question stays."""
+        if self.note.get("way") != "unavailable":
+            self.note["way"] = way
 
     def _reaches(self) -> bool:
         return self.own.is_within_reach(is_alone=self.used.is_alone)

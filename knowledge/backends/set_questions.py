@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from django.db import Error as DatabaseFailure
 
 from knowledge import model_registry
+from knowledge.errors import failure_columns
+from knowledge.queue import NOTE_SET_MODEL, enqueue_on_commit
 from knowledge.selectors.set_embedders import SetModel
 from ragcore.embedding.vectors import DIMENSIONS, CachingEmbedder, with_set_vectors
 from ragcore.errors import RagError
@@ -31,15 +34,35 @@ def set_questions_embed(texts: Sequence[str], used: SetModel) -> FloatArray | No
     """float32[n, 768] by the model of a set; None where it does not answer, or has not a moment ago."""
     if time.monotonic() < _resting.get(used.model, 0.0):
         return None
-    embedder = model_registry.optional_embedder_of(used.spec)
-    if embedder.model != used.model:
-        return None  # its row names another model by now
     try:
+        embedder = model_registry.optional_embedder_of(used.spec)
+        if embedder.model != used.model:
+            return None  # its row names another model by now
         return CachingEmbedder(embedder).embed_queries(texts)
-    except RagError as error:
-        logger.warning("the embedding model %s of a set does not answer: %s", used.model, error)
+    except DatabaseFailure:
+        raise  # the search is lost anyway
+    except Exception as error:  # whatever a model or its server does: the site's model answers
+        is_known = isinstance(error, RagError)
+        logger.warning("the model %s of a set does not answer: %s", used.model, error, exc_info=not is_known)
         _resting[used.model] = time.monotonic() + RESTED_SECONDS
+        _tell(used.row, error)
         return None
+
+
+def _tell(row_id: int, error: Exception) -> None:
+    """A task notes at the row that its model does not answer questions; whoever searches is not failed by this.
+
+    Without what the model said: it may repeat the question, which is not for the owners of the set. The worker's own
+    try tells more.
+    """
+    columns = failure_columns(error)
+    code, message = columns["error_code"], columns["error_message"]
+    if isinstance(error, RagError):
+        message = str(type(error).default_message)
+    try:
+        enqueue_on_commit(NOTE_SET_MODEL, row_id=row_id, code=code, message=message)
+    except Exception:
+        logger.exception("that the model of a set does not answer could not be noted")
 
 
 class SetModelEmbedder:
@@ -80,5 +103,5 @@ class SetModelEmbedder:
         site = self.embedder.trust(cjk_share)
         if not self.is_whole or self.notes[0].get("way") == "unavailable":
             return site
-        own = model_registry.embedder_of(self.used[0].spec).trust(cjk_share)
+        own = model_registry.optional_embedder_of(self.used[0].spec).trust(cjk_share)
         return own if self.used[0].is_alone else max(site, own)

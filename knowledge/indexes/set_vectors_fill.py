@@ -7,13 +7,14 @@ is the live one. Sets with the same model share the vector of an entry (decision
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from knowledge.indexes.binary_vectors import halfvecs_read
 from knowledge.indexes.copy import EntryPlace, set_vectors_copy
 from knowledge.indexes.embedder_fill import TEXTS, PairedPassages, TextWithout, texts_of_rows
-from knowledge.indexes.statements import embedder_vectors_lock, execute, fetch, ids_text
+from knowledge.indexes.statements import embedder_vectors_lock, fetch, ids_text
 from knowledge.models import SetEmbedder
 from ragcore.ports import FloatArray
 
@@ -46,16 +47,32 @@ ORDER BY hashint8(a.entry_id) LIMIT %(limit)s
 """
 NEEDED = """
 SELECT 1 FROM knowledge_documentversion n
-JOIN knowledge_document_sets s ON s.document_id = n.document_id
+JOIN knowledge_document d ON d.id = n.document_id AND d.live_version_id = n.id AND d.deleted IS NULL
+JOIN knowledge_document_sets s ON s.document_id = d.id
 JOIN knowledge_setembedder m ON m.knowledge_set_id = s.knowledgeset_id AND m.state = ANY(%(states)s)
 WHERE n.id = v.version_id AND m.model = v.embedding_model
 """
-DROP = f"""
-DELETE FROM knowledge_setvector WHERE (entry_id, embedding_model) IN (
-    SELECT v.entry_id, v.embedding_model FROM knowledge_setvector v
-    WHERE (%(model)s = '' OR v.embedding_model = %(model)s) AND NOT EXISTS ({NEEDED}) LIMIT %(limit)s
+OF_MODEL = "v.tenant_id = %(tenant)s AND v.embedding_model = %(model)s AND"
+DROP = """
+WITH page AS (
+    SELECT v.entry_id, v.embedding_model, v.version_id FROM knowledge_setvector v
+    WHERE {of_model} v.entry_id > %(after)s ORDER BY v.entry_id LIMIT %(limit)s
+), gone AS (
+    DELETE FROM knowledge_setvector d USING page v
+    WHERE d.entry_id = v.entry_id AND d.embedding_model = v.embedding_model AND NOT EXISTS ({needed})
+    RETURNING 1
 )
-"""  # noqa: S608 - constants
+SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM page), coalesce((SELECT max(entry_id) FROM page), 0)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What one page of vectors brought: how many were deleted, and up to which entry all were looked at."""
+
+    count: int
+    after: int
+    is_last: bool
 
 
 def set_missing_ids(*, set_id: int, model: str, after: int, limit: int) -> list[int]:
@@ -93,6 +110,12 @@ def set_passages_paired(*, set_id: int, site_model: str, model: str, limit: int)
     )
 
 
-def set_vectors_drop(*, model: str = "", limit: int) -> int:
-    """Delete up to `limit` vectors that no set needs, of one model or of all; returns how many there were."""
-    return execute(DROP, {"model": model, "limit": limit, "states": [str(state) for state in SetEmbedder.HELD]})
+def set_vectors_drop(*, tenant_id: int = 0, model: str = "", after: int = 0, limit: int) -> Dropped:
+    """Of the next `limit` vectors above an entry, of a model and tenant or of all, delete those that no set needs.
+
+    Of all: vectors of the last entry may be on two pages, so the next one begins with it again.
+    """
+    sql = DROP.format(of_model=OF_MODEL if model else "", needed=NEEDED)
+    named = {"tenant": tenant_id, "model": model, "after": after, "limit": limit}
+    count, seen, last = fetch(sql, {**named, "states": [str(state) for state in SetEmbedder.HELD]})[0]
+    return Dropped(int(count), int(last) if model else max(int(last) - 1, after), int(seen) < limit)

@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(fields=["chunk_id"], name="knowledge_set_vector_chunk"),
                     models.Index(fields=["version_id"], name="knowledge_set_vector_version"),
-                    models.Index(fields=["tenant_id", "embedding_model"], name="knowledge_set_vector_model"),
+                    models.Index(fields=["tenant_id", "embedding_model", "entry_id"], name="knowledge_set_vector_model"),
                 ],
             },
         ),

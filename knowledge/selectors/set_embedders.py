@@ -20,6 +20,7 @@ from knowledge.search_model_setup import SearchModelSpec, spec_of
 from knowledge.selectors.query_adapters import LIVE_ONE, NONE, sets_asked
 from knowledge.selectors.sets import set_owned, sets_managed, sets_readable
 from ragcore.embedding.latent import CosineScale
+from ragcore.embedding.set_scale import OpenScale
 
 State = SetEmbedder.State
 
@@ -95,8 +96,8 @@ def _used(row: SetEmbedder, site_model: str, hosts: tuple[str, ...]) -> SetModel
         model=row.model,
         is_alone=row.mode == SetEmbedder.Mode.ALONE,
         spec=spec_of(row.target, hosts),
-        scale=CosineScale(scale["offset"], scale["slope"]),
-        prefix_scale=CosineScale(scale["prefix_offset"], scale["prefix_slope"]),
+        scale=OpenScale(scale["offset"], scale["slope"]),
+        prefix_scale=OpenScale(scale["prefix_offset"], scale["prefix_slope"]),
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from knowledge.embedder_fit import WholeVectors, default_floor
 from knowledge.indexes.embedder_fill import passages_paired
-from knowledge.model_registry import embedder_of
+from knowledge.model_registry import embedder_of, live_model
 from knowledge.model_setup import setup_now
 from knowledge.models import IndexEntry
 from knowledge.search_model_setup import SearchModelSpec
@@ -50,12 +50,12 @@ def _floor(tenant_id: int, live: Embedder, target: Embedder) -> float | None:
     before = near_and_far(live.embed_queries(texts) @ compared.one.T, places)
     after = near_and_far(target.embed_queries(texts) @ compared.other.T, places)
     scale = cosine_scale(before, after)  # of the target's cosines to those of the model in use
-    floor = (_floor_of(live, tenant_id) - scale.offset) / scale.slope
+    floor = (floor_of(live, tenant_id) - scale.offset) / scale.slope
     return float(np.clip(floor, *FLOORS))
 
 
-def _floor_of(live: Embedder, tenant_id: int) -> float:
-    """The default that holds now."""
-    calibrated = setup_now().floor(tenant_id=tenant_id)
-    fitted = default_floor(live.model) if isinstance(live, WholeVectors) else None
+def floor_of(model: Embedder, tenant_id: int) -> float:
+    """The default of `min_cosine` that holds now, or for another model than the live one the default of that model."""
+    calibrated = setup_now().floor(tenant_id=tenant_id) if model.model == live_model() else None
+    fitted = default_floor(model.model) if isinstance(model, WholeVectors) else None
     return calibrated or fitted or RetrievalOptions().min_cosine

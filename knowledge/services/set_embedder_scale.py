@@ -2,14 +2,19 @@
 
 Sentences of passages stand for questions, as in `embedder_calibration`: of both models the median cosine of a sentence
 with its own passage, and the median of the best other one, are laid on each other. A scale is of a pair of models.
-After the site has changed its model, searches use the set's model again when a scale of the new pair is there.
+After the site has changed its model, searches use the set's model again when a scale of the new pair is there. Where
+the site's model cannot tell these passages apart, fixed medians take the place of its own (`ragcore...set_scale`).
 """
 
 from __future__ import annotations
 
+import logging
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from django.db import Error as DatabaseFailure
 from django.db import transaction
 
 from knowledge import model_registry
@@ -19,43 +24,88 @@ from knowledge.indexes.set_vectors_fill import set_passages_paired
 from knowledge.model_setup import hosts_allowed
 from knowledge.models import EmbedderSwitch, SetEmbedder
 from knowledge.search_model_setup import spec_of
+from knowledge.services.embedder_calibration import floor_of
 from knowledge.services.latent_models import COMPARED, QUESTIONS, near_and_far, sentence_of
-from ragcore.embedding.latent import CosineScale, Ints, cosine_scale
+from ragcore.embedding.latent import CosineScale, Ints
+from ragcore.embedding.set_scale import REFERENCE, REFERENCE_PREFIX, SiteCosines, set_scale
+from ragcore.errors import RagError
 from ragcore.ports import Embedder, FloatArray
+
+logger = logging.getLogger(__name__)
 
 LEAST_QUESTIONS = 8  # fewer say nothing: cosines are compared as they are, and the page says so
 AGAIN = 2.0  # times as many passages as when the scale was measured: it is measured again
 PREFIX = 384
+RESTED_SECONDS = 600.0  # for which a model that the site may switch to is left alone after it has not answered
 FOUND = 10  # passages among which a sentence should find its own
+
+_resting: dict[str, float] = {}  # model of the site -> until when (monotonic)
+
+
+class OtherSiteModelError(Exception):
+    """A model that the site may switch to does not answer."""
 
 
 def scale_refresh(*, row: SetEmbedder, embedder: Embedder, passages: int) -> bool:
-    """Measure the scales to the site's models where there is none, or the set has grown; True: one has changed.
+    """Measure the scales to the site's models that are missing or hold no longer; True: one has changed.
 
     To the model in use, and to one that the site is ready to switch to, so that the set's model takes part in measuring
     that switch, and at once after it. `passages`: entries of the set. Embeds up to 150 sentences with each model.
-    Raises RagError of any.
+    Raises what the set's model and the one in use raise. Of another one it is logged: its server may be away for long,
+    and nothing waits for it.
     """
-    changed = [site for site in _site_models() if _refreshed(row, site, embedder, passages)]
-    return bool(changed)
+    live, *others = _site_models()
+    changed = _refreshed(row, live, embedder, passages)
+    for site in others:
+        if time.monotonic() < _resting.get(site.model, 0.0):
+            continue
+        try:
+            changed = _refreshed(row, site, embedder, passages) or changed
+        except OtherSiteModelError as error:
+            _resting[site.model] = time.monotonic() + RESTED_SECONDS
+            logger.warning("no scale of %s to %s yet: %s", row.model, site.model, error.__cause__)
+    return changed
 
 
 def _site_models() -> list[Embedder]:
-    """The model in use first."""
+    """The model in use first. Another one whose client cannot be made is left out."""
+    found = [model_registry.embedder()]
     ready = EmbedderSwitch.objects.filter(state=EmbedderSwitch.State.READY).select_related("target")
-    hosts = hosts_allowed()
-    return [model_registry.embedder(), *(model_registry.embedder_of(spec_of(one.target, hosts)) for one in ready)]
+    for one in ready:
+        try:
+            found.append(model_registry.embedder_of(spec_of(one.target, hosts_allowed())))
+        except RagError as error:
+            logger.warning("the model that the site may switch to cannot be asked: %s", error)
+    return found
+
+
+def _asked_of_site(site: Embedder, texts: Sequence[str]) -> FloatArray:
+    """The sentences by a model of the site. Raises OtherSiteModelError of all but the one in use."""
+    try:
+        return site.embed_queries(texts)
+    except DatabaseFailure:
+        raise
+    except Exception as error:
+        if site.model == model_registry.live_model():
+            raise
+        raise OtherSiteModelError from error
 
 
 def _refreshed(row: SetEmbedder, site: Embedder, own: Embedder, passages: int) -> bool:
-    known = row.figures.get("scales", {}).get(site.model)
-    if site.model == row.model or (known is not None and passages < AGAIN * max(known["passages"], LEAST_QUESTIONS)):
+    if site.model == row.model:
         return False
-    scale, comparison = _measured(row, site, own)
+    state = rotation_state(tenant_id=row.tenant_id, model=site.model, epoch=epoch_now(tenant_id=row.tenant_id))
+    known = row.figures.get("scales", {}).get(site.model)
+    if known is not None and _still_holds(known, state.rotation, passages):
+        return False
+    scale, comparison = _measured(row, site, own, state.rotation)
     is_live = site.model == model_registry.live_model()
     with transaction.atomic():
         locked = SetEmbedder.objects.select_for_update(of=("self",)).get(pk=row.pk)
-        scales = {**locked.figures.get("scales", {}), site.model: {**scale, "passages": passages}}
+        scales = {
+            **locked.figures.get("scales", {}),
+            site.model: {**scale, "passages": passages, "rotation": state.rotation},
+        }
         told = {"comparison": comparison} if is_live else {}
         locked.figures = {**locked.figures, "scales": scales, **told}
         locked.save(update_fields=["figures"])
@@ -64,25 +114,31 @@ def _refreshed(row: SetEmbedder, site: Embedder, own: Embedder, passages: int) -
     return True
 
 
-def _measured(row: SetEmbedder, site: Embedder, own: Embedder) -> tuple[dict[str, Any], dict[str, Any]]:
+def _still_holds(known: Mapping[str, Any], rotation: int, passages: int) -> bool:
+    """Whether the set has not grown much, and the site's prefixes are shortened as when the scale was measured."""
+    is_of_size = passages < AGAIN * max(known["passages"], LEAST_QUESTIONS)
+    return is_of_size and bool(known.get("rotation", rotation) == rotation)
+
+
+def _measured(row: SetEmbedder, site: Embedder, own: Embedder, rotation: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The scale as it is stored, and how often sentences find their passage by either model and by both."""
     compared = set_passages_paired(set_id=row.knowledge_set_id, site_model=site.model, model=row.model, limit=COMPARED)
     asked = [(place, text) for place, text in enumerate(map(sentence_of, compared.texts)) if text][:QUESTIONS]
     if len(asked) < LEAST_QUESTIONS:
         return _stored(CosineScale(), CosineScale(), questions=0), {}
     places, texts = np.array([place for place, _ in asked]), [text for _, text in asked]
-    site_asked, own_asked = site.embed_queries(texts), own.embed_queries(texts)
+    own_asked = own.embed_queries(texts)
+    site_asked = _asked_of_site(site, texts)
     by_site, by_own = site_asked @ compared.one.T, own_asked @ compared.other.T
-    scale = cosine_scale(near_and_far(by_site, places), near_and_far(by_own, places))
-
-    state = rotation_state(tenant_id=row.tenant_id, model=site.model, epoch=epoch_now(tenant_id=row.tenant_id))
+    floor = floor_of(site, row.tenant_id)
+    scale = _scale(by_site, by_own, places, floor, REFERENCE)
 
     def rotated(vectors: FloatArray) -> FloatArray:
-        return _unit(coarse_vectors(vectors, rotation=state.rotation, model=site.model))
+        return _unit(coarse_vectors(vectors, rotation=rotation, model=site.model))
 
     site_prefixes = rotated(site_asked) @ rotated(compared.one).T
     own_prefixes = _unit(own_asked[:, :PREFIX]) @ _unit(compared.other[:, :PREFIX]).T
-    prefix = cosine_scale(near_and_far(site_prefixes, places), near_and_far(own_prefixes, places))
+    prefix = _scale(site_prefixes, own_prefixes, places, floor, REFERENCE_PREFIX)
 
     both = np.asarray((by_site + scale.offset + scale.slope * by_own) / 2, np.float32)
     comparison = {
@@ -93,6 +149,16 @@ def _measured(row: SetEmbedder, site: Embedder, own: Embedder) -> tuple[dict[str
         "fused": _found(both, places),
     }
     return _stored(scale, prefix, questions=len(asked)), comparison
+
+
+def _scale(
+    site: FloatArray, own: FloatArray, places: Ints, floor: float, reference: tuple[float, float]
+) -> CosineScale:
+    """Of cosines float32[q, n] of both models; `places`: the own passage of each sentence."""
+    told = SiteCosines(
+        near_far=near_and_far(site, places), unrelated=float(np.median(site)), floor=floor, reference=reference
+    )
+    return set_scale(told, near_and_far(own, places))
 
 
 def _stored(scale: CosineScale, prefix: CosineScale, *, questions: int) -> dict[str, Any]:

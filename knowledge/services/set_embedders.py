@@ -20,11 +20,10 @@ from knowledge.indexes.set_vectors_fill import set_missing_count
 from knowledge.model_registry import embedder_of, live_model
 from knowledge.model_setup import hosts_allowed, setup_refresh
 from knowledge.models import KnowledgeSet, SearchModel, SetEmbedder
-from knowledge.queue import FILL_SET_VECTORS, enqueue_on_commit
+from knowledge.queue import FILL_SET_VECTORS, SWEEP_SET_VECTORS, enqueue_on_commit
 from knowledge.search_model_setup import spec_of
 from knowledge.selectors import set_owned
 from knowledge.selectors.set_embedders import set_embedder_get
-from knowledge.services.set_embedder_fill import set_vectors_sweep
 from knowledge.vector_errors import SetEmbedderError
 
 State = SetEmbedder.State
@@ -81,29 +80,26 @@ def set_embedder_resume(*, scope: Scope, actor: User, embedder_id: int) -> SetEm
     return _put(row, State.BUILDING, actor, "set_embedder.resume")
 
 
+@transaction.atomic
 def set_embedder_cancel(*, scope: Scope, actor: User, embedder_id: int) -> SetEmbedder:
-    """Give a model up that was never in use, and delete its vectors. Call outside of transactions.
+    """Give a model up that was never in use; a task deletes its vectors.
 
     Raises NotFoundError, NotAllowedError, SetEmbedderError.
     """
-    with transaction.atomic():
-        row = _locked(scope, embedder_id, *SetEmbedder.OPEN)
-        _put(row, State.CANCELLED, actor, "set_embedder.cancel")
-    set_vectors_sweep(model=row.model)
-    return row
+    row = _locked(scope, embedder_id, *SetEmbedder.OPEN)
+    enqueue_on_commit(SWEEP_SET_VECTORS, tenant_id=row.tenant_id, model=row.model)
+    return _put(row, State.CANCELLED, actor, "set_embedder.cancel")
 
 
+@transaction.atomic
 def set_embedder_drop(*, scope: Scope, actor: User, embedder_id: int) -> SetEmbedder:
-    """Delete the vectors of a model that is switched off: there is no way back without making them again.
+    """Give up the vectors of a model that is switched off: there is no way back without making them again.
 
-    Vectors that another set needs stay. Call outside of transactions. Raises NotFoundError, NotAllowedError,
-    SetEmbedderError.
+    A task deletes them; those that another set needs stay. Raises NotFoundError, NotAllowedError, SetEmbedderError.
     """
-    with transaction.atomic():
-        row = _locked(scope, embedder_id, State.OFF)
-        _put(row, State.DROPPED, actor, "set_embedder.drop")
-    set_vectors_sweep(model=row.model)
-    return row
+    row = _locked(scope, embedder_id, State.OFF)
+    enqueue_on_commit(SWEEP_SET_VECTORS, tenant_id=row.tenant_id, model=row.model)
+    return _put(row, State.DROPPED, actor, "set_embedder.drop")
 
 
 def set_embedder_check(*, row: SetEmbedder) -> None:

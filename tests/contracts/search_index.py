@@ -253,6 +253,23 @@ class SearchIndexContract:
         body = lexical(index.ports(owner), "forty minutes oven")
         assert {(h.chunk, h.representation) for h in body} == {(fresh.pk, "body")}
 
+    def test_each_of_the_chosen_passages_is_compared_whatever_entries_the_others_have(self, index, owner, corpus):
+        question = "In which oven is the cake baked?"
+        cake = corpus["cake"].live_version.chunks.get()
+        others = [row.chunk_id for row in live_entries(owner.tenant_id) if row.chunk_id != cake.pk]
+        cake = chunk_questions_set(
+            scope=scope_of(owner), actor=owner, chunk_id=cake.pk, questions=[f"{question} {n}" for n in range(30)]
+        )
+        index.settle()
+        chosen = [cake.pk, *dict.fromkeys(others)][:4]
+
+        vectors = index.ports(owner).vectors
+
+        asked = vector_of(question)
+        for hits in (vectors.fine(asked, chunks=chosen, limit=len(chosen)), vectors.prefixes(asked, chunks=chosen)):
+            assert [hit.chunk for hit in hits][0] == cake.pk
+            assert sorted(hit.chunk for hit in hits) == sorted(chosen)
+
     # ── what changes ──
 
     def test_a_deleted_document_is_not_found_even_before_the_backend_knows(self, index, owner, corpus):

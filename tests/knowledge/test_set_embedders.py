@@ -157,6 +157,7 @@ def test_a_model_of_a_set_is_made_switched_on_off_and_deleted(owner, common, tar
     set_embedder_switch_on(**who(owner), embedder_id=row.pk)  # at once
     set_embedder_switch_off(**who(owner), embedder_id=row.pk)
     set_embedder_drop(**who(owner), embedder_id=row.pk)
+    set_vectors_sweep(tenant_id=owner.tenant_id, model=row.model)  # as the task does
 
     assert not SetVector.objects.exists()
     assert WholeVector.objects.count() == IndexEntry.objects.count()
@@ -345,6 +346,7 @@ def test_a_killed_paused_or_refused_worker_loses_nothing(owner, common, target, 
     assert (row.state, row.done, row.error_code) == (State.READY, row.total, "")
 
     set_embedder_cancel(**who(owner), embedder_id=row.pk)
+    set_vectors_sweep(tenant_id=owner.tenant_id, model=row.model)
     assert not SetVector.objects.exists()
 
 
@@ -426,6 +428,7 @@ def test_what_cannot_be_started_is_refused(owner, common, target):
     ]
     assert (row.number, second.number) == (1, 2)
     set_embedder_cancel(**who(owner), embedder_id=second.pk)
+    assert set_vectors_sweep(tenant_id=owner.tenant_id, model=second.model) == 0
     assert SetVector.objects.exists()  # the first one needs them
     with pytest.raises(SearchModelInvalidError, match="only address"):
         search_model_save(**who(owner), model=target, values={"query_prefix": "q: "})

@@ -21,6 +21,7 @@ from ragcore.types import Hit, Query
 
 WINDOW = 16_384  # the most that Milvus returns for one vector
 DEEPER = 4  # times as many are asked for where too many were not confirmed
+EACH = 4  # entries that are asked for of each of the chosen passages
 NAMED_DOCUMENTS = 2000  # up to which filters that Milvus does not know become a list of documents
 MIN_EF = 128
 
@@ -86,6 +87,32 @@ class Searched:
             if asked >= WINDOW:
                 raise BackendTooDeepError
             asked *= DEEPER
+
+    def of_chunks(
+        self, vector: Any, *, chunks: Sequence[int], limit: int, anns_field: str, **narrower: Any
+    ) -> list[Hit]:
+        """The best `limit` of these chunks, each with its best visible entry, best first.
+
+        Milvus counts entries, and a passage may have many: chunks that these have pushed out are asked for again.
+        Raises BackendTooDeepError where that does not help.
+        """
+        best: dict[int, Hit] = {}
+        missing, asked = set(chunks), 0
+        while missing and len(best) < limit and not self.reach.is_empty():
+            asked = min(max(asked, EACH * min(limit, len(missing))), WINDOW)
+            expression = self.reach.expression(chunks=sorted(missing), **narrower)
+            found = self._search_vectors([vector], asked, expression, anns_field)
+            new: dict[int, Hit] = {}
+            for hit in _ranked(found[0], self.reach.confirmed(found), asked):
+                new.setdefault(hit.chunk, hit)
+            best |= new
+            missing -= new.keys()
+            if len(found[0]) < asked:  # these were all entries
+                break
+            if not new and asked >= WINDOW:
+                raise BackendTooDeepError
+            asked = 0 if new else asked * DEEPER  # entries that are not visible any more have taken all places
+        return sorted(best.values(), key=lambda hit: (-hit.score, hit.chunk))[:limit]
 
     def _search_vectors(self, vectors: Sequence[Any], limit: int, expression: str, anns_field: str) -> Found:
         answers = call(
@@ -155,19 +182,12 @@ class MilvusVectorIndex:
         return self.searched.hits(sent, limit=limit, anns_field="coarse", model=self.model)
 
     def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
-        if not chunks:
-            return []
-        sent = [_sent(vector[:COARSE_DIMENSIONS])]
-        return self.searched.hits(sent, limit=len(chunks), anns_field="coarse", model=self.model, chunks=list(chunks))[
-            0
-        ]
+        sent = _sent(vector[:COARSE_DIMENSIONS])
+        return self.searched.of_chunks(sent, chunks=chunks, limit=len(chunks), anns_field="coarse", model=self.model)
 
     def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
-        if not chunks:
-            return []
-        return self.searched.hits(
-            [_sent(plain(vector))], limit=limit, anns_field="fine", model=self.model, chunks=list(chunks)
-        )[0]
+        sent = _sent(plain(vector))
+        return self.searched.of_chunks(sent, chunks=chunks, limit=limit, anns_field="fine", model=self.model)
 
 
 def _sent(vector: FloatArray) -> Any:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from chat.answering import grounding
+from chat.answering.retrieval import SearchOutcome
 from chat.answering.stage_ports import AnswerPorts
 from chat.executors import run_db
 from knowledge import model_registry
@@ -181,6 +182,16 @@ async def test_an_answer_that_cannot_be_checked_is_given_without_citations(api, 
     assert answer["metadata"]["notes"] == ["unchecked"]
     again = await api.generate(QUESTION)  # it was not kept
     assert (again["metadata"]["cache"], len(again["citations"])) == ("none", 1)
+
+
+async def test_an_answer_without_the_embedding_model_of_a_set_is_not_kept(api, llm, monkeypatch):
+    llm.default = Reply(texts=(ANSWER,))
+    with monkeypatch.context() as patch:
+        patch.setattr(SearchOutcome, "silent_models", {"trade"})
+        lacking = [(await api.generate(QUESTION))["metadata"]["cache"] for _ in range(2)]
+    whole = [(await api.generate(f"Tell me: {QUESTION}"))["metadata"]["cache"] for _ in range(2)]
+
+    assert (lacking, whole) == (["none", "none"], ["none", "exact"])
 
 
 async def test_a_page_of_search_results_that_cannot_be_checked_is_shown_all_the_same(api, world, monkeypatch):

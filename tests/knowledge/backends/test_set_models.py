@@ -251,6 +251,8 @@ def test_a_question_without_a_vector_of_the_model_is_compared_by_the_site():
         assert index.exact_many(asked, limit=5) == [site.hits()]
         assert index.fine(asked[0], chunks=[2], limit=5) == site.hits([2])
     assert index.note["way"] == "unavailable"
+    index.exact_many(with_set_vectors(plain, {ROW: plain}), limit=5)
+    assert index.note["way"] == "unavailable"  # of one form of the question, which is told of all
 
 
 def test_blocks_of_further_models_are_told_apart_and_taken_off():

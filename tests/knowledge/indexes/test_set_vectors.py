@@ -69,6 +69,13 @@ def test_what_is_missing_is_looked_up_by_entry(part):
     assert "knowledge_setvector_pkey" in indexes_used(set_vectors_fill.MISSING, given)
 
 
+def test_what_no_set_needs_is_read_by_pages_of_a_model(part):
+    sql = set_vectors_fill.DROP.format(of_model=set_vectors_fill.OF_MODEL, needed=set_vectors_fill.NEEDED)
+    given = {"tenant": part[1].tenant_id, "model": "narrow", "after": 0, "limit": 10, "states": ["live"]}
+
+    assert "knowledge_set_vector_model" in indexes_used(sql, given)
+
+
 @pytest.mark.parametrize("sql", vectors.PATHS.values(), ids=vectors.PATHS.keys())
 def test_searches_of_the_sites_model_do_not_touch_them(part, sql):
     vector = VECTOR if sql is vectors.INDEX else FINE_VECTOR
