@@ -17,17 +17,17 @@ from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import stored_message
-from accounts.errors import NotAllowedError, NotFoundError
+from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from evaluation.admin.adapter_curve import figures_shown, training_charts
 from evaluation.admin.charts import Chart
-from evaluation.admin.opened import opener, posted
+from evaluation.admin.opened import opener, posted, set_asked
 from evaluation.services.adapter_pairs import ORIGINS
 from evaluation.services.adapter_training import training_cancel, training_start
 from evaluation.services.training_publishing import adapter_publish
 from knowledge.admin.curation import keeps_sets, run_action
-from knowledge.models import KnowledgeSet, QueryAdapter
-from knowledge.selectors import set_owned, sets_managed
+from knowledge.models import QueryAdapter
+from knowledge.selectors import sets_managed
 from knowledge.selectors.query_adapters import adapter_get, adapters_of_set
 from knowledge.selectors.training_vectors import space_name
 from knowledge.services.query_adapters import adapter_switch_off
@@ -129,7 +129,7 @@ def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
 
 def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """Trainings of the set of the address, and the form of a new one."""
-    home = _set_asked(request, request.GET.get("set", ""))
+    home = set_asked(request, request.GET.get("set", ""))
     rows = list(adapters_of_set(scope=admin_scope(request), set_id=home.pk)[:SHOWN])
     page = {
         **context,
@@ -148,7 +148,7 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     """POST: begin a training."""
     del context
     form = posted(StartForm, request)
-    home = _set_asked(request, str(form.cleaned_data["set"]))
+    home = set_asked(request, str(form.cleaned_data["set"]))
     return run_action(
         request,
         lambda: training_start(
@@ -169,7 +169,7 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
     form = posted(ActForm, request)
     scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
     if form.cleaned_data["act"] == "off":
-        home = _set_asked(request, str(pk))
+        home = set_asked(request, str(pk))
         off = lambda: adapter_switch_off(scope=scope, actor=actor, set_id=home.pk)  # noqa: E731
         return run_action(request, off, done=_("Questions use their plain vectors again."), back=_address(home.pk))
     try:
@@ -187,15 +187,6 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
 
 def _address(set_id: int) -> str:
     return f"{reverse(SET_PAGE)}?set={set_id}"
-
-
-def _set_asked(request: HttpRequest, text: str) -> KnowledgeSet:
-    if not (text.isdecimal() and len(text) < 18):
-        raise Http404
-    try:
-        return set_owned(scope=admin_scope(request), set_id=int(text))
-    except (NotFoundError, NotAllowedError) as error:
-        raise Http404 from error
 
 
 def _shown(row: QueryAdapter, scope: Scope) -> Shown:

@@ -9,6 +9,11 @@ from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
 
+from accounts.admin.base import admin_scope
+from accounts.errors import NotAllowedError, NotFoundError
+from knowledge.models import KnowledgeSet
+from knowledge.selectors import set_owned
+
 if TYPE_CHECKING:
     from evaluation.admin.golden import GoldenCaseAdmin
 
@@ -41,3 +46,13 @@ def posted(form: type[FormT], request: HttpRequest) -> FormT:
     if not filled.is_valid():
         raise Http404
     return filled
+
+
+def set_asked(request: HttpRequest, text: str) -> KnowledgeSet:
+    """The set of a number in a request, which the person owns. Raises Http404."""
+    if not (text.isdecimal() and len(text) < 18):
+        raise Http404
+    try:
+        return set_owned(scope=admin_scope(request), set_id=int(text))
+    except (NotFoundError, NotAllowedError) as error:
+        raise Http404 from error

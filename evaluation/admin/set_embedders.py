@@ -17,13 +17,13 @@ from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import stored_message
-from accounts.errors import NotAllowedError, NotFoundError
-from evaluation.admin.opened import opener, posted
+from accounts.errors import NotFoundError
+from evaluation.admin.opened import opener, posted, set_asked
 from evaluation.services.training_publishing import set_embedder_publish
 from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.model_registry import live_model
-from knowledge.models import KnowledgeSet, SetEmbedder
-from knowledge.selectors import set_owned, sets_managed
+from knowledge.models import SetEmbedder
+from knowledge.selectors import sets_managed
 from knowledge.selectors.set_embedders import set_embedder_get, set_embedders_of_set, set_targets
 from knowledge.services.set_embedders import (
     set_embedder_cancel,
@@ -130,7 +130,7 @@ def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
 def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """What the set of the address uses, and the form of a new model."""
     scope = admin_scope(request)
-    home = _set_asked(request, request.GET.get("set", ""))
+    home = set_asked(request, request.GET.get("set", ""))
     site_model = live_model()
     rows = [_shown(row, site_model) for row in set_embedders_of_set(scope=scope, set_id=home.pk)[:SHOWN]]
     page = {
@@ -159,7 +159,7 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     """POST: begin to make vectors."""
     del context
     given = posted(StartForm, request).cleaned_data
-    home = _set_asked(request, str(given["set"]))
+    home = set_asked(request, str(given["set"]))
     return run_action(
         request,
         lambda: set_embedder_start(
@@ -199,15 +199,6 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
 
 def _address(set_id: int) -> str:
     return f"{reverse(SET_PAGE)}?set={set_id}"
-
-
-def _set_asked(request: HttpRequest, text: str) -> KnowledgeSet:
-    if not (text.isdecimal() and len(text) < 18):
-        raise Http404
-    try:
-        return set_owned(scope=admin_scope(request), set_id=int(text))
-    except (NotFoundError, NotAllowedError) as error:
-        raise Http404 from error
 
 
 def _shown(row: SetEmbedder, site_model: str) -> Shown:
