@@ -149,6 +149,11 @@ class Viewer:
     is_reviewer: bool
     set_ids: Sequence[int] = ()
 
+    def votes(self, within: Range) -> QuerySet[Vote]:
+        """The judgements of these questions that were asked in a range."""
+        begin, end = within.bounds
+        return Vote.objects.filter(message__figures__in=self.turns().filter(asked__gte=begin, asked__lt=end))
+
     @property
     def sees_questions(self) -> bool:
         """Whether the person may read what others ask."""
@@ -182,7 +187,7 @@ def dashboard(*, viewer: Viewer, within: Range) -> Dashboard:
     """All figures of a range; a dozen statements, whatever the number of days, of which two pass over all its rows."""
     begin, end = within.bounds
     turns = viewer.turns().filter(asked__gte=begin, asked__lt=end)
-    votes = Vote.objects.filter(message__figures__in=turns).order_by()
+    votes = viewer.votes(within).order_by()
     voted = _votes_by_day(votes)
     groups, histogram = _groups(turns), Histogram.of(turns)
     sees = viewer.sees_questions

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from chat.models import Message
+from ragcore.llm.tiers import technical_terms
 from ragcore.text.question_type import question_type
-from ragcore.text.scripts import language_of
+from ragcore.text.scripts import CJK, language_of
+
+CJK_WORDS = 0.6  # words of a Chinese character, about
+MOST_READ = 20_000  # characters that technical terms are looked for in
+_MARKER = re.compile(r"\[(\d{1,4})\]")
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_CJK = re.compile(f"[{CJK}]")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_EXAMPLE = re.compile(r"例如|比如|譬如|举例|舉例|\bfor (?:example|instance)\b|\be\.g\.|\bsuch as\b", re.IGNORECASE)
+_STRUCTURE = re.compile(r"^ {0,3}(?:#{1,6} |[-*+] |\d{1,3}[.)] |\|)", re.MULTILINE)
 
 
 def answer_features(message: Message) -> dict[str, Any]:
@@ -35,6 +46,25 @@ def answer_features(message: Message) -> dict[str, Any]:
         "scores": _best_scores(message.trace),
         "options": data.get("options_sha256", ""),
         "experiment": data.get("experiment", ""),
+        **_text_figures(message),
+    }
+
+
+def _text_figures(message: Message) -> dict[str, Any]:
+    """What the text is like (U11): counts and yes or no; 0 for an answer without text."""
+    text = message.answer
+    plain = _MARKER.sub("", text)
+    relevance = [one["relevance"] for one in message.sentences if one.get("relevance") is not None]
+    reasoning = message.trace.get("reasoning") or {}
+    return {
+        "words": len(_WORD.findall(plain)) + round(CJK_WORDS * len(_CJK.findall(plain))),
+        "citations": len(set(_MARKER.findall(text))),
+        "numbers": len(_NUMBER.findall(plain)),
+        "terms": len(technical_terms(plain[:MOST_READ])),
+        "examples": int(_EXAMPLE.search(plain) is not None),
+        "structure": int(_STRUCTURE.search(plain) is not None),
+        "relevance": max(relevance, default=None),
+        "unmentioned": len(reasoning.get("unmentioned_words") or ()),
     }
 
 

@@ -27,6 +27,7 @@ from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.charts import Chart, Series, bar_chart, line_chart
 from evaluation.admin.opened import opener
+from evaluation.admin.usage_patterns import pattern_rows, patterns_of, patterns_shown
 from evaluation.models import Diagnosis
 from evaluation.selectors import diagnosis_shown
 from feedback.dashboard import (
@@ -98,6 +99,7 @@ def usage_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
         "found": found,
         "charts": charts_of(found),
         "causes": causes_of(request, viewer, within),
+        "patterns": patterns_shown(patterns_of(viewer, within)),
         "sets": [(one, one.pk in viewer.chosen) for one in viewer.choices[:500]],
         "estimates": [(one, estimates.get(one.pk, DEFAULT_MINUTES), one.pk in estimates) for one in kept[:200]],
         "query": request.GET.urlencode(),
@@ -140,6 +142,7 @@ def figure_rows(request: HttpRequest, viewer: Viewer, found: Dashboard) -> Itera
         yield f"p{share}_seconds", "", seconds
     for cause, number in causes_of(request, viewer, found.range):
         yield "cause", cause, number
+    yield from pattern_rows(patterns_of(viewer, found.range))
     for model in found.models:
         yield "model_answers", model.model, model.answers
         yield "model_tokens", model.model, model.tokens

@@ -1,0 +1,178 @@
+"""What goes with votes and ratings: which figures of an answer, which kinds of questions, which shortcomings (U11).
+
+Counted over the figures that are kept with each judgement (`feedback.features`); no word of an answer is read. What
+goes together need not be a cause: the page says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import QuerySet
+
+from feedback.models import Vote
+
+MOST_READ = 20_000  # judgements, the latest
+LEAST = 20  # judgements from which anything is said of a figure
+LEAST_LOW = 5  # poor ones, from which shortcomings are told
+LOW = 2  # score up to which an answer was poor, as a complaint is
+BEST, WORST = 5, 1  # of a vote without a rating
+SHORT_WORDS = 50
+LONG_WORDS = 100
+DOUBTFUL = 0.1  # relevance below which a quotation may not answer the question
+NORMAL_QUANTILE = 1.96
+MOST_SHOWN = 3
+
+Features = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correlation:
+    """Pearson's correlation of a figure with the score, -1 to 1, with its 95 % interval (Fisher's z)."""
+
+    feature: str
+    value: float
+    low: float
+    high: float
+    judgements: int
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortcoming:
+    """A pattern of poor answers: the shares of poor and of other answers that have it, 0 to 1."""
+
+    name: str
+    poor: int
+    share_poor: float
+    share_others: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredType:
+    """A kind of question with its judgements and their mean score, 1 to 5."""
+
+    name: str
+    judgements: int
+    mean: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingPatterns:
+    """`judgements`: how many were read; `left_out`: earlier ones of the same days."""
+
+    judgements: int
+    left_out: int
+    correlations: tuple[Correlation, ...] = ()
+    shortcomings: tuple[Shortcoming, ...] = ()
+    types: tuple[ScoredType, ...] = ()
+
+
+def rating_patterns(votes: QuerySet[Vote]) -> RatingPatterns:
+    """Of judgements within somebody's rights. Reads the figures of MOST_READ at most."""
+    total = votes.count()
+    rows = list(votes.order_by("-created").values_list("vote", "rating", "features")[:MOST_READ])
+    scored = [(float(rating or (BEST if vote == Vote.Direction.UP else WORST)), found) for vote, rating, found in rows]
+    return RatingPatterns(
+        judgements=len(rows),
+        left_out=total - len(rows),
+        correlations=tuple(_correlations(scored)),
+        shortcomings=tuple(_shortcomings(scored)),
+        types=tuple(_types(scored)),
+    )
+
+
+# ── figures ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _support(found: Features) -> float | None:
+    counts = found.get("support") or {}
+    total = sum(counts.values())
+    return counts.get("supported", 0) / total if total else None
+
+
+def _named(name: str) -> Callable[[Features], float | None]:
+    def read(found: Features) -> float | None:
+        value = found.get(name)
+        return None if value is None else float(value)
+
+    return read
+
+
+FIGURES: Mapping[str, Callable[[Features], float | None]] = {
+    **{name: _named(name) for name in ("words", "citations", "confidence", "relevance", "seconds", "length")},
+    **{name: _named(name) for name in ("terms", "numbers", "examples", "structure", "unmentioned")},
+    "support": _support,
+}
+
+
+def _correlations(scored: Sequence[tuple[float, Features]]) -> list[Correlation]:
+    """Of every figure that enough judgements have; those that are clear first, the strongest first."""
+    found = []
+    for name, read in FIGURES.items():
+        pairs = [(value, score) for score, features in scored if (value := read(features)) is not None]
+        if len(pairs) < LEAST:
+            continue
+        values, scores = np.array(pairs, np.float64).T
+        if values.std() < 1e-9 or scores.std() < 1e-9:
+            continue
+        r = float(np.clip(np.corrcoef(values, scores)[0, 1], -0.999999, 0.999999))
+        spread = NORMAL_QUANTILE / math.sqrt(len(pairs) - 3)
+        low, high = math.tanh(math.atanh(r) - spread), math.tanh(math.atanh(r) + spread)
+        found.append(Correlation(feature=name, value=r, low=low, high=high, judgements=len(pairs)))
+    return sorted(found, key=lambda one: (not one.is_clear, -abs(one.value)))
+
+
+# ── shortcomings ────────────────────────────────────────────────────────────────────────────────
+
+
+def _less(name: str, limit: float) -> Callable[[Features], bool | None]:
+    def has(found: Features) -> bool | None:
+        value = found.get(name)
+        return None if value is None else value < limit
+
+    return has
+
+
+SHORTCOMINGS: Mapping[str, Callable[[Features], bool | None]] = {
+    "short": _less("words", SHORT_WORDS),
+    "irrelevant": _less("relevance", DOUBTFUL),
+    "without_examples": lambda found: None if found.get("examples") is None else not found["examples"],
+    "unsupported": lambda found: bool((found.get("support") or {}).get("unsupported")),
+    "unstructured": lambda found: (
+        None if found.get("words") is None else found["words"] >= LONG_WORDS and not found.get("structure")
+    ),
+    "uncited": lambda found: None if found.get("citations") is None else found["citations"] == 0,
+}
+
+
+def _shortcomings(scored: Sequence[tuple[float, Features]]) -> list[Shortcoming]:
+    """The MOST_SHOWN that poor answers have more often than others, the widest difference first."""
+    found = []
+    for name, has in SHORTCOMINGS.items():
+        poor, others = ([has(f) for score, f in scored if (score <= LOW) == is_poor] for is_poor in (True, False))
+        known, rest = ([value for value in values if value is not None] for values in (poor, others))
+        if len(known) < LEAST_LOW:
+            continue
+        share, share_others = sum(known) / len(known), sum(rest) / len(rest) if rest else 0.0
+        if share > share_others:
+            found.append(Shortcoming(name=name, poor=sum(known), share_poor=share, share_others=share_others))
+    return sorted(found, key=lambda one: one.share_others - one.share_poor)[:MOST_SHOWN]
+
+
+def _types(scored: Sequence[tuple[float, Features]]) -> list[ScoredType]:
+    """Kinds of questions, the worst first."""
+    by_type: dict[str, list[float]] = defaultdict(list)
+    for score, found in scored:
+        by_type[str(found.get("query_type") or "")].append(score)
+    rows = [ScoredType(name=n, judgements=len(v), mean=sum(v) / len(v)) for n, v in by_type.items() if n]
+    return sorted(rows, key=lambda one: (one.mean, -one.judgements))
