@@ -62,11 +62,11 @@ class StoredShortening:
     def _look_up(self, dimensions: int) -> Shortening:
         if self.embedder is None:
             raise RuntimeError("the embedder is not known yet")
-        in_transaction = connection.in_atomic_block
+        is_in_use = connection.connection is not None  # it may hold a transaction, or a lock of its session
         try:
             return shortening_of(self.embedder, dimensions=dimensions)
         finally:
-            if not in_transaction:  # threads that compute keep no connection
+            if not is_in_use:  # threads that compute keep no connection
                 connection.close()
 
 

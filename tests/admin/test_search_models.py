@@ -68,6 +68,8 @@ def test_a_model_is_added_tested_prepared_used_and_taken_back(administrator, ser
     assert "paused" in client.get(LIST).content.decode()
     client.post(step(switch, "resume"))
     vectors_tend()
+    switch.refresh_from_db()
+    assert (switch.state, switch.error_code, switch.error_message) == (State.READY, "", "")
     assert "Switch now" in client.get(LIST).content.decode()
     client.post(step(switch, "finish"))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 
 import numpy as np
 import pytest
 from django.db import connection
 
 from knowledge import model_registry
+from knowledge.indexes.statements import embedder_fill_try_lock, fetch
 from knowledge.models import EmbedderFit, WholeVector
 from ragcore.errors import EmbedderRefusedError
 from tests.scripted_llm import Reply, serving
@@ -114,3 +116,53 @@ def test_a_model_that_cannot_be_shortened_stores_nothing(configured):
         embedder.embed_documents(["one"])
 
     assert not EmbedderFit.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_uses_a_model_for_the_first_time_keeps_the_locks_that_it_holds(configured):
+    """The pool gave another connection otherwise: the lock stayed with the first one, and nobody made vectors."""
+    embedder = configured(dimensions=768, first=0)
+    EmbedderFit.objects.create(model=embedder.model, dimensions=768, floor=0.2)
+    other = threading.Thread(target=with_connection, args=(session_locks,))  # so that the pool has two
+    other.start()
+    other.join()
+
+    with embedder_fill_try_lock() as alone:
+        embedder.embed_documents(["one"])
+        held = session_locks()
+
+    assert (alone, held, session_locks()) == (True, 1, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_threads_that_compute_keep_no_connection(configured):
+    embedder = configured(dimensions=768, first=0)
+    EmbedderFit.objects.create(model=embedder.model, dimensions=768, floor=0.2)
+    kept = []
+
+    def first_use():
+        embedder.embed_documents(["one"])
+        kept.append(connection.connection)
+
+    computing = threading.Thread(target=with_connection, args=(first_use,))
+    computing.start()
+    computing.join()
+
+    assert kept == [None]
+
+
+def with_connection(work):
+    try:
+        work()
+    finally:
+        connection.close()
+
+
+def session_locks():
+    """How many locks of sessions are held in this database."""
+    [[count]] = fetch(
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+        {},
+    )
+    return count

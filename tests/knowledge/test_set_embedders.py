@@ -506,6 +506,8 @@ def test_the_site_changes_its_model_and_the_set_follows(owner, common, target, s
     following.refresh_from_db()
     switch = switch_start(**who(owner), target=following)
     vectors_tend()
+    switch.refresh_from_db()
+    assert (switch.state, switch.error_code, switch.error_message) == ("ready", "", "")
     assert ways(searched(owner, common, embedder_switch=switch.pk)) == []  # no scale of that pair is known yet
     set_vectors_tend()
     row.refresh_from_db()
