@@ -102,11 +102,34 @@ class SearchModel(models.Model):
         return self.name or str(self.get_provider_display())
 
 
-class EmbedderSwitch(models.Model):
+class VectorsMade(models.Model):
+    """What is told of vectors by another embedding model: how far they are, who wanted them, what they are worth."""
+
+    model = models.CharField(max_length=128)
+    done = models.PositiveBigIntegerField(_("passages done"), default=0)
+    total = models.PositiveBigIntegerField(_("passages"), default=0)
+    heartbeat = models.DateTimeField(null=True)  # of the worker that makes vectors
+    error_code = models.CharField(max_length=64, blank=True)  # of the last try; "": it went on
+    error_message = models.CharField(max_length=512, blank=True)
+    error_data = models.JSONField(default=dict, blank=True)
+    figures = models.JSONField(default=dict, blank=True)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")
+    )
+    created = models.DateTimeField(_("started"), default=timezone.now)
+    live_since = models.DateTimeField(_("in use since"), null=True)
+    reason = models.CharField(max_length=512, blank=True)  # why it was switched on against the measurement
+
+    class Meta:
+        abstract = True
+
+
+class EmbedderSwitch(VectorsMade):
     """The site's way to another embedding model: vectors made beside the live ones, then one transaction.
 
-    `model` and `former` name vectors. The target is a row, or the model of the environment (None). Of the switches that
-    have ended, the one in use is LIVE, and the one whose vectors are kept for going back is KEPT.
+    `model` names vectors; `figures`: calibration and measured comparison. The target is a row, or the model of the
+    environment (None). Of the switches that have ended, the one in use is LIVE, and the one whose vectors are kept for
+    going back is KEPT.
     """
 
     class State(models.TextChoices):
@@ -124,21 +147,7 @@ class EmbedderSwitch(models.Model):
     target = models.ForeignKey(
         SearchModel, null=True, blank=True, on_delete=models.PROTECT, related_name="switches", verbose_name=_("model")
     )
-    model = models.CharField(max_length=128)
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.BUILDING)
-    done = models.PositiveBigIntegerField(_("passages done"), default=0)
-    total = models.PositiveBigIntegerField(_("passages"), default=0)
-    heartbeat = models.DateTimeField(null=True)  # of the worker that makes vectors
-    error_code = models.CharField(max_length=64, blank=True)  # of the last try; "": it went on
-    error_message = models.CharField(max_length=512, blank=True)
-    error_data = models.JSONField(default=dict, blank=True)
-    figures = models.JSONField(default=dict, blank=True)  # calibration and measured comparison
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")
-    )
-    created = models.DateTimeField(_("started"), default=timezone.now)
-    live_since = models.DateTimeField(_("in use since"), null=True)
-    reason = models.CharField(max_length=512, blank=True)  # why it was switched on against the measurement
 
     class Meta:
         verbose_name = _("change of the embedding model")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from django.conf import settings
 from django.db import models
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from knowledge.models.search_models import SearchModel
+from knowledge.models.search_models import SearchModel, VectorsMade
 
 
-class SetEmbedder(models.Model):
+class SetEmbedder(VectorsMade):
     """One choice of a model for a set; numbers are 1, 2, … in each set.
 
     Its vectors stand in SetVector under the name `model`. `figures`: {"scales": {site's model: scale}, "comparison"},
@@ -45,23 +43,9 @@ class SetEmbedder(models.Model):
     target = models.ForeignKey(
         SearchModel, on_delete=models.PROTECT, related_name="set_embedders", verbose_name=_("model")
     )
-    model = models.CharField(max_length=128)
     number = models.PositiveIntegerField(_("number"))
     mode = models.CharField(_("mode"), max_length=8, choices=Mode.choices, default=Mode.FUSED)
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.BUILDING)
-    done = models.PositiveBigIntegerField(_("passages done"), default=0)
-    total = models.PositiveBigIntegerField(_("passages"), default=0)
-    heartbeat = models.DateTimeField(null=True)  # of the worker that makes vectors
-    error_code = models.CharField(max_length=64, blank=True)  # of the last try; "": it went on
-    error_message = models.CharField(max_length=512, blank=True)
-    error_data = models.JSONField(default=dict, blank=True)
-    figures = models.JSONField(default=dict, blank=True)
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")
-    )
-    created = models.DateTimeField(_("started"), default=timezone.now)
-    live_since = models.DateTimeField(_("in use since"), null=True)
-    reason = models.CharField(max_length=512, blank=True)  # why it was switched on against the measurement
 
     class Meta:
         verbose_name = _("embedding model of a set")
