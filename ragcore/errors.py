@@ -265,7 +265,7 @@ class WeightsRefusedError(PermanentError):
 
 
 class EmbedderRefusedError(PermanentError):
-    """The embedding model does not yield what the index needs (768 dimensions, usable 384 prefix)."""
+    """The embedding model does not yield what the index needs (at least 64 dimensions, a usable 384 prefix)."""
 
     code = "embedder_refused"
     default_message = "The embedding model does not fit the index."
@@ -280,7 +280,9 @@ class EmbedderRefusedError(PermanentError):
         "answer_format": "The embedding endpoint's answer is not in the expected format.",
         "request_refused": "The embedding endpoint refused the request: %(problem)s.",
         "not_loaded": "The embedding model '%(model)s' cannot be loaded: %(problem)s",
-        "dimensions": ("The embedding model '%(model)s' gives %(dimensions)s dimensions; the index needs %(needed)s."),
+        "dimensions": (
+            "The embedding model '%(model)s' gives %(dimensions)s dimensions; at least %(needed)s are needed."
+        ),
         "vectors": "The embedding model '%(model)s' gives vectors that are zero or not finite.",
         "code_not_trusted": (
             "The embedding model '%(model)s' comes with code of its own, which runs only where it is allowed "

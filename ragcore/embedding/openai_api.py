@@ -22,8 +22,8 @@ class OpenAIEmbedder:
     """Implements ports.Embedder over HTTP.
 
     Where it is patient, it retries three times, after 1, 2 and 4 s, on 429, 5xx, timeouts and lost connections, then it
-    raises ModelUnavailableError. Raises EmbedderRefusedError for other answers and for vectors below 768 dimensions;
-    longer ones, such as those of bge-m3, need `shorten`.
+    raises ModelUnavailableError. Raises EmbedderRefusedError for other answers and for vectors below 64 dimensions;
+    those of more than 768, such as those of bge-m3, need `shorten`.
     """
 
     client = ClientKind(kind="openai", argument="MODEL", needs_url=True)

@@ -20,9 +20,9 @@ DEFAULT_MODEL = "Alibaba-NLP/gte-multilingual-base"
 
 
 class SentenceTransformersEmbedder:
-    """Implements ports.Embedder. The model is loaded on first use; a model below 768 dimensions is refused then.
+    """Implements ports.Embedder. The model is loaded on first use; a model below 64 dimensions is refused then.
 
-    Longer vectors need `shorten`: they are never cut by themselves. The prefixes are put in front of texts as the model
+    Vectors of more than 768 numbers need `shorten`: they are never cut by themselves. The prefixes are put in front of texts as the model
     card asks (for example "query: " and "passage: "). `pooling` and `max_tokens` stand in for what the model's folder
     says. Code that comes with a model, such as that of gte-multilingual-base, runs only with `trust_remote_code`.
     Raises EmbedderRefusedError with the reason when the model cannot be loaded or is too small.

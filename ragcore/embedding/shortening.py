@@ -4,7 +4,8 @@ Matryoshka models order their numbers: a prefix of them is a usable vector (Kusu
 Others do not, and cutting them loses what they find. Whether a model does is measured on a sample: how many of the
 nearest neighbours by all numbers are found by the prefix. Where too few are, the principal directions of the sample
 turn the vectors so that their first numbers hold the most (Jolliffe 2002, Principal Component Analysis, ch. 3). For a
-model of 768 numbers that is a rotation, which changes no cosine.
+model of 768 numbers and fewer that is a rotation, which changes no cosine. Zeros follow vectors of fewer than 768
+numbers; of at most 384, the first 384 are the whole vector.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ Kind = Literal["prefix", "projection"]
 class Shortening:
     """How vectors of one model become shorter ones; never changes once vectors are stored.
 
-    `packed`: float16[dimensions, 768], row by row, of a projection (1.6 MB from 1,024 numbers); None: the first 768
-    numbers as they are. What is stored is what was measured.
+    `packed`: float16[dimensions, k], row by row, of a projection (1.6 MB from 1,024 numbers), where k is 768 or all
+    numbers of a smaller model; None: the first 768 numbers as they are. What is stored is what was measured.
     `kept_whole`, `kept_prefix`: shares of neighbours that 768 and 384 numbers find, as measured; None: not measured.
     """
 
@@ -53,10 +54,10 @@ class Shortening:
 
     @cached_property
     def projection(self) -> FloatArray | None:
-        """float32[dimensions, 768] with orthonormal columns; the same on every machine to 1e-6."""
+        """float32[dimensions, k] with orthonormal columns; the same on every machine to 1e-6."""
         if self.packed is None:
             return None
-        return orthonormal(np.frombuffer(self.packed, "<f2").reshape(-1, DIMENSIONS))
+        return orthonormal(np.frombuffer(self.packed, "<f2").reshape(self.dimensions, -1))
 
     def apply(self, vectors: npt.ArrayLike, *, model: str) -> FloatArray:
         """float32[n, 768], L2-normalised, from float[n, dimensions]. Raises EmbedderRefusedError for another width."""
@@ -66,7 +67,7 @@ class Shortening:
             raise EmbedderRefusedError("other_dimensions", model=model, dimensions=found, needed=self.dimensions)
         if self.projection is not None:
             rows = _unit(rows) @ self.projection
-        return matryoshka(rows[:, :DIMENSIONS], model=model)
+        return matryoshka(rows, model=model)
 
 
 def neighbours_kept(full: FloatArray, short: FloatArray, *, depth: int) -> float:
@@ -94,7 +95,7 @@ def cosine_floor(sample: FloatArray) -> float:
 def prefix_verify(sample: FloatArray, *, model: str) -> Shortening | None:
     """The plain prefix, where a sample float32[n, d] shows that it serves; None where it does not.
 
-    Raises EmbedderRefusedError below 768 numbers, for vectors that are zero or not finite, and for texts that all have
+    Raises EmbedderRefusedError below 64 numbers, for vectors that are zero or not finite, and for texts that all have
     the same vector.
     """
     rows = _checked(sample, model)

@@ -14,18 +14,22 @@ from ragcore.ports import Embedder, FloatArray
 from ragcore.text.request_cache import cached
 
 DIMENSIONS = 768
+LEAST_DIMENSIONS = 64  # of a model: the smallest that are offered
 
 
 def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
-    """float32[n, 768], L2-normalised, from float[n, d] with d >= 768.
+    """float32[n, 768], L2-normalised, from float[n, d] with d >= 64; zeros follow fewer than 768 numbers.
 
-    Raises EmbedderRefusedError if d is smaller, or if the 768 numbers of a text are all zero or not finite.
+    The zeros change no cosine. Raises EmbedderRefusedError if d is smaller, or if the 768 numbers of a text are all
+    zero or not finite.
     """
     rows = np.asarray(vectors, dtype=np.float32)
-    if rows.ndim != 2 or rows.shape[1] < DIMENSIONS:
+    if rows.ndim != 2 or rows.shape[1] < LEAST_DIMENSIONS:
         found = rows.shape[1] if rows.ndim == 2 else 0
-        raise EmbedderRefusedError("dimensions", model=model, dimensions=found, needed=DIMENSIONS)
+        raise EmbedderRefusedError("dimensions", model=model, dimensions=found, needed=LEAST_DIMENSIONS)
     rows = rows[:, :DIMENSIONS]
+    if (missing := DIMENSIONS - rows.shape[1]) > 0:
+        rows = np.pad(rows, ((0, 0), (0, missing)))
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.all(np.isfinite(norms)) or np.any(norms == 0):
         raise EmbedderRefusedError("vectors", model=model)
@@ -93,7 +97,7 @@ def model_label(model: str, *ways: object) -> str:
 
 
 def as_given(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
-    """The same for vectors of 768 numbers. Raises EmbedderRefusedError for longer ones, too.
+    """The same for vectors of at most 768 numbers. Raises EmbedderRefusedError for longer ones, too.
 
     Nothing is known of how they may be shortened (`ragcore.embedding.shortening`), and none is cut silently.
     """

@@ -41,11 +41,18 @@ class TestSentenceTransformersEmbedder(EmbedderContract):
         np.testing.assert_allclose(prefixed.embed_queries(["text"]), embedder.embed_documents(["x x text"]), atol=1e-5)
         np.testing.assert_allclose(prefixed.embed_documents(["text"]), embedder.embed_queries(["5 text"]), atol=1e-5)
 
-    def test_a_model_below_768_dimensions_is_refused_with_the_reason(self, save_bert):
+    def test_a_model_below_64_dimensions_is_refused_with_the_reason(self, save_bert):
         small = SentenceTransformersEmbedder(save_bert(32), device="cpu")
 
-        with pytest.raises(EmbedderRefusedError, match="32 dimensions; the index needs 768"):
+        with pytest.raises(EmbedderRefusedError, match="32 dimensions; at least 64 are needed"):
             small.warm()
+
+    def test_zeros_follow_the_numbers_of_a_smaller_model(self, save_bert):
+        vectors = SentenceTransformersEmbedder(save_bert(384), device="cpu").embed_queries(["text"])
+
+        assert vectors.shape == (1, 768)
+        assert np.linalg.norm(vectors[:, :384]) == pytest.approx(1, abs=1e-4)
+        assert not vectors[:, 384:].any()
 
     def test_a_longer_vector_is_never_cut_by_itself(self, save_bert):
         folder = save_bert(800)

@@ -59,6 +59,31 @@ def test_of_768_numbers_a_rotation_changes_no_cosine():
     assert np.array_equal(stored.apply(rows, model="m"), short)
 
 
+@pytest.mark.parametrize(("dimensions", "used"), [(64, slice(0, 64)), (384, slice(100, 384)), (512, slice(0, 300))])
+def test_zeros_follow_the_numbers_of_a_smaller_model(dimensions, used):
+    rows = sample(dimensions, used=used)
+
+    found = prefix_verify(rows, model="m")
+
+    short, unit = found.apply(rows, model="m"), rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert (found.kind, found.dimensions, found.kept_whole) == ("prefix", dimensions, 1.0)
+    assert short.shape == (400, 768)
+    np.testing.assert_allclose(short @ short.T, unit @ unit.T, atol=1e-5)
+
+
+def test_the_first_numbers_of_a_model_of_512_are_turned_where_they_do_not_serve():
+    rows = sample(512, used=slice(400, 512))
+
+    assert prefix_verify(rows, model="m") is None
+    fitted = projection_fit(rows, model="m")
+
+    short, unit = fitted.apply(rows, model="m"), rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(short @ short.T, unit @ unit.T, atol=2e-3)
+    assert neighbours_kept(rows, short[:, :384], depth=20) > 0.98
+    stored = Shortening(dimensions=512, packed=fitted.packed)
+    assert np.array_equal(stored.apply(rows, model="m"), short)
+
+
 def test_vectors_that_fill_more_than_768_directions_evenly_are_refused():
     rows = np.random.default_rng(3).normal(size=(300, 1536)).astype(np.float32)
 
