@@ -17,8 +17,8 @@ from ragcore.text.normalise import nfkc, normalise_query
 from ragcore.text.scripts import CJK
 from ragcore.text.sorted_names import SortedNames
 from ragcore.text.spelling import LEAST_LETTERS, likeness
-from ragcore.text.tokenise import stop_words
-from ragcore.text.whole_names import MOST_WORDS, WholeNames
+from ragcore.text.tokenise import stem, stop_words
+from ragcore.text.whole_names import MOST_WORDS, WholeNames, closed_up, is_apart
 from ragcore.types import Expansion, Relation
 
 MAX_TERM_CHARACTERS = 200
@@ -36,7 +36,7 @@ MOST_NAMES = 6  # other names of one mention
 MOST_EXPANSIONS = 16  # of one question
 
 _CJK = re.compile(f"[{CJK}]")
-_RUN = re.compile(r"\w{2,}")
+_BESIDE_CJK = re.compile(f"(?<=[{CJK}]) | (?=[{CJK}])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class TermLexicon:
     keys: Mapping[str, tuple[tuple[str, Relation, int], ...]]  # key -> (name as written, relation, entry)
     phrases: Mapping[str, Mapping[int, frozenset[str]]]  # first word -> number of words -> keys
     characters: Mapping[str, tuple[int, ...]]  # first two characters -> lengths of Chinese names, longest first
-    chinese: frozenset[str]  # names with Chinese characters, lower case, without spaces
+    chinese: frozenset[str]  # names with Chinese characters as texts write them, see `_spellings`
     wholes: WholeNames  # names that get a term of their own
     tokenizer: Tokenizer = field(repr=False)
 
@@ -123,8 +123,9 @@ class TermLexicon:
                     continue
                 keys.setdefault(key, []).append((name, relation, at))
                 if not words:
-                    chinese.add(key)
-                    lengths.setdefault(key[:2], set()).add(len(key))
+                    for spelling in _spellings(name, key):
+                        chinese.add(spelling)
+                        lengths.setdefault(spelling[:2], set()).add(len(spelling))
                 elif len(words) <= MOST_WORDS:
                     phrases.setdefault(words[0], {}).setdefault(len(words), set()).add(key)
         return cls(
@@ -166,19 +167,20 @@ class TermLexicon:
 
     def _chinese_in(self, text: str) -> Iterator[tuple[int, str]]:
         """Names with Chinese characters and where they begin, the longest first at each place."""
-        starts, known = self.characters, self.chinese
-        for match in _RUN.finditer(text.lower()):
-            run, begin = match.group(), match.start()
-            for at in range(len(run) - 1):
-                for length in starts.get(run[at : at + 2], ()):
-                    if (name := run[at : at + length]) in known and len(name) == length:
-                        yield begin + at, name
+        if not _CJK.search(text):
+            return
+        starts, known, text = self.characters, self.chinese, closed_up(text.lower())
+        for at in range(len(text) - 1):
+            for length in starts.get(text[at : at + 2], ()):
+                end = at + length
+                if end <= len(text) and (name := text[at:end]) in known and is_apart(text, at, end):
+                    yield at, name
 
     # ── other names ─────────────────────────────────────────────────────────────────────────────
 
     def mentions(self, text: str) -> list[Mention]:
         """Names in a question, the longest ones, none within another. Abbreviations that are usual words count only
-        in capitals: AS is one, as is none."""
+        in capitals, see `is_meant`."""
         text = normalise_query(text)
         words = self.tokenizer.words(text)
         found: list[Mention] = []
@@ -189,16 +191,18 @@ class TermLexicon:
                 end = at + len(covered)
                 found.append(Mention(key, covered))
         last = 0
-        for at, key in self._chinese_in(text):
+        for at, name in self._chinese_in(text):
             if at >= last:
-                last = at + len(key)
-                found.append(Mention(key, tuple(self.tokenizer.terms(key))))
+                last = at + len(name)
+                found.append(Mention(name.replace(" ", ""), tuple(self.tokenizer.terms(name))))
         return list({mention.key: mention for mention in found}.values())
 
     def _is_meant(self, key: str, text: str) -> bool:
-        if key not in stop_words():
+        if is_meant(key, text):
             return True
-        return not text.isupper() and re.search(rf"\b{re.escape(key.upper())}\b", text) is not None
+        capitals = key.upper()
+        place = re.search(rf"(?<![A-Za-z0-9]){re.escape(capitals)}(?![A-Za-z0-9])", text)
+        return place is not None and is_meant(capitals, text)
 
     def other_names(self, key: str) -> list[OtherName]:
         """Names of the entries of a key, heaviest first. Of a name with several meanings each meaning counts less.
@@ -302,6 +306,26 @@ class LexiconTokenizer:
             words, terms = both(text)
             whole = self._lexicon.whole_terms(text, words, terms)
         return [*terms, *whole] if whole else terms
+
+
+def is_meant(written: str, text: str) -> bool:
+    """Whether a word of a text, as it is written there, may be a name: a usual word only in capitals. AS is one, as is
+    none, nor is any usual word of a text that is all in capitals."""
+    word = written.lower()
+    if stop_words().isdisjoint((word, stem(word))):
+        return True
+    return written.isupper() and not _is_shouted(text)
+
+
+def _is_shouted(text: str) -> bool:
+    """Whether a text of several Latin words is all in capitals; Chinese has none, and capitals in it are names."""
+    return text.isupper() and not _CJK.search(text) and sum(word.isupper() for word in text.split()) > 1
+
+
+def _spellings(name: str, key: str) -> set[str]:
+    """How texts write a name with Chinese characters, as `closed_up` leaves them: with the spaces between its Latin
+    words, and without any, as its key is."""
+    return {key, _BESIDE_CJK.sub("", normalise_query(name).lower())} if " " in name else {key}
 
 
 def _key(name: str, tokenizer: Tokenizer) -> tuple[str, tuple[str, ...]]:

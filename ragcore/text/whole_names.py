@@ -27,7 +27,8 @@ SPARSE = 16  # places of the table for each part of a name
 LEAST_PLACES = 12  # of the table, as a power of two
 
 _CJK = re.compile(f"[{CJK}]")
-_LETTERS = re.compile(r"\w{2,}")
+# With the space in front the text is only looked at where one stands.
+_BETWEEN_SCRIPTS = re.compile(rf" (?:(?<=[{CJK}] )(?=[^\s{CJK}])|(?<=[^\s{CJK}] )(?=[{CJK}]))")
 _PRIMES = (np.uint32(2654435761), np.uint32(2246822519), np.uint32(3266489917))
 
 Name = tuple[list[str], str]  # its words, the term
@@ -49,7 +50,8 @@ class WholeNames:
 
     @classmethod
     def of(cls, *, chinese: Iterable[str], other: Iterable[str]) -> WholeNames:
-        """`chinese`: names with Chinese characters, lower case, without spaces; `other`: words joined by spaces."""
+        """`chinese`: names with Chinese characters, lower case, with spaces only between Latin words; `other`: words
+        joined by spaces."""
         split = (key.split(" ") for key in other if len(key) <= MAX_TOKEN_CHARACTERS)
         names = [(words, " ".join(words)) for words in split if 2 <= len(words) <= MOST_WORDS]
         several = [name for name in names if len(_kept(name[0])) > 1]
@@ -81,7 +83,7 @@ class WholeNames:
             for word in self.usual.intersection(words):
                 _count(self.single[word], words, found)
         if self.openings and not text.isascii() and _CJK.search(text):
-            found += self._chinese(text.lower())
+            found += self._chinese(closed_up(text.lower()))
         return found
 
     def _chinese(self, text: str) -> Iterator[str]:
@@ -92,8 +94,23 @@ class WholeNames:
             places = self.table[_hashes(text, len(self.table))].nonzero()[0].tolist()
         for at in places:
             for before, name in openings.get(text[at : at + 3], ()):
-                if at >= before and text.startswith(name, at - before):
-                    yield name
+                start, end = at - before, at - before + len(name)
+                if start >= 0 and text.startswith(name, start) and is_apart(text, start, end):
+                    yield name.replace(" ", "")
+
+
+def closed_up(text: str) -> str:
+    """A text without the spaces that Chinese typography puts around Latin words: RRC 连接 becomes RRC连接."""
+    return _BETWEEN_SCRIPTS.sub("", text)
+
+
+def is_apart(text: str, start: int, end: int) -> bool:
+    """Whether a place of a text begins and ends where no Latin word or number goes on: NSA组网 does not name SA组网."""
+    return not (_is_within_word(text, start) or _is_within_word(text, end))
+
+
+def _is_within_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and text[at - 1].isascii() and text[at - 1 : at + 1].isalnum() and text[at].isascii()
 
 
 def _kept(words: Sequence[str]) -> list[str]:
@@ -125,8 +142,8 @@ def _grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, tuple[Value, ...]]
 
 
 def _openings(names: Iterable[str]) -> dict[str, tuple[tuple[int, str], ...]]:
-    """Names of letters and digits by the three characters that the fewest names have."""
-    kept = [name for name in names if WHOLE_CJK <= len(name) <= MAX_TOKEN_CHARACTERS and _LETTERS.fullmatch(name)]
+    """Names by the three characters that the fewest names have."""
+    kept = [name for name in names if WHOLE_CJK <= len(name) <= MAX_TOKEN_CHARACTERS]
     usual = Counter(name[at : at + 3] for name in kept for at in range(len(name) - 2))
 
     def rarest(name: str) -> int:

@@ -8,6 +8,7 @@ from functools import cache
 from ragcore.ports import Tokenizer
 from ragcore.stage_ports import Lexicon
 from ragcore.text.normalise import normalise_query
+from ragcore.text.whole_names import closed_up
 from ragcore.text.word_lists import read_lines
 from ragcore.understanding.chinese_mentions import units
 
@@ -72,7 +73,7 @@ def _parts(text: str) -> list[tuple[int, int]]:
 
 
 def _key(name: str) -> str:
-    return normalise_query(name).lower()
+    return closed_up(normalise_query(name).lower())
 
 
 @cache

@@ -6,6 +6,7 @@ import re
 
 from ragcore.ports import Tokenizer
 from ragcore.stage_ports import Lexicon
+from ragcore.text.lexicon import is_meant
 from ragcore.text.matching import keywords
 from ragcore.text.question_type import question_type
 from ragcore.text.scripts import language_of
@@ -207,13 +208,14 @@ def _renamed(query: str, tokenizer: Tokenizer, lexicon: Lexicon, choice: int) ->
 
 
 def _known(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[tuple[int, int]]:
-    """Places of terms that the lexicon knows, longest first, none over another, in order."""
+    """Places of terms that the lexicon knows, longest first, none over another, in order. Usual words count only in
+    capitals, see `is_meant`."""
     if lexicon is None:
         return []
     taken: list[tuple[int, int]] = []
     for start, end in sorted(term_spans(query, tokenizer), key=lambda span: span[0] - span[1]):
         free = all(end <= other or start >= last for other, last in taken)
-        if free and lexicon.alternatives(query[start:end]):
+        if free and is_meant(query[start:end], query) and lexicon.alternatives(query[start:end]):
             taken.append((start, end))
     return sorted(taken)
 

@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 from ragcore.ports import Tokenizer
 from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbreviations, singular
@@ -39,6 +38,7 @@ class TermCandidate:
     synonyms: tuple[str, ...] = ()
     translations: tuple[str, ...] = ()
     evidence: str = ""
+    source: int | None = None  # the document of the evidence, as the caller named it
     level: int = 0  # clearance of the lowest document that has it
     count: int = 1
 
@@ -51,19 +51,20 @@ class TermMiner:
     counter: PhraseCounter = field(init=False)
     abbreviations: list[NamePair] = field(default_factory=list)
     translations: list[NamePair] = field(default_factory=list)
-    places: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)  # lowest clearance, its words
+    # lowest clearance, the words of that document, the document
+    places: dict[tuple[str, str], tuple[int, str, int | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.counter = PhraseCounter(self.tokenizer)
 
-    def add(self, text: str, *, level: int = 0) -> None:
-        """Read one document of a clearance."""
+    def add(self, text: str, *, level: int = 0, source: int | None = None) -> None:
+        """Read one document of a clearance; `source` names it."""
         shorts = [singular(pair) for pair in find_abbreviations(text)]
         both = find_translations(text, cut=self.tokenizer.words)
         for pair in (*shorts, *both):
             key = (pair.first.lower(), pair.second.lower())
             if key not in self.places or level < self.places[key][0]:
-                self.places[key] = level, pair.quote
+                self.places[key] = level, pair.quote, source
         self.abbreviations += shorts
         self.translations += both
         self.counter.add(text, level=level)
@@ -94,7 +95,7 @@ class TermMiner:
         for pair, count in merged_abbreviations(self.abbreviations):
             own = translations.get(pair.second.lower(), [])
             used |= {(one.first, one.second) for one in own}
-            level, quote = self._place(pair)
+            level, quote, source = self._place(pair)
             found.append(
                 TermCandidate(
                     text=pair.first,
@@ -105,6 +106,7 @@ class TermMiner:
                     long_form=pair.second,
                     translations=tuple(dict.fromkeys(one.first for one in own)),
                     evidence=quote,
+                    source=source,
                     level=max([level, *(self._place(one)[0] for one in own)]),
                     count=count,
                 )
@@ -113,7 +115,7 @@ class TermMiner:
             for pair in pairs:
                 if (pair.first, pair.second) not in used:
                     count = counts[(pair.first, pair.second)]
-                    level, quote = self._place(pair)
+                    level, quote, source = self._place(pair)
                     found.append(
                         TermCandidate(
                             text=pair.first,
@@ -123,14 +125,15 @@ class TermMiner:
                             language="zh",
                             translations=(pair.second,),
                             evidence=quote,
+                            source=source,
                             level=level,
                             count=count,
                         )
                     )
         return found
 
-    def _place(self, pair: NamePair) -> tuple[int, str]:
-        """The clearance of the lowest document that has a pair, and what it says there."""
+    def _place(self, pair: NamePair) -> tuple[int, str, int | None]:
+        """The clearance of the lowest document that has a pair, what it says there, and which it is."""
         return self.places[(pair.first.lower(), pair.second.lower())]
 
 
@@ -152,10 +155,9 @@ def names_of(candidates: Iterable[TermCandidate]) -> list[str]:
     return list(dict.fromkeys(name for one in good for name in (one.text, one.long_form) if name))
 
 
-def defined_apart(candidates: Iterable[TermCandidate]) -> set[frozenset[str]]:
-    """Pairs of abbreviations that the documents define: with other long forms they are other things."""
-    shorts = sorted({one.text for one in candidates if one.long_form})
-    return {frozenset(pair) for pair in combinations(shorts, 2)}
+def defined_apart(candidates: Iterable[TermCandidate]) -> frozenset[str]:
+    """Abbreviations that the documents define: with other long forms they are other things, any two of them."""
+    return frozenset(one.text for one in candidates if one.long_form)
 
 
 def with_synonyms(

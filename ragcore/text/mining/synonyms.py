@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -101,10 +101,10 @@ class NameContexts:
         return -1, 0
 
     def likely_synonyms(
-        self, *, embed: Embed | None = None, different: Collection[frozenset[str]] = ()
+        self, *, embed: Embed | None = None, different: frozenset[str] = frozenset()
     ) -> list[LikelySynonym]:
-        """Pairs of names that are each other's nearest, the likeliest first. `different`: pairs that are known to be
-        none."""
+        """Pairs of names that are each other's nearest, the likeliest first. `different`: names no two of which are
+        names of one thing."""
         usual = self.counts.most_common(MOST_NAMES)
         numbers = [n for n, count in usual if count >= LEAST_PLACES and self.texts[n] >= LEAST_TEXTS]
         if len(numbers) < 2:
@@ -160,7 +160,7 @@ class NameContexts:
         cosines: Matrix = rows @ rows.T
         return cosines
 
-    def _may_be_one(self, numbers: Sequence[int], different: Collection[frozenset[str]]) -> npt.NDArray[np.bool_]:
+    def _may_be_one(self, numbers: Sequence[int], different: frozenset[str]) -> npt.NDArray[np.bool_]:
         """bool[n, n]: whether two names may mean one thing."""
         names = [self.names[number] for number in numbers]
         words = [set(name_words(name, self.tokenizer)) for name in names]
@@ -170,9 +170,7 @@ class NameContexts:
                 allowed[one, other] = allowed[other, one] = False
         return allowed
 
-    def _is_apart(
-        self, one: int, other: int, words: set[str], others: set[str], different: Collection[frozenset[str]]
-    ) -> bool:
+    def _is_apart(self, one: int, other: int, words: set[str], others: set[str], different: frozenset[str]) -> bool:
         """Whether two names are surely not names of one thing: kinds of each other, parts of one list, numbers."""
         if len(words & others) >= SHARED_WORDS * min(len(words), len(others)):
             return True
@@ -180,7 +178,7 @@ class NameContexts:
         if self.together[frozenset((one, other))] > TOGETHER * least:
             return True
         a, b = self.names[one], self.names[other]
-        if _numbers(a) != _numbers(b) or frozenset((a, b)) in different:
+        if _numbers(a) != _numbers(b) or (a in different and b in different):
             return True
         return len(self.around[one].keys() & self.around[other].keys()) < LEAST_SHARED
 

@@ -1,6 +1,7 @@
 """Terms of an organisation in texts and questions."""
 
 import random
+import re
 import time
 
 import pytest
@@ -88,6 +89,72 @@ def test_abbreviations_that_are_usual_words_count_in_capitals_only(tokenizer):
     assert names(lexicon, "what does the AS do") == ["access stratum"]
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["AS是什么？", "AS 是什么", "什么是AS", "AS", "AS 和 VPN 有什么区别", "the NAS/AS layers", "AS in 2024"],
+)
+def test_capitals_count_beside_chinese_and_alone(tokenizer, question):
+    lexicon = lexicon_of(tokenizer, text="AS", long_form="access stratum")
+
+    assert names(lexicon, question) == ["access stratum"]
+
+
+@pytest.mark.parametrize(
+    "question", ["as it is", "as是什么", "WHAT IS AS AND WHERE", "BAS是什么", "BAS and AS2 as such"]
+)
+def test_usual_words_in_small_letters_within_others_or_shouted_do_not_count(tokenizer, question):
+    lexicon = lexicon_of(tokenizer, text="AS", long_form="access stratum")
+
+    assert names(lexicon, question) == []
+
+
+@pytest.mark.parametrize(
+    ("term", "question"),
+    [
+        ("RRC 连接", "RRC 连接是什么"),
+        ("RRC 连接", "RRC连接是什么"),
+        ("RRC连接", "建立 RRC 连接 时"),
+        ("5G-A网络", "5G-A网络是什么"),
+        ("5G-A网络", "５Ｇ-Ａ 网络的速率"),
+        ("上行/下行", "上行/下行的区别"),
+        ("VoLTE2.0 业务", "VoLTE2.0业务怎么开通"),
+        ("R&D部门", "R&D 部门在哪里"),
+        ("5G NR 空口", "5G NR 空口是什么"),
+        ("5G NR 空口", "5G NR空口是什么"),
+        ("5G NR 空口", "5GNR空口是什么"),
+        ("SA组网", "NSA/SA组网的区别"),
+    ],
+)
+def test_names_in_both_scripts_are_found_however_they_are_spaced(tokenizer, term, question):
+    lexicon = lexicon_of(tokenizer, text=term, translations=("other name",))
+    whole = "".join(term.lower().split())
+
+    assert names(lexicon, question) == ["other name"]
+    assert whole in LexiconTokenizer(tokenizer, lexicon).terms(question)
+    assert whole in LexiconTokenizer(tokenizer, lexicon).terms(f"{'很长的段落，' * 20}{question}")
+
+
+@pytest.mark.parametrize("question", ["NSA 组网是什么", "NSA组网是什么", "SA 和组网"])
+def test_a_name_does_not_begin_within_a_latin_word(tokenizer, question):
+    lexicon = lexicon_of(tokenizer, text="SA组网", long_form="独立组网")
+
+    assert names(lexicon, question) == []
+    assert lexicon.whole_terms(question, tokenizer.words(question)) == []
+
+
+def test_spaces_between_chinese_words_part_them(tokenizer):
+    lexicon = lexicon_of(tokenizer, text="下行信道", translations=("downlink channel",))
+
+    assert lexicon.whole_terms("上行 下行 信道", tokenizer.words("上行 下行 信道")) == []
+    assert names(lexicon, "下行 信道") == []
+
+
+def test_a_mention_covers_the_words_of_the_question(tokenizer):
+    lexicon = lexicon_of(tokenizer, text="5G NR 空口", synonyms=("Uu",))
+
+    assert [one.words for one in lexicon.mentions("5G NR 空口")] == [("5g", "nr", "空口")]
+
+
 @pytest.mark.parametrize("text", ["", " ", "网", "x", "长" * 200, "word " * 39 + "word", "长" * 201, "…", "C++", "(("])
 def test_odd_terms_do_no_harm(tokenizer, text):
     lexicon = lexicon_of(tokenizer, text=text, long_form="(", synonyms=("", text, "a" * 150), translations=("网络",))
@@ -171,17 +238,25 @@ WORDS = (
 
 def whole_terms_simply(names, tokenizer, text):
     """Every name at every place, one by one."""
-    words, lower, found = tokenizer.words(text), text.lower(), []
+    words, found = tokenizer.words(text), []
     for name in names:
         if not name.isascii():
             key = "".join(name.lower().split())
-            places = [at for at in range(len(text)) if lower.startswith(key, at)]
-            found += [key] * len(places) * (len(key) >= 3 and key.isalnum())
+            places = re.findall(f"(?={spaced(name)})", text.lower())
+            found += [key] * len(places) * (len(key) >= 3)
         else:
             wanted = tokenizer.words(name)
             places = [at for at in range(len(words)) if words[at : at + len(wanted)] == wanted]
             found += [" ".join(wanted)] * len(places) * (2 <= len(wanted) <= 8)
     return sorted(found)
+
+
+def spaced(name):
+    """A name with its own spaces between Latin words or none, any between the scripts, and no Latin letter around."""
+    own = re.sub(r" (?=[^ -~])|(?<=[^ -~]) ", "", name.lower())
+    free = [re.sub(r"(?<=[^ -~])(?=[!-~])|(?<=[!-~])(?=[^ -~])", " ?", one) for one in (own, own.replace(" ", ""))]
+    border = r"(?:(?<![a-z0-9])|(?![a-z0-9]))"
+    return f"{border}(?:{'|'.join(free)}){border}"
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -127,13 +127,14 @@ def test_what_people_have_decided_is_learnt(tokenizer):
 def test_a_suggestion_has_the_clearance_of_the_lowest_document_that_has_it(tokenizer):
     miner = TermMiner(tokenizer)
     for n in range(12):
-        miner.add(f"The secret reactor of {n} runs. Secret reactor! Carrier Aggregation (CA).", level=3)
-    miner.add("Carrier Aggregation (CA) is public.", level=1)
+        miner.add(f"The secret reactor of {n} runs. Secret reactor! Carrier Aggregation (CA).", level=3, source=n)
+    miner.add("Carrier Aggregation (CA) is public.", level=1, source=99)
 
     found = {one.text.lower(): one for one in miner.candidates()}
 
     assert (found["secret reactor"].level, found["ca"].level) == (3, 1)
     assert "reactor" not in found["ca"].evidence
+    assert found["ca"].source == 99
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["x"], ["。。。\n|||\n"], ["a" * 10_000], ["(" * 2000]])

@@ -1,11 +1,12 @@
 """Names that stand among the same words are suggested as synonyms; siblings, lists and numbers are not."""
 
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from ragcore.text.mining.candidates import TermCandidate, with_synonyms
+from ragcore.text.mining.candidates import TermCandidate, defined_apart, with_synonyms
 from ragcore.text.mining.synonyms import LikelySynonym, contexts_of
 from ragcore.text.tokenise import JiebaTokenizer
 
@@ -80,10 +81,28 @@ def test_parts_of_a_list_are_no_synonyms(tokenizer):
 def test_names_that_are_known_to_differ_and_rare_ones_are_left_out(tokenizer):
     names = ["head amplifier", "mast booster"]
 
-    assert pairs(texts_of(names, ENGLISH), names, tokenizer, different={frozenset(names)}) == set()
+    assert pairs(texts_of(names, ENGLISH), names, tokenizer, different=frozenset(names)) == set()
     assert pairs(texts_of(names, ENGLISH, count=2), names, tokenizer) == set()
     assert pairs([], names, tokenizer) == set()
     assert pairs(["head amplifier"] * 9, ["", "…", "head amplifier", "x" * 500], tokenizer) == set()
+
+
+def test_one_name_that_is_defined_may_be_a_synonym_of_another(tokenizer):
+    names = ["head amplifier", "mast booster"]
+
+    assert pairs(texts_of(names, ENGLISH), names, tokenizer, different=frozenset(names[:1])) == {frozenset(names)}
+
+
+def test_abbreviations_with_long_forms_are_kept_apart_in_little_memory():
+    found = [candidate(f"A{n}", long_form=f"long form {n}") for n in range(2000)]
+
+    tracemalloc.start()
+    apart = defined_apart([*found, candidate("slice")])
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert apart == {one.text for one in found}
+    assert most_bytes < 5_000_000  # pairs of them took 500 MB
 
 
 def candidate(text, **values):

@@ -14,6 +14,7 @@ from tests.ragcore.understanding.stage_ports import tokenizer
         ("载波聚合", "CA"),
         ("carrier aggregation", "载波聚合"),
         ("ＶＰＮ", "虚拟专用网络"),
+        ("大规模 MIMO", "大规模天线"),
     ],
 )
 def test_abbreviations_and_full_forms_lead_to_each_other(term, first):

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcore.text.lexicon import LexiconEntry, TermLexicon
 from ragcore.understanding import rewriting_rules as rules
 from ragcore.understanding.lexicon import DataLexicon
 from tests.ragcore.understanding.stage_ports import tokenizer
@@ -25,6 +26,48 @@ def test_a_term_has_at_most_two_neighbours():
     found = rules.expand("How do I configure the VPN?", tokenizer(), LEXICON)
 
     assert found == ["How do I configure the virtual private network?", "How do I configure the 虚拟专用网络?"]
+
+
+@pytest.fixture(scope="module")
+def usual_words():
+    """Abbreviations that are usual words, most of them of TR 21.905."""
+    long_forms = {
+        "AS": "Access Stratum",
+        "IN": "Intelligent Network",
+        "IS": "Interface Specification",
+        "IT": "Information Technology",
+        "TO": "Telecom Operations Map",
+        "OR": "Optimal Routeing",
+        "CAN": "Controller Area Network",
+    }
+    return TermLexicon.of((LexiconEntry(text=at, long_form=name) for at, name in long_forms.items()), tokenizer())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What is the procedure in order to release the connection?",
+        "How many cans are in it?",
+        "WHAT IS THE PROCEDURE IN ORDER TO RELEASE IT",
+    ],
+)
+def test_usual_words_are_no_abbreviations(usual_words, query):
+    for form in (rules.expand, rules.other_names, rules.domain, rules.full_forms):
+        assert form(query, tokenizer(), usual_words) == []
+    for form in (rules.multi, rules.variants, rules.clarify):
+        assert form(query, tokenizer(), usual_words) == form(query, tokenizer(), None)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("How is the AS set up as it is?", "How is the Access Stratum set up as it is?"),
+        ("AS是什么", "Access Stratum是什么"),
+        ("IT 部门的 VPN 怎么用", "Information Technology 部门的 VPN 怎么用"),
+    ],
+)
+def test_usual_words_in_capitals_are_abbreviations(usual_words, query, expected):
+    assert rules.expand(query, tokenizer(), usual_words) == [expected]
 
 
 def test_a_definition_is_searched_with_its_concept_and_its_principle():
