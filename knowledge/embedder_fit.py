@@ -2,34 +2,46 @@
 
 The first process that uses a model embeds a sample of texts and looks whether the first 768 and 384 numbers find the
 neighbours that all numbers find. Where they do not, a projection is fitted. What was found is stored before the first
-vector is, and never changes.
+vector is, and never changes while there are vectors of the model.
+
+Vectors of three texts are kept with it: they tell whether other weights stand behind the same name or folder by now.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
-from django.db import connection
+from django.db import connection, transaction
 
 from knowledge.indexes.statements import embedder_fit_lock
-from knowledge.models import EmbedderFit, WholeVector
+from knowledge.model_setup import registry_changed, setup_now
+from knowledge.models import EmbedderFit, SetVector, WholeVector
 from ragcore.embedding.shortening import (
     Shortening,
     prefix_verify,
     projection_fit,
 )
 from ragcore.embedding.vectors import DIMENSIONS
+from ragcore.errors import EmbedderRefusedError, RagError
 from ragcore.ports import FloatArray
 
 logger = logging.getLogger(__name__)
 
 VERIFY_TEXTS = 256  # enough to see that a prefix serves
 FIT_TEXTS = 1600  # three quarters of which have more than 768 directions
+PROBES = (
+    "How is the antenna tilt adjusted?",
+    "The battery of a site lasts for four hours when the mains fail.",
+    "天线下倾角由远程单元调节。",
+)
+SAME_COSINE = 0.99  # of the same text by the same weights; half precision and other machines take less than 0.001
 
 
 @runtime_checkable
@@ -41,22 +53,32 @@ class WholeVectors(Protocol):
     def whole_vectors(self, texts: Sequence[str]) -> FloatArray: ...
 
 
+_others: WeakSet[WholeVectors] = WeakSet()  # clients of this process whose weights are others than those on record
+
+
 class StoredShortening:
     """`shorten` of an embedder: looks up how on the first vectors, measures where nobody has. Thread-safe.
 
+    Looks again where the registry of models has changed: what is known may have been forgotten (`fit_forget`).
     Uses the ORM then. Raises EmbedderRefusedError where the model cannot be shortened.
     """
 
     def __init__(self) -> None:
         self.embedder: WholeVectors | None = None  # set by whoever makes both
         self._found: Shortening | None = None
+        self._version: uuid.UUID | None = None  # of the registry, when it was looked up
         self._lock = threading.Lock()
 
     def __call__(self, vectors: npt.ArrayLike, *, model: str) -> FloatArray:
         """float32[n, 768] of float[n, d]."""
-        if self._found is None:
+        version = setup_now().version
+        if self._found is None or self._version != version:
             with self._lock:
-                self._found = self._found or self._look_up(np.asarray(vectors).shape[-1])
+                if self._found is None or self._version != version:
+                    looked_up = self._look_up(np.asarray(vectors).shape[-1])
+                    if looked_up != self._found:  # else its matrix is ready
+                        self._found = looked_up
+                    self._version = version
         return self._found.apply(vectors, model=model)
 
     def _look_up(self, dimensions: int) -> Shortening:
@@ -64,7 +86,10 @@ class StoredShortening:
             raise RuntimeError("the embedder is not known yet")
         is_in_use = connection.connection is not None  # it may hold a transaction, or a lock of its session
         try:
-            return shortening_of(self.embedder, dimensions=dimensions)
+            found = shortening_of(self.embedder, dimensions=dimensions)
+            if found != self._found and found.dimensions == dimensions:
+                _weights_compare(self.embedder)
+            return found
         finally:
             if not is_in_use:  # threads that compute keep no connection
                 connection.close()
@@ -88,6 +113,7 @@ def shortening_of(embedder: WholeVectors, *, dimensions: int) -> Shortening:
             kept_whole=made.kept_whole,
             kept_prefix=made.kept_prefix,
             floor=made.floor,
+            probes=_probed(embedder).astype("<f2").tobytes(),
         )
     return made
 
@@ -125,6 +151,73 @@ def _stored(model: str) -> Shortening | None:
         kept_prefix=row.kept_prefix,
         floor=row.floor,
     )
+
+
+# ── other weights behind the same name ──────────────────────────────────────────────────────────
+
+
+def weights_verify(embedder: WholeVectors) -> None:
+    """Raises EmbedderRefusedError where a model gives other vectors than when it was measured, or fails.
+
+    The vectors of models that an earlier version has measured are kept now. Uses the ORM.
+    """
+    rows = EmbedderFit.objects.filter(model=embedder.model)
+    kept = rows.values_list("probes", flat=True).first()
+    if kept is not None:
+        known = np.frombuffer(kept, "<f2").reshape(len(PROBES), -1)
+        if not _is_same(known, _probed(embedder)) and not _is_same(known, _probed(embedder)):  # once may be a rounding
+            raise EmbedderRefusedError("other_weights", model=embedder.model)
+    elif not connection.in_atomic_block:  # a question holds no lock on the row
+        rows.filter(probes=None).update(probes=_probed(embedder).astype("<f2").tobytes())
+
+
+def new_vectors_check(embedder: object) -> None:
+    """Raises EmbedderRefusedError where new vectors of a model could not be compared with those that are stored.
+
+    To be called when the model has given some: that is when it is compared first.
+    """
+    if isinstance(embedder, WholeVectors) and embedder in _others:
+        weights_verify(embedder)
+        _others.discard(embedder)
+
+
+def _weights_compare(embedder: WholeVectors) -> None:
+    """Notes what is found: questions go on, with a search that is worse."""
+    _others.discard(embedder)
+    try:
+        weights_verify(embedder)
+    except RagError as error:
+        if error.reason == "other_weights":
+            _others.add(embedder)
+        logger.warning("%s", error)
+
+
+def _is_same(known: npt.NDArray[np.float16], found: FloatArray) -> bool:
+    return known.shape == found.shape and bool(np.all((known * found).sum(axis=1) >= SAME_COSINE))
+
+
+def _probed(embedder: WholeVectors) -> FloatArray:
+    """float32[3, d], L2-normalised: the vectors of PROBES as the model gives them."""
+    rows = embedder.whole_vectors(PROBES)
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12), dtype=np.float32)
+
+
+def fit_forget(model: str) -> bool:
+    """Have it measured anew how a model is shortened; False, and nothing, where vectors of it are stored.
+
+    Another model may stand behind the name of a server or the path of a folder by then.
+    """
+    with transaction.atomic():
+        if any(kind.objects.filter(embedding_model=model).exists() for kind in (WholeVector, SetVector)):
+            return False
+        EmbedderFit.objects.filter(model=model).delete()
+        registry_changed()
+    return True
+
+
+def own_dimensions(model: str) -> int | None:
+    """How many numbers a model gives before they are shortened or padded; None: it was never measured. Uses the ORM."""
+    return EmbedderFit.objects.filter(model=model).values_list("dimensions", flat=True).first()
 
 
 def default_floor(model: str) -> float | None:

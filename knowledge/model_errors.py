@@ -58,7 +58,7 @@ class SearchModelInvalidError(PermanentError):
         "folder": "There is no such folder with a model, or it is outside of the folders that the operator allows.",
         "code": "The operator has not allowed code of models to run (EMBEDDER_TRUST_REMOTE_CODE).",
         "twice": "This model is registered already.",
-        "held": "Vectors of this model are in use or being made: only address, key and price can be changed.",
+        "held": "Vectors of this model are in use or being made: only address and key can be changed.",
         "in_use": "This model is in use, being prepared, or kept for going back.",
         "not_reranker": "This is no reranker.",
         "reranker_locked": "The environment sets the reranker (RERANKER). Change it there.",

@@ -40,6 +40,7 @@ class SearchModelSpec:
     client: str  # as the settings EMBEDDER and RERANKER name it
     url: str = ""
     key: str = field(default="", repr=False)
+    is_key_lost: bool = False  # it is stored, and cannot be read any more
     query_prefix: str = ""
     document_prefix: str = ""
     pooling: str = ""
@@ -102,10 +103,12 @@ def spec_of(row: SearchModel | None, hosts: tuple[str, ...]) -> SearchModelSpec:
     """A row as its client is made; None is the embedder of the environment."""
     if row is None:
         return environment_embedder()
+    key = _key(row)
     return SearchModelSpec(
         client=CLIENTS[Task(row.task), Provider(row.provider)].format(row.name).rstrip(":"),
         url=row.url,
-        key=_key(row),
+        key=key or "",
+        is_key_lost=key is None,
         query_prefix=row.query_prefix,
         document_prefix=row.document_prefix,
         pooling=row.pooling,
@@ -122,13 +125,13 @@ def may_run_code(task: str) -> bool:
     return bool(allowed)
 
 
-def _key(row: SearchModel) -> str:
-    """The key; "" where it cannot be read any more, so that the server refuses and says so."""
+def _key(row: SearchModel) -> str | None:
+    """The key; None where it cannot be read any more."""
     try:
         return text_open(row.key, purpose=KEY_PURPOSE) if row.key else ""
     except CredentialsUnreadableError:
         logger.warning("the key of the search model %d cannot be read: enter it again", row.pk)
-        return ""
+        return None
 
 
 def registered_search(hosts: tuple[str, ...]) -> RegisteredSearch:

@@ -296,6 +296,10 @@ class EmbedderRefusedError(PermanentError):
         "other_dimensions": (
             "The embedding model '%(model)s' gives %(dimensions)s dimensions; its stored vectors have %(needed)s."
         ),
+        "other_weights": (
+            "The embedding model '%(model)s' gives other vectors than when its stored ones were made: its weights have "
+            "changed. Register the new weights under another name or folder, or bring the former ones back."
+        ),
         "no_prefix": (
             "The embedding model '%(model)s' cannot be shortened to 768 numbers: "
             "only %(kept)s %% of the nearest texts stay the nearest."

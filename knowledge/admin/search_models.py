@@ -25,6 +25,7 @@ from knowledge.model_registry import embedder_of
 from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel
 from knowledge.search_model_setup import SearchModelSpec
+from knowledge.services.embedder_sweep import models_in_deletion
 from knowledge.services.embedder_switch import (
     embedder_publish,
     former_drop,
@@ -89,7 +90,7 @@ class SearchModelAdmin(SiteModelAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: SearchModel | None = None) -> Any:
         return (
-            (None, {"fields": (("task", "provider"), "name", "url", ("new_key", "remove_key"), "price")}),
+            (None, {"fields": (("task", "provider"), "name", "url", ("new_key", "remove_key"))}),
             (gettext_lazy("Of embedding models"), {"fields": (("query_prefix", "document_prefix"),)}),
             (
                 gettext_lazy("Of models in a folder"),
@@ -143,6 +144,7 @@ class SearchModelAdmin(SiteModelAdmin):
             "opened": opened,
             "percent": round(100 * opened.done / opened.total) if opened is not None and opened.total else 100,
             "kept": EmbedderSwitch.objects.filter(state=State.KEPT).first(),
+            "deleting": models_in_deletion(),
             "history": EmbedderSwitch.objects.exclude(state__in=EmbedderSwitch.OPEN).select_related("author")[:10],
         }
         return super().changelist_view(request, {**(extra_context or {}), **extra})
@@ -249,7 +251,7 @@ class SearchModelAdmin(SiteModelAdmin):
         return run_action(
             request,
             lambda: former_drop(**self._who(request)),
-            done=_("The vectors of the former model are deleted."),
+            done=_("The vectors of the former model are being deleted."),
             back=LIST,
         )
 

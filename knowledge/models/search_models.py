@@ -143,11 +143,13 @@ class EmbedderSwitch(VectorsMade):
 
     OPEN: ClassVar = (State.BUILDING, State.PAUSED, State.READY)
     FILLED: ClassVar = (State.BUILDING, State.READY, State.LIVE, State.KEPT)  # new passages get vectors
+    ENDED: ClassVar = (State.CANCELLED, State.DROPPED)  # its vectors go, unless another row needs them
 
     target = models.ForeignKey(
         SearchModel, null=True, blank=True, on_delete=models.PROTECT, related_name="switches", verbose_name=_("model")
     )
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.BUILDING)
+    vectors_deleted = models.DateTimeField(null=True)  # of one that has ended: since when it has no vectors
 
     class Meta:
         verbose_name = _("change of the embedding model")
@@ -156,7 +158,12 @@ class EmbedderSwitch(VectorsMade):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["state"], condition=models.Q(state__in=("live", "kept")), name="knowledge_embedder_one_of_each"
-            )
+            ),
+            models.UniqueConstraint(
+                models.Value(1),
+                condition=models.Q(state__in=("building", "paused", "ready")),
+                name="knowledge_embedder_one_open",
+            ),
         ]
 
     def __str__(self) -> str:

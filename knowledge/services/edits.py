@@ -22,6 +22,7 @@ from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.embedder_fit import new_vectors_check
 from knowledge.errors import PassageChangedError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import Totals, entries_remove, passages_count, statistics_lock
@@ -223,6 +224,7 @@ def passage_embed(chunk: Chunk, representations: Sequence[Representation]) -> Pr
     """Embed the representations of a passage. Slow: call outside of transactions."""
     model = embedder()
     vectors = model.embed_documents([r.embedded_text for r in representations])
+    new_vectors_check(model)
     return PreparedPassage(chunk, representations, vectors, model.model)
 
 

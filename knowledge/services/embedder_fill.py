@@ -10,14 +10,17 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django.db import Error as DatabaseFailure
 from django.db import transaction
 from django.utils import timezone
 
-from knowledge.errors import error_columns
+from knowledge.embedder_fit import new_vectors_check
+from knowledge.errors import error_columns, failure_columns
 from knowledge.indexes.embedder_fill import TextWithout, missing_count, newest_entry, texts_without, vectors_fill
 from knowledge.indexes.statements import embedder_fill_try_lock
 from knowledge.model_registry import embedder_of
@@ -60,7 +63,10 @@ class _Task:
 
 
 def vectors_tend(*, seconds: float = SLICE_SECONDS) -> int:
-    """Make vectors for so long; returns how many. Nothing if another worker does it. Call outside of transactions."""
+    """Make vectors for so long; returns how many. Nothing if another worker does it. Call outside of transactions.
+
+    A model that fails in any way is noted at its row, and the others go on.
+    """
     setup_refresh(now=True)
     with embedder_fill_try_lock() as alone:
         if not alone:
@@ -71,9 +77,12 @@ def vectors_tend(*, seconds: float = SLICE_SECONDS) -> int:
                 made += _tend(task, until=until)
             except StoppedError:
                 is_over = False
-            except RagError as error:
-                logger.warning("vectors of %s are not made: %s", task.spec.client, error)
-                _note(task, **error_columns(error))
+            except DatabaseFailure:
+                raise
+            except Exception as error:  # of one model, or of the library or server behind it
+                is_known = isinstance(error, RagError)
+                logger.warning("vectors of %s are not made: %s", task.spec.client, error, exc_info=not is_known)
+                _note(task, **failure_columns(error))
     if not is_over and time.monotonic() >= until:
         enqueue_on_commit(FILL_VECTORS)
     return made
@@ -123,13 +132,17 @@ def entries_fill(
 ) -> int:
     """Vectors of entries above the id `after` that have none, of `most` at most.
 
-    `alive` is told of each batch and may end the work.
+    `alive` is told of each batch and may end the work. Raises StoppedError where a model that is not in use
+    (`is_live`) is wanted no more.
     """
     made = 0
     while rows := texts_without(model=embedder.model, after=after, limit=BATCH):
         vectors = texts_embed([entry_text(row) for row in rows], embedder, spec, lambda: alive(0))
         ids = [row.entry for row in rows]
+        wanted = EmbedderSwitch.objects.filter(model=embedder.model, state__in=EmbedderSwitch.FILLED)
         with transaction.atomic():
+            if not is_live and not wanted.select_for_update(no_key=True).exists():
+                raise StoppedError  # whoever cancels deletes what was stored before
             count = vectors_fill(model=embedder.model, ids=ids, vectors=vectors, is_live=is_live)
         made, after = made + count, ids[-1]
         alive(count)
@@ -141,11 +154,14 @@ def entries_fill(
 def texts_embed(
     texts: Sequence[str], embedder: Embedder, spec: SearchModelSpec, alive: Callable[[], None]
 ) -> FloatArray:
-    """float32[n, 768] of what `entry_text` gives; waits for a turn at a server, and calls `alive` meanwhile."""
-    if not spec.is_remote:
-        return embedder.embed_documents(texts)
-    with model_slot("embedding", alive=alive):
-        return embedder.embed_documents(texts)
+    """float32[n, 768] of what `entry_text` gives; waits for a turn at a server, and calls `alive` meanwhile.
+
+    Raises EmbedderRefusedError where they could not be compared with those that are stored.
+    """
+    with model_slot("embedding", alive=alive) if spec.is_remote else nullcontext():
+        vectors = embedder.embed_documents(texts)
+        new_vectors_check(embedder)
+    return vectors
 
 
 def entry_text(row: TextWithout) -> str:

@@ -6,14 +6,18 @@ passages need its vectors first. Another reranker is in use at once, where no go
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -23,26 +27,32 @@ from accounts.models import User
 from accounts.roles import administers
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import MeasuredFirstError, error_columns
+from knowledge.embedder_fit import StoredShortening, WholeVectors, fit_forget, own_dimensions, weights_verify
+from knowledge.errors import MeasuredFirstError, failure_columns
 from knowledge.model_errors import SearchModelInvalidError
-from knowledge.model_registry import embedder_of, reranker_of
-from knowledge.model_setup import hosts_allowed, registry_changed, setup_now
+from knowledge.model_registry import client_settings, embedder_of, reranker_of
+from knowledge.model_setup import Endpoint, hosts_allowed, registry_changed, setup_now
 from knowledge.models import EmbedderSwitch, SearchModel, SetEmbedder
 from knowledge.rights import MODELS_MANAGE
 from knowledge.sealed_text import text_seal
 from knowledge.search_model_setup import KEY_PURPOSE, SearchModelSpec, environment_reranker, may_run_code, spec_of
 from knowledge.services.language_models import server_check
-from knowledge.services.model_tests import without_key
+from knowledge.services.model_tests import KEY_UNREADABLE, SENTENCES, without_key
 from knowledge.services.publish_gate import publish_gate
-from ragcore.errors import RagError
+from ragcore.client_registry import ClientSettings
+from ragcore.embedding.openai_api import TIMEOUT_SECONDS, OpenAIEmbedder
+from ragcore.errors import EmbedderRefusedError, RagError
 from ragcore.fetching.addresses import check_url
-from ragcore.ports import RerankInput
+from ragcore.ports import Embedder, FloatArray, RerankInput
+from ragcore.reranking.http_api import HttpPairScorer
 from ragcore.types import Passage, Query
+
+logger = logging.getLogger(__name__)
 
 Task, Provider = SearchModel.Task, SearchModel.Provider
 FIELDS = (
     *("task", "provider", "name", "url", "query_prefix", "document_prefix", "pooling", "max_tokens"),
-    *("trust_remote_code", "price"),
+    "trust_remote_code",
 )
 OF_VECTORS = ("task", "provider", "name", "query_prefix", "document_prefix", "pooling", "max_tokens")
 TEST_TEXTS = (
@@ -50,6 +60,8 @@ TEST_TEXTS = (
     "The tilt of an antenna is adjusted by its remote unit.",
     "天线下倾角",
 )
+CHANGED = "changed"  # of a test: the model is another one by now
+SAID_CHARACTERS = 200
 MAX_VECTORS = 128  # characters of the name of vectors
 
 
@@ -118,9 +130,10 @@ def search_model_check(*, model: SearchModel, stored: SearchModel | None, key: s
 
 
 def is_held(model: SearchModel) -> bool:
-    """Whether it is in use, on its way, or kept for going back, by the site or by a set."""
+    """Whether it is in use, on its way or kept for going back, by the site or by a set, or its vectors still go."""
     states = (*EmbedderSwitch.OPEN, EmbedderSwitch.State.LIVE, EmbedderSwitch.State.KEPT)
-    by_site = EmbedderSwitch.objects.filter(target=model, state__in=states)
+    leaves_vectors = Q(state__in=EmbedderSwitch.ENDED, vectors_deleted=None)
+    by_site = EmbedderSwitch.objects.filter(Q(state__in=states) | leaves_vectors, target=model)
     by_sets = SetEmbedder.objects.filter(target=model, state__in=SetEmbedder.HELD)
     return model.is_used or by_site.exists() or by_sets.exists()
 
@@ -134,6 +147,8 @@ def search_model_delete(*, scope: Scope, actor: User, model: SearchModel) -> Non
     told = _told(model)
     EmbedderSwitch.objects.filter(target=model).delete()
     SetEmbedder.objects.filter(target=model).delete()
+    if model.vectors:
+        fit_forget(model.vectors)
     model.delete()
     registry_changed()
     audit_record(actor=actor, action="search_model.delete", target=told["name"] or told["provider"], before=told)
@@ -184,16 +199,18 @@ def reranker_use(*, scope: Scope, actor: User, model_id: int | None, reason: str
 
 
 def search_model_test(*, scope: Scope, actor: User, model: SearchModel) -> str:
-    """Ask a model for three vectors, or to order two passages; keeps what came of it and returns it as a sentence.
+    """Ask a model for three vectors, or to order a passage; keeps what came of it and returns it as a sentence.
 
-    Loads a model of a folder into this process. Call outside of transactions. Raises MissingRightError.
+    What was asked is kept only where nobody has changed the model meanwhile. A server is asked once, without a second
+    try; a model of a folder is loaded into this process. Call outside of transactions. Raises MissingRightError.
     """
     _check_right(scope)
+    asked = {name: getattr(model, name) for name in (*FIELDS, "key")}
     code, data = _tried(model, spec_of(model, hosts_allowed()))
     values = {"tested": timezone.now(), "test_code": code, "test_data": data}
-    for name, value in values.items():
-        setattr(model, name, value)
-    SearchModel.objects.filter(pk=model.pk).update(**values)
+    if not SearchModel.objects.filter(pk=model.pk, **asked).update(**values):
+        code, data = CHANGED, {}
+    model.test_code, model.test_data = code, data
     audit_record(actor=actor, action="search_model.test", target=str(model), code=code)
     return tested_sentence(code, data)
 
@@ -219,25 +236,86 @@ def tested_sentence(code: str, data: Mapping[str, Any]) -> str:
         return str(sentence) % data
     if code == "none":
         return str(_("Reranking is off."))
-    return stored_message(code, str(data.get("message", code)), data)
+    if code == CHANGED:
+        return str(_("The model was changed while it was tested. Test it again."))
+    if code == KEY_UNREADABLE:
+        return str(SENTENCES[KEY_UNREADABLE])
+    words = stored_message(code, str(data.get("message", code)), data)
+    return str(_("%(sentence)s The server says: %(said)s")) % {"sentence": words, **data} if data.get("said") else words
 
 
 def _tried(model: SearchModel, spec: SearchModelSpec) -> tuple[str, dict[str, Any]]:
+    """Code and data of a test. Nothing is sent without a key that cannot be read."""
+    if spec.is_key_lost:
+        return KEY_UNREADABLE, {}
     start = time.monotonic()
     try:
-        if model.task == Task.EMBED:
-            embedder = embedder_of(spec)
-            vectors = np.vstack([embedder.embed_queries(TEST_TEXTS[:1]), embedder.embed_documents(TEST_TEXTS[1:])])
-            data: dict[str, Any] = {"dimensions": int(vectors.shape[1])}
-        else:
-            passage = Passage(chunk=0, document=0, version=0, text=TEST_TEXTS[1], title="")
-            reranker_of(spec).score(Query(text=TEST_TEXTS[0], terms=()), [RerankInput(passage=passage, arms={})])
-            data = {}
-    except RagError as error:
-        columns = error_columns(error)
-        data = {"message": columns["error_message"], **columns["error_data"]}
+        data = _vectors_tried(spec) if model.task == Task.EMBED else _order_tried(spec)
+    except Exception as error:  # whatever a model's files, its code or its server may cause
+        is_known = isinstance(error, RagError)
+        logger.warning("the test of the search model %s failed: %s", spec.client, error, exc_info=not is_known)
+        columns = failure_columns(error)
+        said = str(error.data.get("detail", ""))[:SAID_CHARACTERS] if isinstance(error, RagError) else ""
+        data = {"message": columns["error_message"], "said": said, **columns["error_data"]}
         return columns["error_code"][:32], without_key(data, spec.key)
     return "ok", {**data, "seconds": f"{time.monotonic() - start:.1f}"}
+
+
+def _vectors_tried(spec: SearchModelSpec) -> dict[str, Any]:
+    if not spec.is_remote:
+        return {"dimensions": _dimensions(embedder_of(spec))}
+    shorten = StoredShortening()
+    asked_once = replace(
+        _asked_once(spec),
+        budget_seconds=TIMEOUT_SECONDS,
+        query_prefix=spec.query_prefix,
+        document_prefix=spec.document_prefix,
+        shorten=shorten,
+    )
+    with closing(OpenAIEmbedder.from_settings(_name(spec), asked_once)) as embedder:
+        shorten.embedder = embedder
+        return {"dimensions": _dimensions(embedder)}
+
+
+def _dimensions(embedder: Embedder) -> int:
+    """How many numbers it gives; how they become fewer is measured anew for another model behind the same name."""
+    try:
+        vectors = _test_vectors(embedder)
+    except EmbedderRefusedError as error:
+        if error.reason not in ("other_dimensions", "other_weights") or not fit_forget(embedder.model):
+            raise
+        vectors = _test_vectors(embedder)
+    return own_dimensions(embedder.model) or int(vectors.shape[1])
+
+
+def _test_vectors(embedder: Embedder) -> FloatArray:
+    """float32[3, 768]: the model's vectors as they are stored."""
+    vectors = np.vstack([embedder.embed_queries(TEST_TEXTS[:1]), embedder.embed_documents(TEST_TEXTS[1:])])
+    if isinstance(embedder, WholeVectors):
+        weights_verify(embedder)
+    return vectors
+
+
+def _order_tried(spec: SearchModelSpec) -> dict[str, Any]:
+    question = f"{TEST_TEXTS[0]} {time.time_ns()}"  # no model is asked for a score that is known
+    if spec.is_remote:
+        asked_once = replace(_asked_once(spec), budget_seconds=settings.RERANKER_SECONDS)
+        with closing(HttpPairScorer.from_settings(_name(spec), asked_once)) as scorer:
+            scorer.scores(question, TEST_TEXTS[1:2])
+    else:
+        passage = Passage(chunk=0, document=0, version=0, text=TEST_TEXTS[1], title="")
+        reranker_of(spec).score(Query(text=question, terms=()), [RerankInput(passage=passage, arms={})])
+    return {}
+
+
+def _asked_once(spec: SearchModelSpec) -> ClientSettings:
+    """A client of its own: where the server is silent, somebody waits half a minute for the page, not two."""
+    return replace(client_settings(Endpoint(url=spec.url, key=spec.key, hosts=spec.hosts)), is_patient=False)
+
+
+def _name(spec: SearchModelSpec) -> str:
+    """Of a model, as its server calls it."""
+    return spec.client.partition(":")[2]
 
 
 # ── rows ────────────────────────────────────────────────────────────────────────────────────────
@@ -271,8 +349,7 @@ def _check_folder(model: SearchModel) -> None:
 
 def _told(model: SearchModel) -> dict[str, Any]:
     """What the audit log says of a model."""
-    told = {name: getattr(model, name) for name in FIELDS}
-    return {**told, "price": None if model.price is None else str(model.price)}
+    return {name: getattr(model, name) for name in FIELDS}
 
 
 def _check_right(scope: Scope) -> None:

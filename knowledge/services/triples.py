@@ -21,6 +21,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge import model_registry
+from knowledge.embedder_fit import new_vectors_check
 from knowledge.indexes.graph_triples import NewTriple, triples_store, triples_without_vector, vectors_add
 from knowledge.indexes.statements import triples_try_lock
 from knowledge.models import KnowledgeSet, Triple, TripleImport
@@ -211,6 +212,7 @@ def vectors_make(*, after: int = 0, limit: int = EMBED_BATCH, embedder: Embedder
     if not rows:
         return 0
     vectors = embedder.embed_documents([triple.text for _, _, triple in rows])
+    new_vectors_check(embedder)
     vectors_add(
         ((number, tenant, vector) for (number, tenant, _), vector in zip(rows, vectors, strict=True)),
         model=embedder.model,

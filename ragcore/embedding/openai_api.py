@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ragcore.client_registry import ClientKind, ClientSettings, delays, is_retryable, tls_context
 from ragcore.embedding.vectors import DIMENSIONS, as_given, model_label
 from ragcore.errors import EmbedderRefusedError, ModelUnavailableError
+from ragcore.server_words import server_words
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -49,7 +50,7 @@ class OpenAIEmbedder:
         from ragcore.checked_hosts import CheckedTransport
 
         self.model = model_label(model, query_prefix, document_prefix)
-        self._name = model
+        self._name, self._key = model, api_key
         self._batch = batch
         self._prefixes = {"query": query_prefix, "document": document_prefix}
         self._sleep, self._is_patient = sleep, is_patient
@@ -101,15 +102,17 @@ class OpenAIEmbedder:
         """float32[n, d] of documents, as the model gives them."""
         prefixed = [self._prefixes["document"] + text for text in texts]
         rows = [self._request(prefixed[at : at + self._batch]) for at in range(0, len(prefixed), self._batch)]
-        return np.array([vector for row in rows for vector in row], dtype=np.float32)
+        if len({row.shape[1] for row in rows}) > 1:
+            raise EmbedderRefusedError("answer_format")
+        return np.vstack(rows or [np.zeros((0, DIMENSIONS), np.float32)])
 
     def _embed(self, texts: list[str]) -> FloatArray:
         batches = [texts[at : at + self._batch] for at in range(0, len(texts), self._batch)]
         rows = [self._shorten(self._request(batch), model=self.model) for batch in batches]
         return np.vstack([np.zeros((0, DIMENSIONS), np.float32), *rows])
 
-    def _request(self, texts: list[str]) -> list[list[float]]:
-        """Vectors of one batch."""
+    def _request(self, texts: list[str]) -> FloatArray:
+        """float32[n, d] of one batch."""
         import httpx
 
         waits = delays() if self._is_patient else iter(())
@@ -119,25 +122,40 @@ class OpenAIEmbedder:
                 problem = f"status {response.status_code}"
             except httpx.TransportError as error:
                 response, problem = None, type(error).__name__
+            except httpx.HTTPError as error:  # an encoding that does not decode, too many redirects
+                raise EmbedderRefusedError("answer_format", detail=str(error)) from error
             if response is not None and response.is_success:
-                return _vectors(response, len(texts))
+                return self._vectors(response, len(texts))
+            said = server_words(response.text, key=self._key) if response is not None else ""
             if response is not None and not is_retryable(response.status_code):
-                raise EmbedderRefusedError(
-                    "request_refused", status=response.status_code, detail=response.text[:500], problem=problem
-                )
+                raise EmbedderRefusedError("request_refused", status=response.status_code, detail=said, problem=problem)
             wait = next(waits, None)
             if wait is None:
-                raise ModelUnavailableError("embedder_silent", model=self.model, problem=problem)
+                raise ModelUnavailableError("embedder_silent", model=self.model, problem=problem, detail=said)
             self._sleep(wait)
 
+    def _vectors(self, response: Any, expected: int) -> FloatArray:
+        """float32[n, d] of a response in the order of the texts.
 
-def _vectors(response: Any, expected: int) -> list[list[float]]:
-    """The vectors of a response in the order of the texts. Raises EmbedderRefusedError if they are not all there."""
-    try:
-        rows = sorted(response.json()["data"], key=lambda row: row["index"])
-        vectors = [row["embedding"] for row in rows]
-    except (ValueError, KeyError, TypeError) as error:
-        raise EmbedderRefusedError("answer_format") from error
-    if len(vectors) != expected:
-        raise EmbedderRefusedError("wrong_count", given=len(vectors), expected=expected)
+        Raises EmbedderRefusedError if they are not all there, or are not numbers of one length.
+        """
+        try:
+            return vectors_of(response.json(), expected)
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            said = server_words(response.text, key=self._key)
+            raise EmbedderRefusedError("answer_format", detail=said) from error
+
+
+def vectors_of(answer: Any, expected: int) -> FloatArray:
+    """float32[n, d] of an answer in the order of the texts.
+
+    Raises EmbedderRefusedError if they are not all there, and ValueError, KeyError, TypeError or OverflowError for
+    what are not numbers of one length, base64 among it.
+    """
+    rows = sorted(answer["data"], key=lambda row: row["index"])
+    if len(rows) != expected:
+        raise EmbedderRefusedError("wrong_count", given=len(rows), expected=expected)
+    vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+    if vectors.ndim != 2:
+        raise ValueError("a vector is a list of numbers")
     return vectors

@@ -22,9 +22,10 @@ DEFAULT_MODEL = "Alibaba-NLP/gte-multilingual-base"
 class SentenceTransformersEmbedder:
     """Implements ports.Embedder. The model is loaded on first use; a model below 64 dimensions is refused then.
 
-    Vectors of more than 768 numbers need `shorten`: they are never cut by themselves. The prefixes are put in front of texts as the model
-    card asks (for example "query: " and "passage: "). `pooling` and `max_tokens` stand in for what the model's folder
-    says. Code that comes with a model, such as that of gte-multilingual-base, runs only with `trust_remote_code`.
+    Vectors of more than 768 numbers need `shorten`: they are never cut by themselves. The prefixes are put in front of
+    texts as the model card asks (for example "query: " and "passage: "). `pooling` and `max_tokens` stand in for what
+    the model's folder says. Code that comes with a model, such as that of gte-multilingual-base, runs only with
+    `trust_remote_code`.
     Raises EmbedderRefusedError with the reason when the model cannot be loaded or is too small.
     """
 
@@ -99,13 +100,14 @@ class SentenceTransformersEmbedder:
         return np.asarray(vectors, dtype=np.float32)
 
     def _load(self) -> Any:
-        from sentence_transformers import SentenceTransformer
-
         try:
+            from sentence_transformers import SentenceTransformer
+
             loaded = SentenceTransformer(self._source, device=self._device, trust_remote_code=self._trust_remote_code)
-        except (OSError, ValueError) as error:  # not found, no connection, or not a model
-            reason = "code_not_trusted" if "trust_remote_code" in str(error) else "not_loaded"
-            raise EmbedderRefusedError(reason, model=self.model, problem=str(error)) from error
+        except Exception as error:  # whatever a model's files and its code may raise
+            problem = str(error) or type(error).__name__
+            reason = "code_not_trusted" if "trust_remote_code" in problem else "not_loaded"
+            raise EmbedderRefusedError(reason, model=self.model, problem=problem) from error
         self._set_pooling(loaded)
         self._set_length(loaded)
         return loaded

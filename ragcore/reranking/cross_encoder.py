@@ -63,6 +63,7 @@ class CrossEncoderScorer:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = f"cross_encoder:{model}" + ("" if backend == "torch" else f" ({backend})")
+        self.scores_name = self.name
         self._model, self._backend = model, backend
         self._batch, self._max_tokens = batch, max_tokens
         self._trust_remote_code = trust_remote_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import time
@@ -10,6 +11,7 @@ from typing import Any
 
 from ragcore.client_registry import ClientKind, ClientSettings, is_retryable, tls_context
 from ragcore.errors import ModelUnavailableError, RerankerRefusedError
+from ragcore.server_words import server_words
 
 WAITS_SECONDS = (0.2, 0.6)  # before each repetition: somebody is waiting for the answer
 MAX_BYTES = 4 * 1024 * 1024  # of an answer
@@ -48,7 +50,8 @@ class HttpPairScorer:
 
         self.name = f"http:{model}" if model else "http"
         self._url = url if url.rstrip("/").endswith("/rerank") else f"{url.rstrip('/')}/rerank"
-        self._model = model
+        self.scores_name = f"http:{hashlib.sha256(f'{self._url} {model}'.encode()).hexdigest()[:32]}"
+        self._model, self._key = model, api_key
         self._batch = batch or 32  # what TEI accepts without being configured
         self._budget_seconds = budget_seconds
         self._clock, self._sleep = clock, sleep
@@ -86,13 +89,12 @@ class HttpPairScorer:
             status, content = self._post(self._body(question, texts), deadline)
             if status == 200:
                 return scores_of(content, len(texts))
+            said = server_words(content.decode("utf-8", "replace"), key=self._key)
             if isinstance(status, int) and not is_retryable(status):
-                raise RerankerRefusedError(
-                    "request_refused", status=status, detail=content[:500].decode("utf-8", "replace")
-                )
+                raise RerankerRefusedError("request_refused", status=status, detail=said)
             wait = next(waits, None)
             if wait is None or self._clock() + wait >= deadline:
-                raise ModelUnavailableError("reranker_silent", model=self.name, status=status)
+                raise ModelUnavailableError("reranker_silent", model=self.name, status=status, detail=said)
             self._sleep(wait)
 
     def _body(self, question: str, texts: Sequence[str]) -> Mapping[str, Any]:

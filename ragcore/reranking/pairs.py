@@ -24,7 +24,12 @@ class PairScorer(Protocol):
 
     @property
     def name(self) -> str:
-        """Also says which weights: a cached score is that of a name."""
+        """As people read it."""
+        ...
+
+    @property
+    def scores_name(self) -> str:
+        """Says which weights, and where: a cached score is that of such a name."""
         ...
 
     @property
@@ -45,7 +50,7 @@ class ScoreCache(Protocol):
     """Keeps scores for a while. Never raises: what cannot be read is not known. Thread-safe."""
 
     def get(self, question: str, texts: Sequence[str]) -> list[float | None]:
-        """Known scores by digest of the question (with the model's name) and of the texts, in their order."""
+        """Known scores by digest of the question (with `scores_name`) and of the texts, in their order."""
         ...
 
     def put(self, question: str, scores: Mapping[str, float]) -> None:
@@ -66,6 +71,7 @@ class PairReranker:
     ) -> None:
         self.name, self.cliff, self.low = scorer.name, scorer.cliff, scorer.low
         self._scorer, self._cache = scorer, cache
+        self._scores_name = scorer.scores_name
         self._rest_seconds, self._clock = rest_seconds, clock
         self._rests_until = float("-inf")
         self._reason = ""
@@ -74,7 +80,7 @@ class PairReranker:
         """See ports.Reranker. Raises ModelUnavailableError, RerankerRefusedError."""
         texts = [pair_text(candidate.passage) for candidate in candidates]
         digests = [_digest(text) for text in texts]
-        question = _digest(self.name, query.text)
+        question = _digest(self._scores_name, query.text)
         known = self._known(question, digests)
         new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in known}
         if new:

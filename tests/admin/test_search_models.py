@@ -10,6 +10,7 @@ from knowledge import model_registry
 from knowledge.model_setup import setup_forget, setup_now
 from knowledge.models import EmbedderFit, EmbedderSwitch, SearchModel, SourcePlace
 from knowledge.services.embedder_fill import vectors_tend
+from ragcore.embedding.openai_api import OpenAIEmbedder
 from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_tenant
 from tests.scripted_llm import Reply, serving
@@ -92,6 +93,77 @@ def test_a_test_says_what_failed(administrator, server):
 
     assert "401" in tested.content.decode()
     assert SearchModel.objects.get().test_code != "ok"
+
+
+@pytest.fixture
+def added(administrator, server):
+    """The page of a registered model, and how it is tested."""
+    client = signed_in(administrator)
+
+    def add(**more):
+        client.post(reverse("admin:knowledge_searchmodel_add"), form(server.url, **more))
+        row = SearchModel.objects.get()
+        if row.task == "embed":
+            EmbedderFit.objects.create(model=row.vectors, dimensions=768)
+        url = reverse("admin:knowledge_searchmodel_test", args=[row.pk])
+        return lambda: client.post(url, {"page": "1"}, follow=True).content.decode()
+
+    return add
+
+
+@pytest.mark.parametrize("task", ["embed", "rerank"])
+def test_a_test_tells_what_the_server_says_without_the_key(added, server, task):
+    test = added(task=task)
+    server.respond = lambda _asked: Reply(status=404, failure={"detail": f"no bge-m3 for {KEY}"})
+
+    page = test()
+
+    assert "status 404" in page
+    assert "The server says: {&quot;detail&quot;: &quot;no bge-m3 for …&quot;}" in page
+    assert KEY not in page
+
+
+@pytest.mark.parametrize("task", ["embed", "rerank"])
+def test_a_test_asks_nothing_without_a_key_that_cannot_be_read(added, server, task):
+    test = added(task=task)
+    SearchModel.objects.update(key="sealed by another SECRET_KEY")
+
+    page = test()
+
+    assert "The stored key cannot be read since SECRET_KEY has changed" in page
+    assert (server.requests, SearchModel.objects.get().test_code) == ([], "key_unreadable")
+
+
+def test_a_test_asks_a_server_that_is_down_only_once(added, server):
+    test = added()
+    server.respond = lambda _asked: Reply(status=503)
+
+    assert "status 503" in test()
+    assert len(server.requests) == 1
+
+
+def test_a_test_asks_a_reranker_though_its_scores_are_known(added, server):
+    test = added(task="rerank")
+    server.respond = lambda _asked: Reply(body=b'{"results": [{"index": 0, "relevance_score": 0.5}]}')
+    assert "It answers" in test()
+
+    server.respond = lambda _asked: Reply(status=401)
+
+    assert "status 401" in test()
+
+
+def test_a_test_that_fails_in_any_way_is_a_sentence(added, monkeypatch):
+    test = added()
+    monkeypatch.setattr(OpenAIEmbedder, "embed_queries", lambda *_given: 1 / 0)
+
+    assert "Something went wrong. It has been logged." in test()
+    assert SearchModel.objects.get().test_code == "internal"
+
+
+def test_no_price_is_asked_for_that_nothing_is_counted_with(administrator):
+    assert (
+        'name="price"' not in signed_in(administrator).get(reverse("admin:knowledge_searchmodel_add")).content.decode()
+    )
 
 
 def test_a_reranker_is_used_at_once(administrator, server):

@@ -7,11 +7,13 @@ import threading
 
 import numpy as np
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from knowledge import model_registry
+from knowledge.embedder_fit import fit_forget, new_vectors_check, weights_verify
 from knowledge.indexes.statements import embedder_fill_try_lock, fetch
-from knowledge.models import EmbedderFit, WholeVector
+from knowledge.model_setup import setup_forget
+from knowledge.models import EmbedderFit, SetVector, WholeVector
 from ragcore.errors import EmbedderRefusedError
 from tests.scripted_llm import Reply, serving
 
@@ -19,13 +21,14 @@ pytestmark = pytest.mark.django_db
 DIRECTIONS = 60
 
 
-def vectors(texts, *, dimensions, first):
+def vectors(texts, *, dimensions, first, noise=0.0):
     """What tells texts apart stands in 60 numbers from `first` on."""
     rows = np.full((len(texts), dimensions), 1e-3)
     for row, text in zip(rows, texts, strict=True):
         seed = int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
         given = np.random.default_rng(seed).normal(size=DIRECTIONS)
         row[first : first + DIRECTIONS] = given[: dimensions - first]
+        row += noise * np.random.default_rng(seed + 1).normal(size=dimensions) * np.linalg.norm(row) / dimensions**0.5
     return rows
 
 
@@ -44,6 +47,21 @@ def configured(settings):
 
         yield configure
     model_registry.embedder_of.cache_clear()
+    setup_forget()
+
+
+def vector_store(kind):
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")  # it belongs to no entry
+    kind.objects.create(
+        entry_id=1,
+        chunk_id=1,
+        version_id=1,
+        tenant_id=1,
+        representation="body",
+        embedding_model="bge-m3",
+        vector=[1.0] * 768,
+    )
 
 
 def cosines_of(rows):
@@ -82,17 +100,7 @@ def test_a_matryoshka_model_keeps_its_numbers(configured):
 
 def test_vectors_that_an_earlier_version_has_cut_stay_comparable(configured):
     embedder = configured(dimensions=1024, first=900)
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")  # it belongs to no entry
-    WholeVector.objects.create(
-        entry_id=1,
-        chunk_id=1,
-        version_id=1,
-        tenant_id=1,
-        representation="body",
-        embedding_model="bge-m3",
-        vector=[1.0] * 768,
-    )
+    vector_store(WholeVector)
 
     found = embedder.embed_documents(["one", "two"])
 
@@ -107,6 +115,66 @@ def test_a_server_that_changes_its_model_is_noticed(configured):
 
     with pytest.raises(EmbedderRefusedError, match="2048 dimensions; its stored vectors have 1024"):
         other.embed_queries(["one"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_model_without_vectors_is_measured_anew_in_every_process_once_that_is_wanted(configured):
+    used_before = configured(dimensions=900, first=10)
+    used_before.embed_queries(["one"])
+    configured(dimensions=1024, first=10)  # the server has another model by now
+
+    assert fit_forget("bge-m3")
+
+    assert used_before.embed_documents(["one", "two"]).shape == (2, 768)
+    assert EmbedderFit.objects.get().dimensions == 1024
+
+
+@pytest.mark.parametrize("kind", [WholeVector, SetVector])
+def test_how_stored_vectors_were_shortened_is_not_forgotten(configured, kind):
+    configured(dimensions=1024, first=10).embed_queries(["one"])
+    vector_store(kind)
+
+    assert not fit_forget("bge-m3")
+
+    assert EmbedderFit.objects.exists()
+
+
+def test_other_weights_behind_the_same_name_make_no_new_vectors(configured):
+    configured(dimensions=768, first=10).embed_queries(["one"])
+    after_a_restart = configured(dimensions=768, first=10)
+    after_a_restart.embed_queries(["one"])
+    new_vectors_check(after_a_restart)
+
+    retrained = configured(dimensions=768, first=300)
+    assert retrained.embed_queries(["one"]).shape == (1, 768)  # questions go on
+
+    with pytest.raises(EmbedderRefusedError, match="its weights have changed"):
+        new_vectors_check(retrained)
+    configured(dimensions=768, first=10)  # the server has the former ones again
+    new_vectors_check(retrained)
+
+
+def test_a_rounding_is_no_change_of_weights(configured):
+    configured(dimensions=768, first=10, noise=0.05).embed_queries(["one"])
+
+    new_vectors_check(rounded := configured(dimensions=768, first=10))
+    rounded.embed_queries(["one"])
+    new_vectors_check(rounded)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_model_that_an_earlier_version_has_measured_is_told_from_others_from_now_on(configured):
+    embedder = configured(dimensions=768, first=10)
+    EmbedderFit.objects.create(model=embedder.model, dimensions=768, floor=0.2)
+    with transaction.atomic():
+        embedder.embed_queries(["one"])
+    assert EmbedderFit.objects.get().probes is None  # no lock until a question is over
+
+    weights_verify(embedder)
+
+    assert len(EmbedderFit.objects.get().probes) == 3 * 768 * 2
+    with pytest.raises(EmbedderRefusedError, match="its weights have changed"):
+        weights_verify(configured(dimensions=768, first=300))
 
 
 def test_a_model_that_cannot_be_shortened_stores_nothing(configured):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from knowledge.embedder_fit import new_vectors_check
 from knowledge.model_registry import counter, embedder
 from knowledge.models import DocumentVersion, IngestItem
 from knowledge.models.index import FINE_DIMENSIONS
@@ -138,7 +139,9 @@ def texts_embed(prepared: Sequence[PreparedVersion], lease: ItemLease) -> FloatA
     for start in range(0, len(unique), EMBEDDED_TEXTS):
         group = unique[start : start + EMBEDDED_TEXTS]
         with embedding_slot(alive=lease.alive):
-            rows.update(zip(group, embedder().embed_documents(group), strict=True))
+            model = embedder()
+            rows.update(zip(group, model.embed_documents(group), strict=True))
+        new_vectors_check(model)
         if len(rows) < len(unique):  # the end of the stage is stored with the next one
             lease.progress(len(rows), len(unique))
     vectors = np.stack([rows[text] for text in texts]) if texts else np.zeros((0, FINE_DIMENSIONS), np.float32)

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from ragcore.embedding.openai_api import OpenAIEmbedder
@@ -66,3 +68,35 @@ class TestOpenAIEmbedder(EmbedderContract):
             embedder.embed_queries(["abc"])
 
         assert waits == []
+
+    @pytest.mark.parametrize(
+        "vectors",
+        [["AACAPwAA", "AACAPwAA"], [["one", "two"], ["three", "four"]], [[0.1] * 70, [0.1] * 71], [1.0, 2.0]],
+        ids=["base64", "text", "of two lengths", "no lists"],
+    )
+    def test_vectors_that_are_no_numbers_of_one_length_are_refused(self, embedder, llm, vectors):
+        rows = [{"index": index, "embedding": vector} for index, vector in enumerate(vectors)]
+        llm.default = Reply(body=json.dumps({"data": rows}).encode())
+
+        for ask in (embedder.embed_queries, embedder.whole_vectors):
+            with pytest.raises(EmbedderRefusedError, match="not in the expected format") as refused:
+                ask(["abc", "def"])
+            assert refused.value.data["detail"].startswith('{"data"')
+
+    def test_batches_of_several_lengths_are_refused(self, embedder, llm):
+        llm.script(Reply(vectors=((1.0,) * 800,) * 3), Reply(vectors=((1.0,) * 900,)))
+
+        with pytest.raises(EmbedderRefusedError, match="not in the expected format"):
+            embedder.whole_vectors(["a", "b", "c", "d"])
+
+    @pytest.mark.parametrize(("status", "error"), [(404, EmbedderRefusedError), (503, ModelUnavailableError)])
+    def test_an_error_has_the_words_of_the_server_without_the_key(self, llm, waits, status, error):
+        key = "sk-secret-" + "0" * 40
+        embedder = OpenAIEmbedder(llm.url, key, "scripted", sleep=waits.append)
+        llm.default = Reply(status=status, failure={"error": f"{' ' * 470}no\0 model for {key}"})
+
+        with pytest.raises(error) as raised:
+            embedder.embed_queries(["abc"])
+
+        assert "for …" in raised.value.data["detail"]
+        assert "sk-" not in raised.value.data["detail"]

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,12 @@ class TestSentenceTransformersEmbedder(EmbedderContract):
     def test_a_folder_without_a_model_is_refused(self, tmp_path):
         with pytest.raises(EmbedderRefusedError, match="cannot be loaded"):
             SentenceTransformersEmbedder(str(tmp_path), device="cpu").warm()
+
+    @pytest.mark.parametrize("weights", [b"", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", None])
+    def test_damaged_weights_are_refused_with_the_reason(self, save_bert, weights):
+        folder = Path(save_bert(64))
+        file = folder / "model.safetensors"
+        file.write_bytes(file.read_bytes()[:5000] if weights is None else weights)
+
+        with pytest.raises(EmbedderRefusedError, match="cannot be loaded: .*header"):
+            SentenceTransformersEmbedder(str(folder), device="cpu").warm()

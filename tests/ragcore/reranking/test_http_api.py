@@ -11,6 +11,7 @@ from ragcore.reranking.http_api import HttpPairScorer, logit
 from ragcore.reranking.pairs import PairReranker
 from tests.contracts.reranker import PairRerankerContract
 from tests.ragcore.reranking.scripted_reranker import Reply, probability, serving
+from tests.ragcore.reranking.test_pairs import Kept, ask
 
 
 @pytest.fixture
@@ -56,6 +57,26 @@ def test_an_address_that_names_the_path_is_used_as_it_is(server):
     assert server.requests[0].path == "/v1/rerank"
     assert server.requests[0].body["model"] == "m"
     assert server.requests[0].body["documents"] == ["a"]
+
+
+def test_scores_of_one_server_or_model_are_not_those_of_another(server):
+    kept = Kept()
+    with serving() as other:
+        scorers = [HttpPairScorer(server.url), HttpPairScorer(other.url), HttpPairScorer(other.url, model="m")]
+        for scorer in (*scorers, HttpPairScorer(other.url + "/")):  # the last one is the second one
+            ask(PairReranker(scorer, kept), "a")
+
+        assert [scorer.name for scorer in scorers] == ["http", "http", "http:m"]
+        assert (len(server.requests), len(other.requests)) == (1, 2)
+
+
+def test_a_refusal_has_the_words_of_the_server_without_the_key(scorer, server):
+    server.default = Reply(status=404, body=b"no model for key-3")
+
+    with pytest.raises(RerankerRefusedError) as refused:
+        scorer.scores("q", ["a"])
+
+    assert refused.value.data["detail"] == "no model for …"
 
 
 def test_probabilities_become_logits(server):

@@ -14,7 +14,8 @@ class ByLength:
     cliff, low = 0.8, 0.0
 
     def __init__(self, name="by length", *, fails=0):
-        self.name, self.fails, self.asked = name, fails, []
+        self.name = self.scores_name = name
+        self.fails, self.asked = fails, []
 
     def scores(self, question, texts):
         self.asked.append((question, list(texts)))

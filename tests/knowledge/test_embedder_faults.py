@@ -1,0 +1,114 @@
+"""Embedding models of the site where something is amiss: they fail, change behind their names, or are deleted (D6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from knowledge import model_registry
+from knowledge.model_setup import hosts_allowed
+from knowledge.models import EmbedderFit, SearchModel, WholeVector
+from knowledge.search_model_setup import spec_of
+from knowledge.services import embedder_fill
+from knowledge.services.embedder_fill import vectors_tend
+from knowledge.services.embedder_switch import switch_start
+from knowledge.services.search_models import search_model_delete, search_model_test
+from tests.knowledge.test_embedder_switch import State, bag_of_words, corpus, platform, server, target, who
+from tests.scripted_llm import Reply
+
+pytestmark = pytest.mark.django_db(transaction=True)
+__all__ = ["corpus", "platform", "server", "target", "who"]  # fixtures
+
+
+def test_one_model_that_fails_in_any_way_keeps_no_other_waiting(platform, who, target, corpus, monkeypatch):
+    row = switch_start(**who, target=target)
+    tend = embedder_fill._tend
+
+    def failing_first(task, *, until):
+        if task.is_live:
+            raise ModuleNotFoundError("torch")
+        return tend(task, until=until)
+
+    monkeypatch.setattr(embedder_fill, "_tend", failing_first)
+    vectors_tend()
+    row.refresh_from_db()
+    assert (row.state, row.error_code) == (State.READY, "")
+
+    monkeypatch.setattr(embedder_fill, "_tend", lambda *_task, **_until: 1 / 0)
+    vectors_tend()
+    row.refresh_from_db()
+    assert row.error_code == "internal"
+
+
+def test_vectors_that_are_no_numbers_are_told(who, target, corpus, server):
+    row = switch_start(**who, target=target)
+    server.respond = lambda asked: Reply(vectors=("AACAPwAA",) * len(asked.body["input"]))
+
+    vectors_tend()
+
+    row.refresh_from_db()
+    assert (row.error_code, row.error_data) == ("embedder_refused", {"reason": "answer_format"})
+
+
+def test_a_model_that_was_changed_while_it_was_tested_is_not_tested(who, target, server):
+    asked = SearchModel.objects.get()
+    respond = server.respond
+
+    def changes(request):
+        SearchModel.objects.update(url="http://127.0.0.1:9/v1", test_code="")
+        return respond(request)
+
+    server.respond = changes
+    assert "was changed while it was tested" in search_model_test(**who, model=asked)
+    assert (asked.test_code, SearchModel.objects.get().test_code) == ("changed", "")
+
+
+def test_another_model_behind_the_name_of_a_server_is_measured_anew_while_no_vectors_are_stored(
+    who, target, corpus, server
+):
+    def wider(asked):
+        vectors = (bag_of_words(text)[:384] + (0.0,) * 640 for text in asked.body["input"])
+        return Reply(vectors=tuple(vectors))
+
+    respond, server.respond = server.respond, wider
+
+    assert "768" in search_model_test(**who, model=target)
+
+    assert (target.test_code, EmbedderFit.objects.get().dimensions) == ("ok", 1024)
+    switch_start(**who, target=target)
+    vectors_tend()
+    server.respond = respond
+    assert "its stored vectors have 1024" in search_model_test(**who, model=target)
+    assert EmbedderFit.objects.get().dimensions == 1024
+
+
+def test_other_weights_behind_the_same_name_make_no_vectors_and_fail_the_test(who, target, corpus, server, monkeypatch):
+    row = switch_start(**who, target=target)
+    monkeypatch.setattr(embedder_fill, "BATCH", 2)
+    respond = server.respond
+
+    def retrained(asked):
+        return Reply(vectors=tuple(bag_of_words(f"{text} {text[:9]}")[::-1] for text in asked.body["input"]))
+
+    embedder_fill.entries_fill(
+        model_registry.embedder_of(spec_of(target, hosts_allowed())), spec_of(target, ()), alive=lambda _: None, most=2
+    )
+    model_registry.embedder_of.cache_clear()
+    server.respond = retrained
+    vectors_tend()
+    row.refresh_from_db()
+    assert (row.error_data, WholeVector.objects.filter(embedding_model=row.model).count()) == (
+        {"reason": "other_weights", "model": row.model},
+        2,
+    )
+    assert "its weights have changed" in search_model_test(**who, model=target)
+
+    server.respond = respond
+    vectors_tend()
+    row.refresh_from_db()
+    assert (row.state, row.error_code) == (State.READY, "")
+
+
+def test_a_deleted_model_leaves_no_measurement(who, target):
+    search_model_delete(**who, model=target)
+
+    assert not EmbedderFit.objects.exists()
