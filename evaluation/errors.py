@@ -167,6 +167,8 @@ class AdapterTrainingError(PermanentError):
         "few": "There are too few questions to learn from: %(found)s; at least %(least)s are needed.",
         "documents": "The questions are about too few documents: some must be held out to judge the result.",
         "empty": "The set has no passages yet.",
+        "model": "The site has changed its embedding model since this training began. Start a new training.",
+        "changed": "Documents of the set kept changing during the training. Start it again when they are processed.",
         "over": "This training is over.",
         "lost": "The training was broken off several times.",
         "internal": "The training failed. The log says why.",

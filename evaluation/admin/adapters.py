@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from evaluation.services.adapter_pairs import ORIGINS
 from evaluation.services.adapter_training import training_cancel, training_start
 from evaluation.services.training_publishing import adapter_publish
 from knowledge.admin.curation import keeps_sets, run_action
+from knowledge.model_setup import setup_refresh
 from knowledge.models import QueryAdapter
 from knowledge.selectors import sets_managed
 from knowledge.selectors.query_adapters import adapter_get, adapters_of_set
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 PAGE, SET_PAGE = "admin:evaluation_adapters", "admin:evaluation_adapters_set"
 SHOWN = 20
+MOST_FORGOTTEN = -0.01  # of recall@10 on texts of other subjects; an interval wholly below it is told
 State = QueryAdapter.State
 ORIGIN_WORDS = {
     "golden": gettext_lazy("Golden cases"),
@@ -97,9 +99,9 @@ class Shown:
     fits: bool  # the embedding model in use is the one that it was fitted for
 
     @property
-    def percent(self) -> int:
-        """How far the training is."""
-        return round(100 * self.row.round / max(self.row.rounds, 1))
+    def forgets(self) -> bool:
+        """Whether questions about other subjects find less than before, beyond chance."""
+        return bool(self.row.figures.get("general", {}).get("high", 0.0) < MOST_FORGOTTEN)
 
     @property
     def may_be_chance(self) -> bool:
@@ -129,14 +131,16 @@ def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
 
 def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """Trainings of the set of the address, and the form of a new one."""
+    setup_refresh(now=True)
     home = set_asked(request, request.GET.get("set", ""))
-    rows = list(adapters_of_set(scope=admin_scope(request), set_id=home.pk)[:SHOWN])
+    every = adapters_of_set(scope=admin_scope(request), set_id=home.pk)
+    rows = list(every[:SHOWN])
     page = {
         **context,
         "title": _("Fitted query vectors of “%(name)s”") % {"name": home.shown_name},
         "set": home,
         "versions": [_shown(row, admin_scope(request)) for row in rows],
-        "live": next((row for row in rows if row.state == State.LIVE), None),
+        "live": every.filter(state=State.LIVE).first(),  # it may be an old one
         "is_open": any(row.is_open for row in rows),
         "origins": [(name, ORIGIN_WORDS[name], name in CHECKED) for name in ORIGINS],
     }
@@ -166,6 +170,7 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
 def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """POST: switch a version on, cancel a training, or switch the set's query vectors off."""
     del context
+    setup_refresh(now=True)
     form = posted(ActForm, request)
     scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
     if form.cleaned_data["act"] == "off":
@@ -198,15 +203,23 @@ def _shown(row: QueryAdapter, scope: Scope) -> Shown:
         pairs=words(figures.get("pairs", {}), ORIGIN_WORDS),
         dropped=words(figures.get("dropped", {}), DROPPED_WORDS),
         overall=figures_shown(figures),
-        dimensions=[(_dimension_words(name), one) for name, one in figures.get("dimensions", {}).items()],
+        dimensions=[(_dimension_words(name), one) for name, one in _dimensions(figures)],
         error=stored_message(row.error_code, row.error_message, row.error_data),
         fits=row.model == space_name(scope=scope),
     )
 
 
+def _dimensions(figures: Mapping[str, Any]) -> list[tuple[str, dict[str, float]]]:
+    """(name, recall@10 before and after): of parts of the held-out questions, and of texts that are not of the set."""
+    general = [("general", figures["general"])] if "general" in figures else []
+    return [*figures.get("dimensions", {}).items(), *general]
+
+
 def _dimension_words(name: str) -> str:
     """ "language:zh" for people."""
     kind, _colon, value = name.partition(":")
+    if kind == "general":
+        return _("texts about other subjects")
     if kind == "origin":
         return str(ORIGIN_WORDS.get(value, value))
     languages = {"zh": _("Chinese"), "en": _("English"), "other": _("other languages")}

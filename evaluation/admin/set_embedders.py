@@ -22,6 +22,7 @@ from evaluation.admin.opened import opener, posted, set_asked
 from evaluation.services.training_publishing import set_embedder_publish
 from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.model_registry import live_model
+from knowledge.model_setup import setup_refresh
 from knowledge.models import SetEmbedder
 from knowledge.selectors import sets_managed
 from knowledge.selectors.set_embedders import set_embedder_get, set_embedders_of_set, set_targets
@@ -80,8 +81,9 @@ class Shown:
 
     @property
     def percent(self) -> int:
-        """How many of the passages have a vector."""
-        return 100 * self.row.done // max(self.row.total, 1)
+        """How many of the passages have a vector; 100 only once all have, also those that came meanwhile."""
+        most = 100 if self.row.state in SetEmbedder.COMPLETE else 99
+        return min(100 * self.row.done // max(self.row.total, 1), most)
 
     @property
     def is_of_site(self) -> bool:
@@ -129,16 +131,19 @@ def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
 
 def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """What the set of the address uses, and the form of a new model."""
+    setup_refresh(now=True)
     scope = admin_scope(request)
     home = set_asked(request, request.GET.get("set", ""))
     site_model = live_model()
-    rows = [_shown(row, site_model) for row in set_embedders_of_set(scope=scope, set_id=home.pk)[:SHOWN]]
+    every = set_embedders_of_set(scope=scope, set_id=home.pk)
+    live = every.filter(state=State.LIVE).first()  # it may be an old one
+    rows = [_shown(row, site_model) for row in every[:SHOWN]]
     page = {
         **context,
         "title": _("Embedding model of “%(name)s”") % {"name": home.shown_name},
         "set": home,
         "rows": rows,
-        "live": next((one for one in rows if one.row.state == State.LIVE), None),
+        "live": None if live is None else _shown(live, site_model),
         "is_open": any(one.row.is_open for one in rows),
         "is_working": any(one.row.state == State.BUILDING for one in rows),
         "targets": set_targets(scope=scope),

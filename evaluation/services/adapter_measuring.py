@@ -4,12 +4,17 @@ Judged by search with vectors alone over all passages of the set, as an exact se
 counts that is held out: each goes through the model of the fold that has not seen its documents. The round that is kept
 is the best one on all of them; what is told as its gain is measured with the round that the other folds would choose
 for each fold, so that no question takes part in the choice of the round that it is judged with.
+
+Figures of several rounds are compared, and between two of them the worker may have ended: they hold together only on
+the same `Grounds`. Passages that came since do not count; where one is gone, or a pair or a fold is another, the rounds
+begin anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
@@ -21,7 +26,7 @@ from evaluation.errors import AdapterTrainingError
 from evaluation.services.trainings import difference_shown, groups_of
 from knowledge.models import KnowledgeSet
 from knowledge.selectors.training_vectors import passage_vectors, question_vectors, space_dimensions
-from ragcore.embedding.adapter_training import AdapterTraining, TrainingPairs, plain_scale
+from ragcore.embedding.adapter_training import AdapterTraining, TrainingPairs, blocks, plain_scale
 from ragcore.embedding.query_adapter import QueryAdapter, adapter_unpack
 from ragcore.metrics.comparison import PairedDifference, paired_difference
 from ragcore.ports import FloatArray
@@ -30,12 +35,20 @@ from ragcore.text.question_pairs import MADE, folds_of
 FOLDS = 4
 K = 10
 EMBEDDED_AT_ONCE = 32
-COMPARED_AT_ONCE = 128  # questions
+ALIVE_AFTER = 1024  # questions that are compared, a multiple of a block; some seconds
 LEAST_HELD_OUT = 10
 EQUAL = 1e-9
 WORST = -0.005  # of nDCG@10, below which the lower bound of the difference may not lie
 
 Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grounds:
+    """What the figures of a training are taken on."""
+
+    pairs: bytes  # fingerprint of those that can be used, with their passages and folds
+    chunks: npt.NDArray[np.int64]  # the passages to find among
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +82,14 @@ class Judged:
         """Whether so many rounds brought nothing better."""
         return round - self.round >= most
 
-    def packed(self, training: bytes) -> bytes:
+    def packed(self, training: bytes, grounds: Grounds) -> bytes:
         """With the state of the training, as a checkpoint."""
         stream = BytesIO()
         np.savez(
             stream,
             training=np.frombuffer(training, np.uint8),
+            pairs=np.frombuffer(grounds.pairs, np.uint8),
+            chunks=grounds.chunks,
             adapter=np.frombuffer(self.adapter.pack(), np.uint8),
             dimensions=np.array([self.adapter.dimensions]),
             round=np.array([self.round]),
@@ -87,13 +102,17 @@ class Judged:
         return stream.getvalue()
 
     @classmethod
-    def unpacked(cls, checkpoint: bytes) -> tuple[Judged, bytes]:
-        """The best so far, and the state of the training. Raises KeyError for a checkpoint of an earlier version."""
+    def unpacked(cls, checkpoint: bytes) -> tuple[Judged, bytes, Grounds]:
+        """The best so far, the state of the training, and what it was judged on.
+
+        Raises KeyError for a checkpoint of an earlier version.
+        """
         with np.load(BytesIO(checkpoint), allow_pickle=False) as stored:
             adapter = adapter_unpack(stored["adapter"].tobytes(), dimensions=int(stored["dimensions"][0]))
             arrays = {name: stored[name] for name in ("recall", "ndcg", "folds", "unchosen", "worths")}
             best = cls(round=int(stored["round"][0]), adapter=adapter, point={}, **arrays)
-            return best, stored["training"].tobytes()
+            grounds = Grounds(pairs=stored["pairs"].tobytes(), chunks=stored["chunks"])
+            return best, stored["training"].tobytes(), grounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +127,7 @@ class AdapterResult:
 class AdapterJudge:
     """The pairs of a training as arrays, and all passages to find among.
 
-    `entries`: float32[e, 768]; `starts`: int64[p], where the entries of each passage begin; `documents`: int64[p];
-    `wanted`: for each question the documents that answer it.
+    `entries`: float32[e, 768]; `starts`: int64[p], where the entries of each passage begin; `documents`: int64[p].
     """
 
     pairs: TrainingPairs
@@ -117,7 +135,9 @@ class AdapterJudge:
     entries: FloatArray
     starts: npt.NDArray[np.int64]
     documents: npt.NDArray[np.int64]
+    grounds: Grounds
     total: int  # entries of the set; there may be more than are compared
+    alive: Callable[[], None]  # called every ALIVE_AFTER questions; may end the work by raising
 
     @classmethod
     def of_training(
@@ -130,7 +150,8 @@ class AdapterJudge:
             raise AdapterTrainingError("empty")
         starts = np.flatnonzero(np.r_[True, found.chunks[1:] != found.chunks[:-1]])
         place = {int(chunk): at for at, chunk in enumerate(found.chunks[starts])}
-        usable = [one for one in stored if any(chunk in place for chunk in one["chunks"])]
+        can_be_used = np.array([any(chunk in place for chunk in one["chunks"]) for one in stored], bool)
+        usable = [stored[at] for at in np.flatnonzero(can_be_used).tolist()]
         groups = groups_of([document for one in usable for document in one["documents"]])
         touches = folds_of(
             [[groups.get(d, d) for d in one["documents"]] for one in usable], folds=FOLDS, seed=home.code
@@ -155,7 +176,27 @@ class AdapterJudge:
             entries=found.vectors,
             starts=starts,
             documents=found.documents[starts],
+            grounds=Grounds(
+                pairs=_fingerprint(can_be_used, np.array(trained, np.int64), touches), chunks=found.chunks[starts]
+            ),
             total=found.total,
+            alive=alive,
+        )
+
+    def on(self, grounds: Grounds) -> AdapterJudge | None:
+        """The same with these passages alone; None where one of them is gone, or the pairs or folds are others."""
+        mine = np.isin(self.grounds.chunks, grounds.chunks)
+        if self.grounds.pairs != grounds.pairs or mine.sum() != len(grounds.chunks):
+            return None
+        if mine.all():
+            return self
+        sizes = np.diff(np.r_[self.starts, len(self.entries)])
+        return replace(
+            self,
+            entries=self.entries[np.repeat(mine, sizes)],
+            starts=np.cumsum(sizes[mine]) - sizes[mine],
+            documents=self.documents[mine],
+            grounds=grounds,
         )
 
     def judge(self, training: AdapterTraining, *, loss: float | None) -> Judged:
@@ -163,6 +204,7 @@ class AdapterJudge:
         adapted = training.held_out()
         recall, ndcg = self.ranked(adapted)
         kept = training.kept()
+        self.alive()
         slope, level = plain_scale(self.pairs.questions[self.pairs.held_out], adapted, self.pairs.passages)
         counts = self.decisive()
         point = {
@@ -194,13 +236,15 @@ class AdapterJudge:
     def ranked(self, adapted: FloatArray) -> tuple[Values, Values]:
         """Recall@10 and nDCG@10 by documents of each held-out question, in their order."""
         recall, ndcg = np.zeros(len(adapted)), np.zeros(len(adapted))
-        for start in range(0, len(adapted), COMPARED_AT_ONCE):
-            scores = adapted[start : start + COMPARED_AT_ONCE] @ self.entries.T
+        for block in blocks(len(adapted)):
+            if block.start % ALIVE_AFTER == 0:
+                self.alive()
+            scores = adapted[block] @ self.entries.T
             scores = np.maximum.reduceat(scores, self.starts, axis=1)
             k = min(K, scores.shape[1])
             best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-            for at, places in enumerate(best, start):
-                order = places[np.argsort(-scores[at - start, places], kind="stable")]
+            for at, places in enumerate(best, block.start):
+                order = places[np.argsort(-scores[at - block.start, places], kind="stable")]
                 found = list(dict.fromkeys(self.documents[order].tolist()))
                 wanted = set(self.stored[int(self.pairs.held_out[at])]["documents"])
                 gains = [1 / np.log2(place + 2) for place, document in enumerate(found) if document in wanted]
@@ -244,13 +288,16 @@ class AdapterJudge:
     def _discrimination(self, adapter: QueryAdapter) -> dict[str, float]:
         """Mean cosine to right passages less that to others, before and after (U12)."""
         told = {}
+        right, every = sum(map(len, self.pairs.right)), len(self.pairs.right) * len(self.pairs.passages)
         for name, questions in (("before", self.pairs.questions), ("after", adapter.apply(self.pairs.questions))):
-            cosines = questions @ self.pairs.passages.T
-            right = np.zeros(cosines.shape, bool)
-            for at, rows in enumerate(self.pairs.right):
-                right[at, rows] = True
-            others = cosines[~right].mean() if (~right).any() else 0.0
-            told[name] = round(float(cosines[right].mean() - others), 4)
+            right_sum = every_sum = 0.0
+            for block in blocks(len(questions)):
+                cosines = questions[block] @ self.pairs.passages.T
+                every_sum += float(cosines.sum(dtype=np.float64))
+                for one, rows in zip(cosines, self.pairs.right[block], strict=True):
+                    right_sum += float(one[list(rows)].sum(dtype=np.float64))
+            others = (every_sum - right_sum) / (every - right) if every > right else 0.0
+            told[name] = round(right_sum / right - others, 4)
         return told
 
 
@@ -258,6 +305,11 @@ def _is_gain(recall: PairedDifference, ndcg: PairedDifference) -> bool:
     if recall.difference < 0 or ndcg.low < WORST and ndcg.difference < 0:
         return False
     return recall.difference > 0 or ndcg.low > 0
+
+
+def _fingerprint(*arrays: npt.NDArray[Any]) -> bytes:
+    """Of the arrays with their shapes."""
+    return sha256(b"".join(str(one.shape).encode() + one.tobytes() for one in arrays)).digest()
 
 
 def _bodies(vectors: FloatArray, is_body: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]) -> FloatArray:

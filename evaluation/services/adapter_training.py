@@ -2,14 +2,14 @@
 
 The row is the truth. One worker at a time holds a training by a lease that it renews; after each few seconds it stores
 a checkpoint: of the pairs that it has collected, of those that it has searched, and then of the rounds. So a worker
-that is killed loses seconds, and the next one ends with the same numbers. Nothing that people
+that is killed loses seconds, and the next one ends with the same numbers. Where documents changed meanwhile the rounds
+begin anew, and another embedding model of the site ends the training. Nothing that people
 search with changes here: what was fitted is switched on by `knowledge.services.query_adapters`, after it was measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from evaluation.errors import AdapterTrainingError
 from evaluation.queue import TRAIN_ADAPTER
+from evaluation.services.adapter_general import general_recall
 from evaluation.services.adapter_measuring import AdapterJudge, Judged
 from evaluation.services.adapter_negatives import NegativesSearch
 from evaluation.services.adapter_pairs import ORIGINS, PairCollection
@@ -32,6 +33,7 @@ from evaluation.services.trainings import (
     trainings_lost,
     worker_call,
 )
+from knowledge.model_setup import setup_refresh
 from knowledge.models import QueryAdapter
 from knowledge.selectors import set_owned
 from knowledge.selectors.query_adapters import adapter_get
@@ -40,6 +42,7 @@ from ragcore.embedding.adapter_training import AdapterSettings, AdapterTraining
 
 State = QueryAdapter.State
 LEAST_PAIRS = 20
+MOST_ANEW = 2  # beginnings of the rounds after the first, because documents changed
 PATIENCE = 10  # rounds in a row without a better one, after which the training ends
 SETTINGS = AdapterSettings()
 COLLECTING, SEARCHING = b"c", b"s"  # beginnings of checkpoints, until the row has its pairs
@@ -53,6 +56,7 @@ def training_start(
 
     Raises NotFoundError, NotAllowedError, and AdapterTrainingError: one is under way, or no origin is chosen.
     """
+    setup_refresh(now=True)
     home = set_owned(scope=scope, set_id=set_id)
     chosen = [name for name in ORIGINS if name in origins]
     if not chosen or set(origins) - set(ORIGINS):
@@ -110,20 +114,28 @@ class _Work(TrainingWork[QueryAdapter]):
 
     def run(self) -> None:
         """Pairs, then rounds, then the judgement."""
+        self._check_model()
         set_owned(scope=self.scope, set_id=self.home.pk)  # who lost the set since then teaches it nothing
         if not self.row.pairs:
             self._collect()
         judge = AdapterJudge.of_training(scope=self.scope, home=self.home, stored=self.row.pairs, alive=self.alive)
-        training, best = self._begun(judge)
+        self._check_model()  # each search reads the registry again
+        judge, training, best = self._begun(judge)
         while not training.is_over and not best.is_stale(training.round, PATIENCE):
             loss = training.advance()
             found = judge.judge(training, loss=loss)
             self.row.curve = [*self.row.curve, found.point]
             best = best.better_of(found)
-            self._store(training, best)
+            self._store(judge, training, best)
             if self.on_round is not None:
                 self.on_round(training.round)
         self._finish(judge, best)
+
+    def _check_model(self) -> None:
+        """Raises AdapterTrainingError where questions are not compared in the space that this training began in."""
+        setup_refresh(now=True)  # a new process knows nothing of the registry yet
+        if space_name(scope=self.scope) != self.row.model:
+            raise AdapterTrainingError("model")
 
     def _collect(self) -> None:
         """Pairs, then what a search confuses with each of them. Raises AdapterTrainingError where they are too few."""
@@ -165,18 +177,37 @@ class _Work(TrainingWork[QueryAdapter]):
         self.alive(checkpoint=SEARCHING + search.packed(), figures=shown)
         return search
 
-    def _begun(self, judge: AdapterJudge) -> tuple[AdapterTraining, Judged]:
-        """The training at its checkpoint, or at its beginning."""
-        if self.row.checkpoint is not None:
-            with suppress(KeyError):  # of an earlier version: the rounds begin anew
-                best, state = Judged.unpacked(bytes(self.row.checkpoint))
-                return AdapterTraining.resumed(judge.pairs, SETTINGS, state), best
+    def _begun(self, judge: AdapterJudge) -> tuple[AdapterJudge, AdapterTraining, Judged]:
+        """The training at its checkpoint, or at its beginning, with the judge of its rounds."""
+        if (kept := self._kept(judge)) is not None:
+            return kept
         training = AdapterTraining(judge.pairs, SETTINGS)
         first = judge.judge(training, loss=None)
         self.row.curve = [first.point]
-        return training, first
+        return judge, training, first
 
-    def _store(self, training: AdapterTraining, best: Judged) -> None:
+    def _kept(self, judge: AdapterJudge) -> tuple[AdapterJudge, AdapterTraining, Judged] | None:
+        """The training at its checkpoint; None where the rounds must begin, for the first time or anew.
+
+        Raises AdapterTrainingError where documents changed too often.
+        """
+        if self.row.checkpoint is None:
+            return None
+        try:
+            best, state, grounds = Judged.unpacked(bytes(self.row.checkpoint))
+            training = AdapterTraining.resumed(judge.pairs, SETTINGS, state)
+        except KeyError:  # of an earlier version
+            return None
+        if (same := judge.on(grounds)) is not None:
+            return same, training, best
+        anew = self.row.figures.get("begun_anew", 0) + 1
+        if anew > MOST_ANEW:
+            raise AdapterTrainingError("changed")
+        self.row.figures = {**self.row.figures, "begun_anew": anew}
+        self.alive(figures=self.row.figures, round=0, best_round=0, curve=[], checkpoint=None)
+        return None
+
+    def _store(self, judge: AdapterJudge, training: AdapterTraining, best: Judged) -> None:
         """A checkpoint with the progress until then, every few seconds; after each round where somebody listens."""
         if not self.is_due() and self.on_round is None:
             return
@@ -184,18 +215,20 @@ class _Work(TrainingWork[QueryAdapter]):
             round=training.round,
             curve=self.row.curve,
             best_round=best.round,
-            checkpoint=best.packed(training.checkpoint()),
+            checkpoint=best.packed(training.checkpoint(), judge.grounds),
         )
 
     def _finish(self, judge: AdapterJudge, best: Judged) -> None:
         result = judge.result(best)
+        general = general_recall(best.adapter, scope=self.scope, alive=self.alive)
+        self._check_model()
         self.finish(
             state=State.READY if result.is_gain else State.NO_GAIN,
             curve=self.row.curve,
             round=self.row.curve[-1]["round"],
             best_round=best.round,
             weights=best.adapter.pack() if result.is_gain else None,
-            figures={**self.row.figures, **result.figures},
+            figures={**self.row.figures, **result.figures, "general": general},
         )
 
 

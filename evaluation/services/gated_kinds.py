@@ -135,7 +135,7 @@ class QueryAdapterKind:
         return ConfigurationPlan(name=DRAFT, options={"retrieval": {"query_adapter": change.payload["number"]}})
 
     def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
-        adapter_switch_on(scope=scope, actor=actor, adapter_id=change.payload["adapter"], reason=change.note)
+        adapter_switch_on(scope=scope, actor=actor, adapter_id=change.payload["adapter"], reason=change.reason)
 
     def discard(self, change: GatedChange) -> None:
         """Nothing waits."""

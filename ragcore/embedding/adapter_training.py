@@ -18,7 +18,7 @@ and round alone: a training that was broken off and goes on from its checkpoint 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
@@ -34,6 +34,7 @@ Floats = npt.NDArray[np.floating[Any]]
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 NAMES = ("down", "up", "shift")
 MINUS = np.float32(-1e9)  # the score of a passage that does not compete
+COMPARED_AT_ONCE = 128  # questions, with all passages: all of both together would take gigabytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,9 +313,20 @@ def plain_scale(
     """
     found = []
     for questions in (plain, adapted):
-        cosines = questions @ passages.T
-        best = -np.partition(-cosines, min(nearest, cosines.shape[1]) - 1, axis=1)[:, :nearest]
+        best = np.concatenate([_nearest(questions[block], passages, nearest) for block in blocks(len(questions))])
         found.append((float(best.mean()), float(best.std())))
     (plain_mean, plain_spread), (mean, spread) = found
     slope = plain_spread / spread if spread > 1e-6 and plain_spread > 1e-6 else 1.0
     return slope, plain_mean - slope * mean
+
+
+def blocks(number: int) -> Iterator[slice]:
+    """Rows of so many questions in their order, as many at a time as are compared with all passages at once."""
+    for start in range(0, number, COMPARED_AT_ONCE):
+        yield slice(start, start + COMPARED_AT_ONCE)
+
+
+def _nearest(questions: FloatArray, passages: FloatArray, number: int) -> FloatArray:
+    """float32[q, number], or fewer where there are fewer passages; in no order."""
+    cosines = questions @ passages.T
+    return -np.partition(-cosines, min(number, cosines.shape[1]) - 1, axis=1)[:, :number]

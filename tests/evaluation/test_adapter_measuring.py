@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.services.adapter_measuring import Judged
+from evaluation.services.adapter_measuring import AdapterJudge, Grounds, Judged
+from ragcore.embedding.adapter_training import AdapterSettings, AdapterTraining, TrainingPairs, plain_scale
 from ragcore.embedding.query_adapter import QueryAdapter
 
 FOLDS = np.array([0, 0, 1, 1, 2, 2])
@@ -40,6 +44,83 @@ def test_each_fold_gets_the_round_that_the_others_choose(rounds):
         rest, mine = fold != FOLDS, fold == FOLDS
         chosen = max(range(len(values)), key=lambda at: (values[at][rest].mean(), -at))
         assert best.unchosen[0][mine].tolist() == values[chosen][mine].tolist()
-    again, _state = Judged.unpacked(best.packed(b"state"))
+    grounds = Grounds(pairs=b"pairs", chunks=np.array([3, 5]))
+    again, state, same = Judged.unpacked(best.packed(b"state", grounds))
+    assert (state, same.pairs, same.chunks.tolist()) == (b"state", b"pairs", [3, 5])
     assert again.unchosen.tolist() == best.unchosen.tolist()
     assert again.worths.tolist() == best.worths.tolist()
+
+
+# ── memory ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def units(rows: np.ndarray) -> np.ndarray:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def judge_of(questions: int, passages: int, *, held_out: int = 10**6, alive=lambda: None) -> AdapterJudge:
+    """Each passage is a document of its own; question q is about passage q and the next one."""
+    random = np.random.default_rng(5)
+    entries = units(random.standard_normal((passages, 8)))
+    right = [[at % passages, (at + 1) % passages] for at in range(questions)]
+    asked = units(entries[[one[0] for one in right]] + random.standard_normal((questions, 8)))
+    touches = np.zeros((questions, 2), bool)
+    touches[np.arange(questions), np.arange(questions) % 2] = True
+    touches[held_out:] = True
+    return AdapterJudge(
+        pairs=TrainingPairs(questions=asked, passages=entries, right=right, touches=touches),
+        stored=[{"documents": one, "origin": "golden", "language": "en"} for one in right],
+        entries=entries,
+        starts=np.arange(passages),
+        documents=np.arange(passages),
+        grounds=Grounds(pairs=b"", chunks=np.arange(passages)),
+        total=passages,
+        alive=alive,
+    )
+
+
+def adapter_of(judge: AdapterJudge) -> QueryAdapter:
+    training = AdapterTraining(judge.pairs, AdapterSettings(rank=2, rounds=1))
+    training.advance()
+    return training.kept()
+
+
+@pytest.mark.parametrize("questions", [100, 128, 300])
+def test_the_discrimination_is_that_of_all_cosines(questions):
+    judge = judge_of(questions, 40)
+    adapter = adapter_of(judge)
+
+    found = judge._discrimination(adapter)
+
+    for name, asked in (("before", judge.pairs.questions), ("after", adapter.apply(judge.pairs.questions))):
+        cosines = asked.astype(np.float64) @ judge.pairs.passages.T.astype(np.float64)
+        right = np.zeros(cosines.shape, bool)
+        for at, rows in enumerate(judge.pairs.right):
+            right[at, rows] = True
+        assert found[name] == pytest.approx(cosines[right].mean() - cosines[~right].mean(), abs=1e-4)
+
+
+def test_memory_does_not_grow_with_questions_times_passages():
+    """A matrix of all of these cosines has 100 MB."""
+    judge = judge_of(5_000, 5_000, held_out=600)
+    adapter = adapter_of(judge)
+    plain, adapted = judge.pairs.questions, adapter.apply(judge.pairs.questions)
+    tracemalloc.start()
+    try:
+        judge._discrimination(adapter)
+        plain_scale(plain, adapted, judge.pairs.passages)
+        judge.ranked(plain[judge.pairs.held_out])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 25_000_000
+
+
+def test_the_lease_is_renewed_while_many_questions_are_judged():
+    alive = []
+    judge = judge_of(5_000, 20, alive=lambda: alive.append(1))
+
+    judge.judge(AdapterTraining(judge.pairs, AdapterSettings(rank=2)), loss=None)
+
+    assert len(alive) >= 5

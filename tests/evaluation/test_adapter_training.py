@@ -14,6 +14,7 @@ from django.utils import timezone
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import AuditEvent
 from accounts.selectors import scope_for
+from evaluation.admin import adapters
 from evaluation.errors import AdapterTrainingError
 from evaluation.models import GatedChange, GoldenSet
 from evaluation.services import adapter_pairs, adapter_passages, trainings
@@ -280,6 +281,7 @@ def test_only_owners_train_and_who_lost_the_set_teaches_it_nothing(admin, radio,
 
 
 @pytest.mark.full
+@pytest.mark.django_db(transaction=True)  # answers use the database from several threads
 def test_golden_sets_that_guard_the_set_are_asked_first(admin, radio, golden):
     row = trained(admin, radio)
     GoldenSet.objects.filter(pk=golden.pk).update(guards=True)
@@ -337,6 +339,31 @@ def test_a_gain_that_may_be_chance_is_called_so(admin, radio, golden, low, is_sa
     page = signed_in(admin).get(f"{reverse('admin:evaluation_adapters_set')}?set={radio.pk}").content.decode()
 
     assert ("This may be chance" in page) is is_said
+
+
+def test_a_version_in_use_is_shown_however_many_trainings_follow(admin, radio):
+    mine = {"tenant_id": radio.tenant_id, "knowledge_set": radio}
+    QueryAdapter.objects.create(**mine, number=1, state="live", live_since=timezone.now())
+    for number in range(2, adapters.SHOWN + 2):
+        QueryAdapter.objects.create(**mine, number=number, state="cancelled")
+
+    page = signed_in(admin).get(f"{reverse('admin:evaluation_adapters_set')}?set={radio.pk}").content.decode()
+
+    assert "Back to plain vectors" in page
+    assert "Questions use their plain vectors." not in page
+
+
+def test_the_reason_for_a_version_that_has_not_passed_is_in_the_audit_log(admin, radio, golden):
+    row = trained(admin, radio)
+    GoldenSet.objects.filter(pk=golden.pk).update(guards=True)
+    with pytest.raises(MeasuredFirstError):
+        adapter_publish(scope=scope_for(admin), actor=admin, adapter_id=row.pk)
+    GatedChange.objects.update(state="failed")
+
+    change_publish(scope=scope_for(admin), actor=admin, change=GatedChange.objects.get(), reason="Held-out says more.")
+
+    event = AuditEvent.objects.get(action="adapter.switch_on")
+    assert event.data["reason"] == "Held-out says more."
 
 
 def test_the_pages_start_follow_and_switch(admin, radio, golden):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 
+from evaluation.admin import set_embedders
 from knowledge import model_registry
 from knowledge.backends import set_questions
 from knowledge.model_setup import setup_forget
@@ -92,6 +93,34 @@ def test_the_pages_start_follow_switch_and_delete(owner, home, target):
     assert "Switch on again" in shown()
     act("drop")
     assert SetEmbedder.objects.get().state == SetEmbedder.State.DROPPED
+
+
+def chosen(home, target, number, **values):
+    return SetEmbedder.objects.create(
+        tenant_id=home.tenant_id, knowledge_set=home, target=target, model="trade-model", number=number, **values
+    )
+
+
+def test_a_model_in_use_is_shown_however_many_follow(owner, home, target):
+    chosen(home, target, 1, state="live", live_since=timezone.now())
+    for number in range(2, set_embedders.SHOWN + 2):
+        chosen(home, target, number, state="cancelled")
+
+    page = signed_in(owner).get(page_of(home)).content.decode()
+
+    assert "Back to the site's model" in page
+    assert "Only the site's model is used." not in page
+
+
+@pytest.mark.parametrize(
+    ("state", "done", "total", "percent"),
+    [("building", 999, 1000, 99), ("building", 1003, 1000, 99), ("ready", 1000, 1000, 100), ("building", 0, 0, 0)],
+)
+def test_a_hundred_percent_are_shown_once_all_is_done(owner, home, target, state, done, total, percent):
+    """Vectors of passages that come meanwhile count, too: there may be more of them than there were passages."""
+    chosen(home, target, 1, state=state, done=done, total=total)
+
+    assert f">{percent} %</progress>" in signed_in(owner).get(page_of(home)).content.decode()
 
 
 def test_others_see_and_change_nothing(owner, home, target):

@@ -104,8 +104,9 @@ def test_many_passages_compete_in_part_and_the_right_ones_always():
     assert all(loss is None or np.isfinite(loss) for loss in losses)
 
 
-def test_adapted_cosines_are_brought_to_the_plain_scale():
-    pairs = made()
+@pytest.mark.parametrize("questions", [1, 128, 300])
+def test_adapted_cosines_are_brought_to_the_plain_scale(questions):
+    pairs = made(questions=questions)
     adapted = units(0.2 * pairs.questions + 0.8 * pairs.passages[[one[0] for one in pairs.right]])
     slope, level = plain_scale(pairs.questions, adapted, pairs.passages)
 
