@@ -31,6 +31,7 @@ READ_ENTITIES = "knowledge.read_entities"
 FILL_VECTORS = "knowledge.fill_vectors"
 FILL_SET_VECTORS = "knowledge.fill_set_vectors"
 SWEEP_SET_VECTORS = "knowledge.sweep_set_vectors"
+SWEEP_VECTORS = "knowledge.sweep_vectors"
 NOTE_SET_MODEL = "knowledge.note_set_model"
 DRAW_REFUSAL_LINES = "knowledge.draw_refusal_lines"
 
@@ -54,6 +55,7 @@ QUEUES = {
     FILL_VECTORS: "nightly",
     FILL_SET_VECTORS: "nightly",
     SWEEP_SET_VECTORS: "nightly",
+    SWEEP_VECTORS: "nightly",
     NOTE_SET_MODEL: "nightly",
     DRAW_REFUSAL_LINES: "nightly",
     APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded

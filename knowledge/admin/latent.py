@@ -16,7 +16,13 @@ from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_scope, 
 from knowledge.admin.curation import run_action
 from knowledge.models import LatentModel
 from knowledge.selectors.latent_models import domain_vectors_off, latent_models_managed
-from knowledge.services.latent_models import LEAST_PASSAGES, latent_fit_request, latent_switch_off, latent_use
+from knowledge.services.latent_models import (
+    LEAST_PASSAGES,
+    finds_less,
+    latent_fit_request,
+    latent_switch_off,
+    latent_use,
+)
 
 State = LatentModel.State
 COLOURS = {"live": "success", "building": "info", "retired": "warning", "dropped": "danger"}
@@ -62,6 +68,7 @@ class LatentModelAdmin(ReadOnlyMixin, AdministratorAdmin):
             "live": rows.filter(state=State.LIVE).first(),
             "building": rows.filter(state=State.BUILDING).first(),
             "former": rows.filter(state=State.RETIRED),
+            "measured": [_measured(row) for row in rows.filter(state__in=(State.LIVE, State.RETIRED))],
             "is_off": domain_vectors_off(scope=scope),
             "least": LEAST_PASSAGES,
         }
@@ -100,6 +107,26 @@ class LatentModelAdmin(ReadOnlyMixin, AdministratorAdmin):
         return run_action(
             request,
             lambda: latent_fit_request(scope=admin_scope(request), actor=admin_user(request)),
-            done=_("Index maintenance makes domain vectors again where they are due."),
+            done=_("Index maintenance brings a kept version into use again, or makes a new one."),
             back=LIST,
         )
+
+
+def _measured(row: LatentModel) -> str:
+    """What a version finds, and why it is not in use where that is the reason; "" where it was not measured."""
+    if "domain" not in row.figures:
+        return ""
+    values = {
+        "number": row.number,
+        "questions": row.figures["questions"],
+        "embedder": round(100 * row.figures["embedder"]),
+        "domain": round(100 * row.figures["domain"]),
+    }
+    told = _(
+        "Version %(number)d: of %(questions)d sentences of your passages, asked as questions, %(domain)d %% find their "
+        "own passage among the first ten; by the embedding model alone %(embedder)d %%."
+    )
+    if row.state == State.RETIRED and finds_less(row):
+        why = _("Because it finds less, it is kept but not brought into use by itself; you can use it all the same.")
+        told = f"{told} {why}"
+    return told % values

@@ -73,11 +73,18 @@ WHERE a.embedding_model = %(model)s AND a.tenant_id = %(tenant)s AND a.represent
 ORDER BY hashint8(a.entry_id) LIMIT %(limit)s
 """
 DROP = """
-DELETE FROM knowledge_wholevector WHERE entry_id IN (
-    SELECT entry_id FROM knowledge_wholevector WHERE embedding_model = %(model)s LIMIT %(limit)s
-) AND embedding_model = %(model)s
+WITH page AS (
+    SELECT {key} AS id FROM {table} WHERE {key} > %(after)s AND embedding_model = %(model)s
+    ORDER BY {key} LIMIT %(limit)s
+), gone AS (
+    DELETE FROM {table} v USING page WHERE v.{key} = page.id AND v.embedding_model = %(model)s
+)
+SELECT count(*), coalesce(max(id), 0) FROM page
 """
-DROP_TRIPLES = "DELETE FROM knowledge_triplevector WHERE embedding_model = %(model)s"
+DROPS = {
+    "entries": DROP.format(table="knowledge_wholevector", key="entry_id"),
+    "facts": DROP.format(table="knowledge_triplevector", key="triple_id"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +189,10 @@ def passages_paired(*, tenant_id: int, model: str, other: str, limit: int) -> Pa
     )
 
 
-def vectors_drop(*, model: str, limit: int) -> int:
-    """Delete up to `limit` vectors of a model, and those of facts; returns how many there were."""
-    execute(DROP_TRIPLES, {"model": model})
-    return execute(DROP, {"model": model, "limit": limit})
+def vectors_drop(*, model: str, of: str, after: int, limit: int) -> tuple[int, int]:
+    """Delete the next `limit` vectors of a model `of` "entries" or "facts", by id.
+
+    Returns how many there were, and the id up to which none is left.
+    """
+    count, last = fetch(DROPS[of], {"model": model, "after": after, "limit": limit})[0]
+    return int(count), int(last)

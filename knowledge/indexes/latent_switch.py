@@ -73,7 +73,8 @@ SELECT EXISTS (
 )
 """  # noqa: S608 - a constant
 LOCK = """
-SELECT latent, latents FROM knowledge_tenantvectors WHERE tenant_id = %(tenant)s AND model = %(model)s FOR UPDATE
+SELECT latent, latents, latent_off FROM knowledge_tenantvectors
+WHERE tenant_id = %(tenant)s AND model = %(model)s FOR UPDATE
 """
 REGISTER = """
 UPDATE knowledge_tenantvectors SET latents = array_append(latents, %(latent)s::bigint)
@@ -202,10 +203,19 @@ def is_filled(*, tenant_id: int, model: str, latent: int) -> bool:
     return not fetch(ANY_MISSING, {"tenant": tenant_id, "model": model, "latent": latent})[0][0]
 
 
-def state_lock(*, tenant_id: int, model: str) -> tuple[int, list[int]]:
-    """The fit in use and those that are kept filled, locked until the transaction ends; writers wait."""
+@dataclass(frozen=True, slots=True)
+class LatentState:
+    """Which fits a tenant and model have."""
+
+    latent: int  # that searches use; 0: none
+    latents: Sequence[int]  # that are kept filled
+    off: bool  # an administrator wants none
+
+
+def state_lock(*, tenant_id: int, model: str) -> LatentState:
+    """Which fits there are, locked until the transaction ends; writers wait."""
     found = fetch(LOCK, {"tenant": tenant_id, "model": model})
-    return (int(found[0][0]), list(found[0][1])) if found else (0, [])
+    return LatentState(*found[0]) if found else LatentState(0, (), off=False)
 
 
 def state_set(*, tenant_id: int, model: str, latent: int, latents: Sequence[int], off: bool) -> None:

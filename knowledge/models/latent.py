@@ -20,7 +20,7 @@ class LatentModel(models.Model):
     class State(models.TextChoices):
         BUILDING = "building", _("being built")
         LIVE = "live", _("in use")
-        RETIRED = "retired", _("former")
+        RETIRED = "retired", _("kept, not in use")
         DROPPED = "dropped", _("deleted")
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
@@ -39,6 +39,7 @@ class LatentModel(models.Model):
     seconds = models.FloatField(_("seconds"), default=0)  # of the fit
     drift = models.FloatField(_("drift"), null=True, blank=True)  # 0 to 1, of passages since then; None: too few
     drift_passages = models.PositiveIntegerField(default=0)
+    figures = models.JSONField(default=dict, blank=True)  # what it finds, beside the embedder alone; {}: not measured
     created = models.DateTimeField(_("fitted"), default=timezone.now)
     switched = models.DateTimeField(_("in use since"), null=True, blank=True)
     author = models.ForeignKey(  # who switched it on; empty: index maintenance

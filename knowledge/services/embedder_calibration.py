@@ -18,7 +18,7 @@ from knowledge.model_registry import embedder_of, live_model
 from knowledge.model_setup import setup_now
 from knowledge.models import IndexEntry
 from knowledge.search_model_setup import SearchModelSpec
-from knowledge.services.latent_models import COMPARED, QUESTIONS, near_and_far, sentence_of
+from knowledge.services.own_questions import COMPARED, near_and_far, questions_of
 from ragcore.embedding.latent import cosine_scale
 from ragcore.options import RetrievalOptions
 from ragcore.ports import Embedder
@@ -43,7 +43,7 @@ def switch_calibrate(*, spec: SearchModelSpec) -> dict[str, Any]:
 def _floor(tenant_id: int, live: Embedder, target: Embedder) -> float | None:
     """The default of `min_cosine` for the target's cosines; None where there are too few passages."""
     compared = passages_paired(tenant_id=tenant_id, model=live.model, other=target.model, limit=COMPARED)
-    asked = [(place, text) for place, text in enumerate(map(sentence_of, compared.texts)) if text][:QUESTIONS]
+    asked = questions_of(compared.texts)
     if len(asked) < LEAST_QUESTIONS:
         return None
     places, texts = np.array([place for place, _ in asked]), [text for _, text in asked]

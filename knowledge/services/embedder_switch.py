@@ -3,12 +3,13 @@
 `switch_start` registers the target; a worker makes its vectors beside those in use (`embedder_fill`), questions are
 answered as before. `switch_finish` changes the model in one transaction: it waits for writers, makes the few vectors
 that are still missing, and turns every process to the new model by the version of the registry. Vectors of the former
-model are kept and kept complete, so `switch_back` is the same transaction the other way round. Deleting them ends that.
+model are kept and kept complete, so `switch_back` is the same transaction the other way round. Giving them up ends
+that; a task deletes them (`embedder_sweep`).
 """
 
 from __future__ import annotations
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.errors import MissingRightError, NotFoundError
@@ -18,21 +19,21 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import MeasuredFirstError
 from knowledge.indexes.corpus_epoch import epoch_advance
-from knowledge.indexes.embedder_fill import coarse_behind, is_complete, missing_count, vectors_drop
+from knowledge.indexes.embedder_fill import coarse_behind, is_complete, missing_count
 from knowledge.indexes.statements import embedder_lock_exclusive
 from knowledge.model_errors import EmbedderSwitchError
 from knowledge.model_registry import embedder_of, live_model
 from knowledge.model_setup import hosts_allowed, registry_changed, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel
-from knowledge.queue import FILL_SET_VECTORS, FILL_VECTORS, REFRESH_INDEXES, enqueue_on_commit
+from knowledge.queue import FILL_SET_VECTORS, FILL_VECTORS, REFRESH_INDEXES, SWEEP_VECTORS, enqueue_on_commit
 from knowledge.rights import MODELS_MANAGE
-from knowledge.search_model_setup import environment_embedder, spec_of
-from knowledge.services.embedder_fill import FEW, entries_fill
+from knowledge.search_model_setup import SearchModelSpec, environment_embedder, spec_of
+from knowledge.services.embedder_fill import FEW, StoppedError, entries_fill
 from knowledge.services.publish_gate import publish_gate
 from knowledge.services.triples import vectors_make
+from ragcore.ports import Embedder
 
 State = EmbedderSwitch.State
-DROP_BATCH = 5_000
 
 
 @transaction.atomic
@@ -57,9 +58,12 @@ def switch_start(*, scope: Scope, actor: User, target: SearchModel | None) -> Em
         raise EmbedderSwitchError("former_kept")
     EmbedderSwitch.objects.filter(state=State.KEPT, model=model).update(state=State.DROPPED)  # its vectors are used on
     missing, total = missing_count(model=model)
-    row = EmbedderSwitch.objects.create(
-        target=target, model=model, author=actor, done=total - missing, total=total, heartbeat=timezone.now()
-    )
+    values = {"done": total - missing, "total": total, "heartbeat": timezone.now()}
+    try:
+        with transaction.atomic():
+            row = EmbedderSwitch.objects.create(target=target, model=model, author=actor, **values)
+    except IntegrityError as error:  # another first start at the same time: there was no row to lock
+        raise EmbedderSwitchError("open") from error
     audit_record(actor=actor, action="embedder.start", target=model, former=live_model(), passages=missing)
     enqueue_on_commit(FILL_VECTORS)
     return row
@@ -80,13 +84,12 @@ def switch_resume(*, scope: Scope, actor: User, switch_id: int) -> EmbedderSwitc
     return _put(row, State.BUILDING, actor, "embedder.resume")
 
 
+@transaction.atomic
 def switch_cancel(*, scope: Scope, actor: User, switch_id: int) -> EmbedderSwitch:
-    """Give a switch up and delete its vectors. Raises MissingRightError, NotFoundError, EmbedderSwitchError."""
-    with transaction.atomic():
-        row = _locked(scope, switch_id, *EmbedderSwitch.OPEN)
-        _put(row, State.CANCELLED, actor, "embedder.cancel")
-    _drop(row.model)
-    return row
+    """Give a switch up; a task deletes its vectors. Raises MissingRightError, NotFoundError, EmbedderSwitchError."""
+    row = _locked(scope, switch_id, *EmbedderSwitch.OPEN)
+    enqueue_on_commit(SWEEP_VECTORS, model=row.model)
+    return _put(row, State.CANCELLED, actor, "embedder.cancel")
 
 
 def embedder_publish(*, scope: Scope, actor: User, switch_id: int) -> EmbedderSwitch:
@@ -134,19 +137,19 @@ def switch_back(*, scope: Scope, actor: User) -> EmbedderSwitch:
     return _turned(row, actor=actor, action="embedder.back")
 
 
+@transaction.atomic
 def former_drop(*, scope: Scope, actor: User) -> None:
-    """Delete the vectors of the former model: there is no way back without making them again.
+    """Give up the vectors of the former model: there is no way back without making them again. A task deletes them.
 
     Raises MissingRightError, EmbedderSwitchError where none is kept.
     """
-    with transaction.atomic():
-        _check_right(scope)
-        _lock()
-        row = EmbedderSwitch.objects.filter(state=State.KEPT).first()
-        if row is None:
-            raise EmbedderSwitchError("none_kept")
-        _put(row, State.DROPPED, actor, "embedder.drop")
-    _drop(row.model)
+    _check_right(scope)
+    _lock()
+    row = EmbedderSwitch.objects.filter(state=State.KEPT).first()
+    if row is None:
+        raise EmbedderSwitchError("none_kept")
+    enqueue_on_commit(SWEEP_VECTORS, model=row.model)
+    _put(row, State.DROPPED, actor, "embedder.drop")
 
 
 # ── the transaction ─────────────────────────────────────────────────────────────────────────────
@@ -158,10 +161,10 @@ def _turned(row: EmbedderSwitch, *, actor: User, action: str, reason: str = "") 
     embedder = embedder_of(spec)
     if embedder.model != row.model:
         raise EmbedderSwitchError("other_model")
-    entries_fill(embedder, spec, alive=lambda _count: None, most=FEW)
+    _few_fill(embedder, spec)
     with transaction.atomic():
         embedder_lock_exclusive()
-        entries_fill(embedder, spec, alive=lambda _count: None, most=FEW)
+        _few_fill(embedder, spec)
         vectors_make(embedder=embedder)
         if not is_complete(model=row.model):
             raise EmbedderSwitchError("incomplete")
@@ -188,14 +191,12 @@ def _turned(row: EmbedderSwitch, *, actor: User, action: str, reason: str = "") 
     return row
 
 
-def _drop(model: str) -> None:
-    """Delete vectors that nothing uses, in batches. A process that dies leaves some, which a later deletion takes."""
-    if model == live_model():
-        return
-    while True:
-        with transaction.atomic():
-            if vectors_drop(model=model, limit=DROP_BATCH) < DROP_BATCH:
-                return
+def _few_fill(embedder: Embedder, spec: SearchModelSpec) -> None:
+    """Raises EmbedderSwitchError where somebody has given the model up meanwhile."""
+    try:
+        entries_fill(embedder, spec, alive=lambda _count: None, most=FEW)
+    except StoppedError as error:
+        raise EmbedderSwitchError("changed") from error
 
 
 # ── rows ────────────────────────────────────────────────────────────────────────────────────────

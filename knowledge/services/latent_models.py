@@ -1,12 +1,12 @@
 """Domain vectors: fitted on a tenant's own passages, kept up with them, switched without a gap (D6, decision 025).
 
-Index maintenance fits, fills and switches; an administrator goes back to the version before or to none, and on again.
+Index maintenance fits, fills, measures and switches, but not to a version that finds less than the embedder alone. An
+administrator goes back to the version before or to none, and on again.
 """
 
 from __future__ import annotations
 
 import logging
-import re
 import time
 
 import numpy as np
@@ -22,7 +22,7 @@ from accounts.services import audit_record
 from knowledge import model_registry
 from knowledge.indexes.copy import latent_terms_copy
 from knowledge.indexes.index_maintenance import tables_analyse
-from knowledge.indexes.latent import latent_terms, questions_fold
+from knowledge.indexes.latent import LatentEmbedder, latent_side, latent_terms, questions_fold, vectors_join
 from knowledge.indexes.latent_switch import (
     EntryCounts,
     entry_counts,
@@ -43,10 +43,10 @@ from knowledge.models import LatentModel, TenantVectors
 from knowledge.queue import REFRESH_INDEXES, enqueue_on_commit
 from knowledge.rights import DOMAIN_VECTORS_MANAGE
 from knowledge.selectors.latent_models import latent_models_managed
+from knowledge.services.own_questions import COMPARED, found_share, near_and_far, questions_of
 from knowledge.services.upkeep import FITTED_WITHIN, put_off
 from knowledge.vector_errors import LatentModelError
 from ragcore.embedding.latent import (
-    Ints,
     LatentTerms,
     cosine_scale,
     joined,
@@ -54,7 +54,7 @@ from ragcore.embedding.latent import (
     rarest_of,
 )
 from ragcore.embedding.rotation import PACKAGED, packaged_number
-from ragcore.ports import FloatArray
+from ragcore.embedding.vectors import DIMENSIONS
 
 logger = logging.getLogger(__name__)
 
@@ -67,17 +67,16 @@ AGAIN = 2.0  # times as many entries as when it was fitted: it is fitted again
 MOST_DRIFT = 0.15  # of new passages, beyond which it is fitted again
 DRIFT_SHARE, DRIFT_LEAST = 0.1, 100  # new entries, from which drift is measured
 DRIFT_SAMPLE = 1_000
-COMPARED = 3_000  # passages on which cosines are compared
-QUESTIONS = 150  # sentences of these passages that stand for questions
-SENTENCE = (8, 90)  # characters of such a sentence
+LEAST_QUESTIONS = 8  # fewer say nothing of what is found
+MOST_LOST = 0.02  # of the share that finds it: a version that loses more does not come into use by itself
 USUAL = 0.6  # of a sentence of a passage, what is known of a question that a passage answers
-_ENDS = re.compile(r"[.!?。！？\n]+")
 
 
 def latents_refresh() -> int:
-    """Fit domain vectors where they are due, fill and switch; returns how many vectors were written.
+    """Fit domain vectors where they are due, fill, measure and switch; returns how many vectors were written.
 
-    A new fit waits for running ingestion, for FITTED_WITHIN at most.
+    A version that is kept from before domain vectors were switched off comes into use again. A new fit waits for
+    running ingestion, for FITTED_WITHIN at most.
 
     Searches go on with the vectors before. An interrupted run is continued by the next one. Call outside of
     transactions. Ends at once if another process does maintenance.
@@ -87,6 +86,9 @@ def latents_refresh() -> int:
         if not alone:
             return 0
         for row in _states_of_live_model():
+            if row.latent == 0 and (kept := _kept(row)) is not None:
+                _completed(kept)
+                row.refresh_from_db()
             rows = LatentModel.objects.filter(tenant=row.tenant_id, model=row.model)
             building = rows.filter(state=State.BUILDING).order_by("-number").first()
             if building is None and _is_due(row) and not put_off("domain_vectors", at_most=FITTED_WITHIN):
@@ -94,7 +96,10 @@ def latents_refresh() -> int:
             if building is not None:
                 written += _filled(building)
                 tables_analyse()
-                _switched(building)
+                _measure(building)
+                _completed(building)
+            for live in rows.filter(state=State.LIVE, figures={}):  # of an earlier release
+                _measure(live)
     return written
 
 
@@ -105,11 +110,24 @@ def _states_of_live_model() -> QuerySet[TenantVectors]:
     return rows.order_by("pk") if model in PACKAGED else rows.none()
 
 
+def _kept(row: TenantVectors) -> LatentModel | None:
+    """The newest complete version that is kept and may come into use by itself."""
+    for latent in LatentModel.objects.filter(pk__in=row.latents, state=State.RETIRED).order_by("-number"):
+        _measure(latent)
+        if not finds_less(latent) and is_filled(tenant_id=row.tenant_id, model=row.model, latent=latent.pk):
+            return latent
+    return None
+
+
 # ── when ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _is_due(row: TenantVectors) -> bool:
-    """Whether there are enough passages and no fit, or other ones than the fit was made for."""
+    """Whether there are enough passages and no fit, or other ones than the fit was made for.
+
+    Where none is in use, a fit counts only if it is kept and finds less than the embedder alone: another one of the
+    same passages would, too.
+    """
     newest = LatentModel.objects.filter(tenant=row.tenant_id, model=row.model).order_by("-number").first()
     after = newest.last_entry if newest is not None else 0
     counts = entry_counts(tenant_id=row.tenant_id, model=row.model, after=after)
@@ -117,7 +135,10 @@ def _is_due(row: TenantVectors) -> bool:
         return False
     if newest is None or counts.total >= AGAIN * newest.passages:
         return True
-    return row.latent == newest.pk and _drifted(newest, counts) > MOST_DRIFT
+    is_held_back = newest.pk in row.latents and finds_less(newest)
+    if row.latent == 0 and not is_held_back:
+        return True
+    return (row.latent == newest.pk or is_held_back) and _drifted(newest, counts) > MOST_DRIFT
 
 
 def _drifted(latent: LatentModel, counts: EntryCounts) -> float:
@@ -186,7 +207,7 @@ def _calibrate(latent: LatentModel, terms: LatentTerms) -> None:
     """
     tokenizer, embedder = model_registry.tokenizer(), model_registry.embedder()
     compared = passages_compared(tenant_id=latent.tenant_id, model=latent.model, limit=COMPARED)
-    asked = [(place, text) for place, text in enumerate(map(sentence_of, compared.texts)) if text][:QUESTIONS]
+    asked = questions_of(compared.texts)
     if not asked or embedder.model != latent.model:
         return
     plain = np.vstack([embedder.embed_queries([text]) for _, text in asked])
@@ -204,19 +225,39 @@ def _calibrate(latent: LatentModel, terms: LatentTerms) -> None:
     latent.usual = USUAL * float(np.median([one.known for one in folded]))
 
 
-def near_and_far(cosines: FloatArray, own: Ints) -> FloatArray:
-    """float[q, 2]: the cosine of each question's own passage, and the best one of all others."""
-    rows = np.arange(len(own))
-    near = cosines[rows, own]
-    others = cosines.copy()
-    others[rows, own] = -1.0
-    return np.column_stack([near, others.max(axis=1)])
+# ── what it is worth ──────────────────────────────────────────────────────────────────────────────
 
 
-def sentence_of(text: str) -> str:
-    """The sentence in the middle of a passage, cut to the length of a question; "" where there is none."""
-    sentences = [part.strip() for part in _ENDS.split(text) if len(part.strip()) >= SENTENCE[0]]
-    return sentences[len(sentences) // 2][: SENTENCE[1]] if sentences else ""
+def _measure(latent: LatentModel) -> None:
+    """Store how often sentences find their own passage, by the embedder alone and by domain vectors.
+
+    `figures`: {"questions", "passages", "embedder", "domain"}; without the shares where there are too few sentences.
+    The same sentences and passages as those that cosines are compared on. Once for each version.
+    """
+    embedder = model_registry.embedder()
+    if latent.figures or embedder.model != latent.model:
+        return
+    compared = passages_compared(tenant_id=latent.tenant_id, model=latent.model, limit=COMPARED)
+    asked = questions_of(compared.texts)
+    latent.figures = {"questions": len(asked), "passages": len(compared.texts)}
+    if len(asked) >= LEAST_QUESTIONS:
+        joint = LatentEmbedder(
+            embedder, model_registry.tokenizer(), tenant_id=latent.tenant_id, latent=latent.pk
+        ).embed_queries([text for _, text in asked])
+        terms = latent_terms(latent.pk, ids=set(compared.weights.terms.tolist()))
+        passages = vectors_join(compared.vectors, terms.fold(compared.weights), side=latent_side(latent.pk))
+        places = np.array([place for place, _ in asked])
+        latent.figures |= {
+            "embedder": found_share(joint[:, :DIMENSIONS] @ compared.vectors.T, places),
+            "domain": found_share(joint[:, DIMENSIONS:] @ passages.T, places),
+        }
+    latent.save(update_fields=["figures"])
+
+
+def finds_less(latent: LatentModel) -> bool:
+    """Whether more than MOST_LOST of the questions was lost to the embedder alone; False where that is not known."""
+    figures = latent.figures
+    return "domain" in figures and round(figures["embedder"] - figures["domain"], 6) > MOST_LOST
 
 
 # ── filling and switching ─────────────────────────────────────────────────────────────────────────
@@ -243,18 +284,25 @@ def _filled(latent: LatentModel) -> int:
 
 
 @transaction.atomic
-def _switched(latent: LatentModel, *, author: User | None = None) -> bool:
-    """Bring a filled fit into use; the one before it is kept, older ones are dropped. False: it is not complete."""
+def _completed(latent: LatentModel, *, author: User | None = None) -> bool:
+    """Bring a filled fit into use; the one before it is kept, older ones are dropped. False: it is not complete.
+
+    Where nobody asks for it by hand (`author`), it is only kept, beside the one in use, while domain vectors are
+    switched off or where it finds less than the embedder alone.
+    """
     tenant_id, model = latent.tenant_id, latent.model
-    current, latents = state_lock(tenant_id=tenant_id, model=model)
-    if latent.pk not in latents or not is_filled(tenant_id=tenant_id, model=model, latent=latent.pk):
+    now = state_lock(tenant_id=tenant_id, model=model)
+    if latent.pk not in now.latents or not is_filled(tenant_id=tenant_id, model=model, latent=latent.pk):
         return False
-    former = current if current not in (0, latent.pk) else next((one for one in latents if one != latent.pk), 0)
-    kept = [latent.pk, former] if former else [latent.pk]
-    state_set(tenant_id=tenant_id, model=model, latent=latent.pk, latents=kept, off=False)
+    comes = author is not None or not (now.off or finds_less(latent))
+    other = next((one for one in (now.latent, *now.latents) if one not in (0, latent.pk)), None)
+    kept = [one for one in ((latent.pk, other) if comes else (other, latent.pk)) if one is not None]
+    in_use, off = (latent.pk, False) if comes else (now.latent, now.off)
+    state_set(tenant_id=tenant_id, model=model, latent=in_use, latents=kept, off=off)
     rows = LatentModel.objects.filter(tenant=tenant_id, model=model)
-    rows.filter(pk=latent.pk).update(state=State.LIVE, switched=timezone.now(), author=author)
-    rows.filter(state=State.LIVE).exclude(pk=latent.pk).update(state=State.RETIRED)
+    if comes:
+        rows.filter(pk=latent.pk).update(state=State.LIVE, switched=timezone.now(), author=author)
+    rows.filter(state__in=(State.LIVE, State.BUILDING), pk__in=kept).exclude(pk=in_use).update(state=State.RETIRED)
     for old in rows.exclude(pk__in=kept).exclude(state=State.DROPPED):
         latent_drop(old.pk)
         rows.filter(pk=old.pk).update(state=State.DROPPED)
@@ -270,7 +318,7 @@ def latent_use(*, scope: Scope, actor: User, latent_id: int) -> LatentModel:
     latent = _managed(scope, latent_id)
     if latent.state != State.RETIRED:
         raise LatentModelError(latent.state)
-    if not _switched(latent, author=actor):
+    if not _completed(latent, author=actor):
         raise LatentModelError("dropped")
     audit_record(actor=actor, action="domain_vectors.switch", target=str(latent))
     latent.refresh_from_db()
@@ -286,14 +334,15 @@ def latent_switch_off(*, scope: Scope, actor: User, latent_id: int) -> LatentMod
     latent = _managed(scope, latent_id)
     if latent.state not in (State.LIVE, State.BUILDING):
         raise LatentModelError(latent.state)
-    current, latents = state_lock(tenant_id=latent.tenant_id, model=latent.model)
+    now = state_lock(tenant_id=latent.tenant_id, model=latent.model)
+    latents = now.latents
     if latent.state == State.BUILDING:
         latents = [one for one in latents if one != latent.pk]
         latent_drop(latent.pk)
     state_set(
         tenant_id=latent.tenant_id,
         model=latent.model,
-        latent=0 if current == latent.pk else current,
+        latent=0 if now.latent == latent.pk else now.latent,
         latents=latents,
         off=True,
     )
@@ -305,7 +354,7 @@ def latent_switch_off(*, scope: Scope, actor: User, latent_id: int) -> LatentMod
 
 @transaction.atomic
 def latent_fit_request(*, scope: Scope, actor: User) -> None:
-    """Let index maintenance make domain vectors again where an administrator has switched them off.
+    """Let index maintenance use a kept version again where an administrator has switched off, or make a new one.
 
     Raises MissingRightError.
     """
@@ -317,9 +366,12 @@ def latent_fit_request(*, scope: Scope, actor: User) -> None:
 
 
 def _managed(scope: Scope, latent_id: int) -> LatentModel:
+    """The version as it is now, with nobody else switching those of its model."""
     if not administers(scope=scope, doing=DOMAIN_VECTORS_MANAGE):
         raise MissingRightError
-    found = latent_models_managed(scope=scope).select_for_update().filter(pk=latent_id).first()
+    found = latent_models_managed(scope=scope).filter(pk=latent_id).first()
     if found is None:
         raise NotFoundError("domain_vectors", version=latent_id)
+    state_lock(tenant_id=found.tenant_id, model=found.model)  # first, as index maintenance locks it
+    found.refresh_from_db()
     return found

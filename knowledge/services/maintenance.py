@@ -43,6 +43,7 @@ from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step, re
 from knowledge.indexes.rotation_switch import rotation_states
 from knowledge.indexes.statements import maintenance_try_lock
 from knowledge.services.deletion import purge
+from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.latent_models import latents_refresh
 from knowledge.services.set_embedder_fill import set_vectors_sweep
 from knowledge.services.vector_cells import cells_refresh, tenants_in_cells
@@ -92,6 +93,7 @@ def maintenance_run() -> None:
         purged = purge(days=settings.PURGE_AFTER_DAYS)
         logger.info("purged: %s; names of facts that are gone: %s", purged, names_clean())
         logger.info("vectors by models of sets that no set needs: %d", set_vectors_sweep())
+        logger.info("vectors by models that the site has given up: %d", vectors_sweep())
         for done in indexes_rebuild():
             logger.info("index %s was built anew in %.1f s", done.name, done.seconds)
     except MaintenanceRunningError:

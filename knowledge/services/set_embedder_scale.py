@@ -25,7 +25,7 @@ from knowledge.model_setup import hosts_allowed
 from knowledge.models import EmbedderSwitch, SetEmbedder
 from knowledge.search_model_setup import spec_of
 from knowledge.services.embedder_calibration import floor_of
-from knowledge.services.latent_models import COMPARED, QUESTIONS, near_and_far, sentence_of
+from knowledge.services.own_questions import COMPARED, found_share, near_and_far, questions_of
 from ragcore.embedding.latent import CosineScale, Ints
 from ragcore.embedding.set_scale import REFERENCE, REFERENCE_PREFIX, SiteCosines, set_scale
 from ragcore.errors import RagError
@@ -37,7 +37,6 @@ LEAST_QUESTIONS = 8  # fewer say nothing: cosines are compared as they are, and 
 AGAIN = 2.0  # times as many passages as when the scale was measured: it is measured again
 PREFIX = 384
 RESTED_SECONDS = 600.0  # for which a model that the site may switch to is left alone after it has not answered
-FOUND = 10  # passages among which a sentence should find its own
 
 _resting: dict[str, float] = {}  # model of the site -> until when (monotonic)
 
@@ -123,7 +122,7 @@ def _still_holds(known: Mapping[str, Any], rotation: int, passages: int) -> bool
 def _measured(row: SetEmbedder, site: Embedder, own: Embedder, rotation: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The scale as it is stored, and how often sentences find their passage by either model and by both."""
     compared = set_passages_paired(set_id=row.knowledge_set_id, site_model=site.model, model=row.model, limit=COMPARED)
-    asked = [(place, text) for place, text in enumerate(map(sentence_of, compared.texts)) if text][:QUESTIONS]
+    asked = questions_of(compared.texts)
     if len(asked) < LEAST_QUESTIONS:
         return _stored(CosineScale(), CosineScale(), questions=0), {}
     places, texts = np.array([place for place, _ in asked]), [text for _, text in asked]
@@ -144,9 +143,9 @@ def _measured(row: SetEmbedder, site: Embedder, own: Embedder, rotation: int) ->
     comparison = {
         "questions": len(asked),
         "passages": len(compared.texts),
-        "site": _found(by_site, places),
-        "alone": _found(by_own, places),
-        "fused": _found(both, places),
+        "site": found_share(by_site, places),
+        "alone": found_share(by_own, places),
+        "fused": found_share(both, places),
     }
     return _stored(scale, prefix, questions=len(asked)), comparison
 
@@ -169,12 +168,6 @@ def _stored(scale: CosineScale, prefix: CosineScale, *, questions: int) -> dict[
         "prefix_slope": prefix.slope,
         "questions": questions,
     }
-
-
-def _found(cosines: FloatArray, own: Ints) -> float:
-    """Share of sentences whose own passage is among the FOUND nearest."""
-    mine = cosines[np.arange(len(own)), own]
-    return float(np.mean((cosines > mine[:, None]).sum(axis=1) < FOUND))
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

@@ -38,7 +38,7 @@ from knowledge.indexes.vector_cells import (
     centres_of,
     divisions_of,
 )
-from knowledge.services.latent_models import sentence_of
+from knowledge.services.own_questions import sentence_of
 from ragcore.embedding.cells import (
     PER_CELL,
     WIDER,

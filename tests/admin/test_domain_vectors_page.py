@@ -8,7 +8,7 @@ from accounts.models import AuditEvent
 from knowledge.models import LatentModel, TenantVectors
 from knowledge.services import latent_models
 from tests.admin.conftest import signed_in
-from tests.factories import ingest, make_admin, make_set, make_tenant
+from tests.factories import ingest, make_admin, make_set, make_tenant, scope_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,6 +59,23 @@ def test_switching_off_and_back_is_audited(admin):
         "domain_vectors.on",
         "domain_vectors.switch",
     ]
+
+
+def test_the_page_says_in_both_languages_what_a_version_finds_and_why_it_is_not_used(admin):
+    client, latent = signed_in(admin), LatentModel.objects.get()
+    assert "sentences of your passages" not in client.get(LIST).content.decode()  # too few were there
+    latent_models.latent_switch_off(scope=scope_of(admin), actor=admin, latent_id=latent.pk)
+    LatentModel.objects.update(figures={"questions": 150, "passages": 3000, "embedder": 0.9, "domain": 0.84})
+
+    page = client.get(LIST).content.decode()
+    with translation.override("zh-hans"):
+        chinese = client.get(LIST, HTTP_ACCEPT_LANGUAGE="zh-hans").content.decode()
+
+    assert "84 % find their own passage among the first ten; by the embedding model alone 90 %." in page
+    assert "Because it finds less, it is kept" in page
+    assert "Use version 1" in page
+    assert "有 84 % 在前十条结果中找到其所在段落；仅用向量模型时为 90 %。" in chinese
+    assert "由于找到的更少" in chinese
 
 
 def test_owners_and_other_tenants_see_nothing_of_it(admin, owner):

@@ -238,6 +238,111 @@ def test_switched_off_they_stay_off_until_they_are_switched_on(owner):
         latent_models.latent_use(scope=scope_of(owner), actor=owner, latent_id=latent.pk)
 
 
+def acts_for(owner):
+    return {"scope": scope_of(owner), "actor": owner}
+
+
+def test_switched_off_while_a_version_is_built_none_is_switched_on(owner, monkeypatch):
+    latent_models.latents_refresh()
+    first = LatentModel.objects.get()
+    ingest(owner, make_set("more", owners=[owner]), **texts("m", "towers and their lamps in the north", PASSAGES))
+
+    def switched_off(**given):
+        if not state().latent_off:
+            latent_models.latent_switch_off(**acts_for(owner), latent_id=first.pk)
+        return latent_switch.latent_fill(**given)
+
+    monkeypatch.setattr(latent_models, "latent_fill", switched_off)
+    latent_models.latents_refresh()
+
+    second = LatentModel.objects.get(number=2)
+    assert (state().latent, state().latent_off, second.state) == (0, True, State.RETIRED)
+    assert state().latents == [first.pk, second.pk]
+    assert LatentVector.objects.filter(latent_id=second.pk).count() == 2 * PASSAGES
+    latent_models.latent_use(**acts_for(owner), latent_id=second.pk)
+    assert (state().latent, state().latent_off) == (second.pk, False)
+
+
+def test_switched_on_again_the_version_that_is_kept_comes_back(owner):
+    latent_models.latents_refresh()
+    latent = LatentModel.objects.get()
+    latent_models.latent_switch_off(**acts_for(owner), latent_id=latent.pk)
+
+    latent_models.latent_fit_request(**acts_for(owner))
+    assert latent_models.latents_refresh() == 0
+
+    latent.refresh_from_db()
+    assert (state().latent, latent.state) == (latent.pk, State.LIVE)
+
+
+def test_switched_on_again_a_version_is_made_where_none_is_kept(owner):
+    latent_models.latents_refresh()
+    LatentModel.objects.update(state=State.DROPPED)
+    LatentVector.objects.all().delete()
+    TenantVectors.objects.update(latent=0, latents=[], latent_off=True)
+
+    latent_models.latent_fit_request(**acts_for(owner))
+    assert latent_models.latents_refresh() == PASSAGES
+
+    assert state().latent == LatentModel.objects.get(number=2).pk
+
+
+def test_a_version_is_measured_with_sentences_of_the_passages(owner, monkeypatch):
+    latent_models.latents_refresh()
+    latent = LatentModel.objects.get()
+    figures = latent.figures
+    assert (figures["questions"], figures["passages"]) == (PASSAGES, PASSAGES)
+    assert 0 < figures["embedder"] <= figures["domain"] == 1
+    titles_of = [titles(ask(owner, f"Number {n} was measured twice"))[:10] for n in range(PASSAGES)]
+    assert all(f"d{n}" in found for n, found in enumerate(titles_of))  # what searches find is what was measured
+
+    LatentModel.objects.update(figures={})  # of an earlier release
+    latent_models.latents_refresh()
+    assert LatentModel.objects.get().figures == figures
+
+    monkeypatch.setattr(latent_models, "LEAST_QUESTIONS", PASSAGES + 1)
+    LatentModel.objects.update(figures={})
+    latent_models.latents_refresh()
+    assert LatentModel.objects.get().figures == {"questions": PASSAGES, "passages": PASSAGES}
+
+
+@pytest.mark.parametrize(("domain", "comes"), [(0.88, True), (0.87, False)], ids=["a little less", "less"])
+def test_a_version_that_finds_less_is_kept_until_somebody_uses_it(owner, monkeypatch, domain, comes):
+    shares = iter([0.9, domain, 0.9, 0.95])
+    monkeypatch.setattr(latent_models, "found_share", lambda _cosines, _own: next(shares))
+    latent_models.latents_refresh()
+    first = LatentModel.objects.get()
+    assert (first.state, state().latent) == ((State.LIVE, first.pk) if comes else (State.RETIRED, 0))
+    assert state().latents == [first.pk]
+    assert latent_models.latents_refresh() == 0  # nor is it made again and again
+
+    if not comes:
+        latent_models.latent_use(**acts_for(owner), latent_id=first.pk)
+        latent_models.latent_switch_off(**acts_for(owner), latent_id=first.pk)
+        latent_models.latent_fit_request(**acts_for(owner))
+        latent_models.latents_refresh()
+        assert state().latent == 0
+
+    ingest(owner, make_set("more", owners=[owner]), **texts("m", "towers and their lamps in the north", PASSAGES))
+    latent_models.latents_refresh()
+    assert state().latent == LatentModel.objects.get(number=2).pk
+
+
+def test_a_later_version_that_finds_less_leaves_the_one_in_use(owner, monkeypatch):
+    latent_models.latents_refresh()
+    first = LatentModel.objects.get()
+    ingest(owner, make_set("more", owners=[owner]), **texts("m", "towers and their lamps in the north", PASSAGES))
+    shares = iter([0.9, 0.8])
+    monkeypatch.setattr(latent_models, "found_share", lambda _cosines, _own: next(shares))
+
+    latent_models.latents_refresh()
+
+    second = LatentModel.objects.get(number=2)
+    assert (state().latent, state().latents, second.state) == (first.pk, [first.pk, second.pk], State.RETIRED)
+    latent_models.latent_use(**acts_for(owner), latent_id=second.pk)
+    assert (state().latent, state().latents) == (second.pk, [second.pk, first.pk])
+
+
 def test_whoever_does_not_administer_the_tenant_switches_nothing(owner):
     latent_models.latents_refresh()
     latent = LatentModel.objects.get()
