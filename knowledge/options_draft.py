@@ -22,9 +22,9 @@ class OptionsDraft:
     texts: Mapping[int, Mapping[str, str]] = field(
         default_factory=dict
     )  # knowledge set -> field of PROMPT_TEXTS -> text
-    lexicons: Mapping[int | None, int] = field(
+    lexicons: Mapping[int | None, int | None] = field(
         default_factory=dict
-    )  # knowledge set, or None of the tenant -> version of its lexicon
+    )  # knowledge set, or None of the tenant -> version of its lexicon, or None for no lexicon
 
 
 PROMPT_TEXTS = ("persona", "answer_template")  # fields of a knowledge set that are part of its prompts
@@ -61,8 +61,10 @@ def prompt_text_in_force(row: KnowledgeSet, name: str) -> str:
     return stored if draft is None else draft.texts.get(row.pk, {}).get(name, stored)
 
 
-def lexicons_draft() -> Mapping[int | None, int]:
-    """Knowledge set (None: the tenant) -> version of the lexicon that is tried in the place of its published one."""
+def lexicons_draft() -> Mapping[int | None, int | None]:
+    """Knowledge set (None: the tenant) -> version of the lexicon that is tried in the place of its published one; no
+    lexicon at all where that is None.
+    """
     draft = _draft.get()
     return {} if draft is None else draft.lexicons
 

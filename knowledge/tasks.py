@@ -26,11 +26,13 @@ from knowledge.queue import (
     START_DUE_SOURCES,
     SWEEP_INGEST_LEASES,
     SWEEP_SET_VECTORS,
+    SWEEP_VECTORS,
     TELL_REVIEWS,
     TEND_TRIPLES,
 )
 from knowledge.services import entities, lexicon
 from knowledge.services.embedder_fill import vectors_tend
+from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.refusal_lines import refusal_lines_draw
 from knowledge.services.reviews import reviews_tell
 from knowledge.services.set_embedder_fill import set_model_note, set_vectors_sweep, set_vectors_tend
@@ -47,6 +49,7 @@ def sweep_ingest_leases() -> None:
     """Queue jobs whose worker or message was lost."""
     services.leases_sweep()
     lexicon.lexicon_builds_resume()
+    lexicon.minings_resume()
 
 
 @shared_task(name=REFRESH_INDEXES)
@@ -162,6 +165,12 @@ def note_set_model(*, row_id: int, code: str, message: str) -> None:
 def sweep_set_vectors(*, tenant_id: int, model: str) -> None:
     """Delete the vectors of a model of sets that no set of the tenant needs any more."""
     set_vectors_sweep(tenant_id=tenant_id, model=model)
+
+
+@shared_task(name=SWEEP_VECTORS)
+def sweep_vectors(*, model: str) -> None:
+    """Delete the vectors of an embedding model that the site has given up."""
+    vectors_sweep(model=model)
 
 
 @shared_task(name=DRAW_REFUSAL_LINES)

@@ -29,6 +29,7 @@ ACTIONS = {
     "lexicon.delete": _("Deleted lexicon term"),
     "lexicon.export": _("Exported lexicon"),
     "lexicon.import": _("Imported lexicon file"),
+    "lexicon.cancel": _("Gave up a lexicon version before it was used"),
     "lexicon.mine": _("Searched documents for terms"),
     "lexicon.publish": _("Published lexicon"),
     "lexicon.roll_back": _("Went back to former lexicon"),

@@ -22,6 +22,8 @@ from chat.executors import run_db
 from chat.models import Conversation, Message
 from chat.types import AnswerRequest, EventSink
 from knowledge.selectors.lexicon import lexicon_of_person
+from knowledge.services.retrieval import is_lexicon_on
+from knowledge.types import RetrievalRequest
 from ragcore.stage_ports import Lexicon
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
@@ -135,16 +137,26 @@ class _Loaded:
 
 def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message) -> _Loaded:
     """All of it on one connection."""
-    attached = None
+    attached, config = None, resolve_answer_config(scope=scope, request=request)
     if request.attachments or request.conversation_id is not None:  # nothing is attached to a conversation that is new
         attached = attached_load(scope=scope, keys=request.attachments, conversation_id=message.conversation_id)
     return _Loaded(
         profile=profile_get(user, sets=request.sets) if request.personal else None,
-        config=resolve_answer_config(scope=scope, request=request),
+        config=config,
         attached=attached,
-        lexicon=lexicon_of_person(scope=scope),
+        lexicon=_lexicon(scope, request, config),
         may_be_approved=any_approved(tenant_id=scope.tenant_id),
     )
+
+
+def _lexicon(scope: Scope, request: AnswerRequest, config: AnswerConfig) -> Lexicon | None:
+    """The terms that the question is read with: those that its searches use."""
+    found = lexicon_of_person(scope=scope, sets=request.sets)
+    if found is None:
+        return None
+    options = {**config.candidate_retrieval, **config.preset_retrieval}
+    search = RetrievalRequest(query="", sets=request.sets, defaults=config.mode_retrieval, options=options)
+    return found if is_lexicon_on(scope=scope, request=search) else None
 
 
 def build_question(query: str, *, history: Sequence[Turn], profile: Profile | None, user: User) -> Question:

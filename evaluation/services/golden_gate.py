@@ -13,7 +13,7 @@ from uuid import uuid4
 from accounts.models import User
 from evaluation.models import GatedChange, GoldenSet
 from evaluation.services.gated_kinds import KINDS, inherited_changes
-from evaluation.services.gates import OPEN, Kind, State, change_hold, change_of_options, guarding_sets
+from evaluation.services.gates import OPEN, Kind, State, change_discard, change_hold, change_of_options, guarding_sets
 from knowledge.model_setup import setup_now
 from knowledge.models import EmbedderSwitch, KnowledgeSet, LexiconVersion, RerankerFit, SearchModel
 from knowledge.selectors.options import site_options
@@ -41,6 +41,11 @@ class GoldenGate:
             sets = _guarded(KnowledgeSet.objects.filter(tenant_id=version.tenant_id))
             return _hold_each(actor=version.author, kind=Kind.SITE_LEXICON, payload=payload, sets=sets)
         return _hold_each(actor=version.author, kind=Kind.LEXICON, payload=payload, sets=[home], note=version.note)
+
+    def discard(self, *, change: int, actor: User) -> None:
+        row = GatedChange.objects.filter(pk=change).first()
+        if row is not None and row.is_open:
+            change_discard(change=row, actor=actor)
 
     def hold_embedder(self, *, actor: User, switch: EmbedderSwitch) -> int | None:
         floors = switch.figures.get("calibration", {}).get("floors", {})

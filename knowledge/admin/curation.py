@@ -81,21 +81,22 @@ REFUSED = 409  # to scripts: the sentence says why
 
 
 def run_action(request: HttpRequest, act: Callable[[], Any], *, done: Any, back: str) -> HttpResponse:
-    """POST: run the service and say `done`, or why not.
+    """POST: run the service and say `done`, or what it says of the service's result, or why not.
 
     Pages with scripts get JSON {"message"} and stay where they are; forms are sent back to the page `back`.
     """
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     try:
-        act()
+        result = act()
     except MeasuredFirstError as error:
         return measured_first(request, error)
     except RagError as error:
         return _refused(request, error, back=back)
+    said = done(result) if callable(done) else done
     if _is_script(request):
-        return JsonResponse({"message": str(done)})
-    messages.success(request, done)
+        return JsonResponse({"message": str(said)})
+    messages.success(request, said)
     return redirect(back)
 
 

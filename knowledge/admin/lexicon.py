@@ -6,29 +6,32 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
-from django.db.models import F, FloatField, QuerySet
-from django.db.models.functions import Abs, Cast, Coalesce
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.services import audit_record
 from knowledge.admin.curation import REFUSED, CuratorAdmin, ids_of, is_curator, run_action
-from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm
-from knowledge.selectors import sets_curated
+from knowledge.admin.lexicon_history import history_context
+from knowledge.admin.lexicon_pages import (
+    head_context,
+    home_of,
+    lexicon_choices,
+    queue_context,
+    queue_count,
+    set_of,
+    with_set,
+)
+from knowledge.models import LexiconTerm
 from knowledge.selectors.lexicon import (
-    changes_managed,
-    lexicon_set_get,
-    minings_managed,
     terms_managed,
-    terms_of,
     versions_managed,
 )
 from knowledge.services import lexicon as services
@@ -36,8 +39,7 @@ from knowledge.services.lexicon.files import MEDIA_TYPES, FileFormat, FileImport
 from ragcore.errors import RagError
 
 LIST = "admin:knowledge_lexiconterm_changelist"
-QUEUE = 50  # suggestions on one page
-HISTORY = 100
+VERSIONS = 100  # in the history
 Status = LexiconTerm.Status
 
 
@@ -55,13 +57,6 @@ class LexiconFilter(admin.SimpleListFilter):
         if value == "0":
             return queryset.filter(knowledge_set=None)
         return queryset.filter(knowledge_set_id=int(value)) if value.isdecimal() else queryset
-
-
-def lexicon_choices(request: HttpRequest) -> list[tuple[str, str]]:
-    """The lexicons that somebody may change: 0 stands for that of the organisation."""
-    own = [("0", _("the whole organisation"))] if is_administrator(request) else []
-    sets = sets_curated(scope=admin_scope(request)).order_by("name")
-    return [*own, *((str(row.pk), row.shown_name) for row in sets)]
 
 
 class TermForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -164,8 +159,8 @@ class LexiconTermAdmin(CuratorAdmin):
         services.term_delete(scope=admin_scope(request), actor=admin_user(request), term_id=obj.pk)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[LexiconTerm]) -> None:
-        for term in queryset:
-            self.delete_model(request, term)
+        ids = list(queryset.values_list("pk", flat=True))
+        services.terms_delete(scope=admin_scope(request), actor=admin_user(request), term_ids=ids)
 
     # ── further pages ───────────────────────────────────────────────────────────────────────────
 
@@ -178,6 +173,11 @@ class LexiconTermAdmin(CuratorAdmin):
             path("export/", wrap(self.export_file), name="knowledge_lexiconterm_export"),
             path("history/", wrap(self.history), name="knowledge_lexiconterm_changes"),
             path("publish/", wrap(self.publish), name="knowledge_lexiconterm_publish"),
+            path(
+                "versions/<int:lexicon_version_id>/cancel/",
+                wrap(self.publish_cancel),
+                name="knowledge_lexiconterm_publish_cancel",
+            ),
             path("mine/", wrap(self.mine), name="knowledge_lexiconterm_mine"),
             path("mine/<int:mining_id>/cancel/", wrap(self.mine_cancel), name="knowledge_lexiconterm_mine_cancel"),
             path("versions/<int:lexicon_version_id>/back/", wrap(self.roll_back), name="knowledge_lexiconterm_back"),
@@ -204,9 +204,8 @@ class LexiconTermAdmin(CuratorAdmin):
         except RagError as error:
             return JsonResponse({"message": error_message(error), "code": error.code}, status=REFUSED)
         if request.headers.get("Accept") == "application/json":
-            left = queue_of(request).count()
-            return JsonResponse({"undo": changes[0].pk if changes else None, "left": left})
-        return redirect(_with_set("admin:knowledge_lexiconterm_review", request))
+            return JsonResponse({"undo": changes[0].pk if changes else None, **queue_count(request)})
+        return redirect(with_set("admin:knowledge_lexiconterm_review", request))
 
     def import_file(self, request: HttpRequest) -> HttpResponse:
         """GET: the form; POST: take a file and say what became of each line."""
@@ -222,6 +221,7 @@ class LexiconTermAdmin(CuratorAdmin):
                     content=upload.read(),
                     set_id=set_of(request),
                     approve="approve" in request.POST,
+                    file_name=upload.name or "",
                 )
             except RagError as error:
                 messages.error(request, error_message(error))
@@ -243,13 +243,9 @@ class LexiconTermAdmin(CuratorAdmin):
 
     def history(self, request: HttpRequest) -> HttpResponse:
         """Versions and changes of one lexicon."""
-        scope, home = admin_scope(request), home_of(request)
-        context = {
-            "versions": versions_managed(scope=scope, knowledge_set=home)[:HISTORY],
-            "changes": [
-                (change, change_words(change)) for change in changes_managed(scope=scope, knowledge_set=home)[:HISTORY]
-            ],
-        }
+        home = home_of(request)
+        versions = versions_managed(scope=admin_scope(request), knowledge_set=home)[:VERSIONS]
+        context = {"versions": versions, **history_context(request, home)}
         return self._page(request, "history", _("History of the lexicon"), context)
 
     def publish(self, request: HttpRequest) -> HttpResponse:
@@ -259,7 +255,21 @@ class LexiconTermAdmin(CuratorAdmin):
             lambda: services.lexicon_publish(
                 scope=admin_scope(request), actor=admin_user(request), set_id=set_of(request)
             ),
-            _("The lexicon is being published. Questions use it as soon as its names are indexed."),
+            lambda version: (
+                _("The version in use has these terms already.")
+                if version.state == version.State.LIVE
+                else _("The lexicon is being published. Questions use it as soon as its names are indexed.")
+            ),
+        )
+
+    def publish_cancel(self, request: HttpRequest, lexicon_version_id: int) -> HttpResponse:
+        """POST: give a version up that is not in use yet."""
+        return self._act(
+            request,
+            lambda: services.lexicon_publish_cancel(
+                scope=admin_scope(request), actor=admin_user(request), version_id=lexicon_version_id
+            ),
+            _("The version was given up. The terms are as they were."),
         )
 
     def mine(self, request: HttpRequest) -> HttpResponse:
@@ -292,18 +302,22 @@ class LexiconTermAdmin(CuratorAdmin):
         )
 
     def undo(self, request: HttpRequest, lexicon_change_id: int) -> HttpResponse:
-        """POST: take back a change, with those that were made together with it."""
-        return self._act(
+        """POST: take back a change, with those that were made together with it; scripts learn how many wait now."""
+        done = _("The change was undone.")
+        answer = self._act(
             request,
             lambda: services.change_undo(
                 scope=admin_scope(request), actor=admin_user(request), change_id=lexicon_change_id
             ),
-            _("The change was undone."),
+            done,
             back="admin:knowledge_lexiconterm_changes",
         )
+        if isinstance(answer, JsonResponse) and answer.status_code != REFUSED:
+            return JsonResponse({"message": done, **queue_count(request)})
+        return answer
 
-    def _act(self, request: HttpRequest, act: Any, done: str, *, back: str = LIST) -> HttpResponse:
-        return run_action(request, act, done=done, back=_with_set(back, request))
+    def _act(self, request: HttpRequest, act: Any, done: Any, *, back: str = LIST) -> HttpResponse:
+        return run_action(request, act, done=done, back=with_set(back, request))
 
     def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> HttpResponse:
         home_of(request)
@@ -328,73 +342,3 @@ def _saved_by(request: HttpRequest, form: Any) -> dict[str, Any]:
     except RagError as error:
         form.add_error("text", error_message(error))
     return dict(form.cleaned_data)
-
-
-def change_words(change: LexiconChange) -> str:
-    """What was done, in words."""
-    if change.before is None:
-        return _("added")
-    if change.after is None:
-        return _("deleted")
-    before, after = (str(Status(values["status"]).label) for values in (change.before, change.after))
-    return _("changed") if before == after else f"{before} → {after}"
-
-
-# ── what the pages show ─────────────────────────────────────────────────────────────────────────
-
-
-def set_of(request: HttpRequest) -> int | None:
-    """The set whose lexicon a request is about; None: that of the organisation."""
-    value = request.POST.get("set") or request.GET.get("set") or ""
-    chosen = int(value) if value.isdecimal() and len(value) < 18 else 0
-    if not value and not is_administrator(request):
-        choices = lexicon_choices(request)
-        chosen = int(choices[0][0]) if choices else 0
-    return chosen or None
-
-
-def home_of(request: HttpRequest) -> KnowledgeSet | None:
-    """That set. Raises PermissionDenied where the lexicon is not the person's."""
-    try:
-        return lexicon_set_get(scope=admin_scope(request), set_id=set_of(request))
-    except RagError as error:
-        raise PermissionDenied from error
-
-
-def _with_set(page: str, request: HttpRequest) -> str:
-    return f"{reverse(page)}?set={set_of(request) or 0}"
-
-
-def queue_of(request: HttpRequest) -> QuerySet[LexiconTerm]:
-    """Suggestions of one lexicon, the most doubtful first."""
-    rows = terms_of(scope=admin_scope(request), knowledge_set=home_of(request)).filter(status=Status.CANDIDATE)
-    doubt = Abs(Coalesce(Cast(F("score"), FloatField()), 0.5) - 0.5)
-    return rows.order_by(doubt, "key", "pk")
-
-
-def queue_context(request: HttpRequest) -> dict[str, Any]:
-    rows = queue_of(request)
-    count = rows.count()
-    words = ngettext("%(count)d suggestion is waiting.", "%(count)d suggestions are waiting.", count)
-    return {"terms": rows[:QUEUE], "count": count, "count_words": words % {"count": count}}
-
-
-def head_context(request: HttpRequest) -> dict[str, Any]:
-    """What stands above every page of the lexicon: whose it is, what is in use, what is under way."""
-    scope = admin_scope(request)
-    choices = lexicon_choices(request)
-    chosen = str(set_of(request) or 0)
-    if chosen not in dict(choices):
-        return {"lexicons": choices, "chosen": ""}
-    home = home_of(request)
-    versions = versions_managed(scope=scope, knowledge_set=home)
-    terms = terms_of(scope=scope, knowledge_set=home)
-    return {
-        "lexicons": choices,
-        "chosen": chosen,
-        "live": versions.filter(state="live").first(),
-        "building": versions.filter(state="building").first(),
-        "mining": minings_managed(scope=scope, knowledge_set=home).first(),
-        "suggested": terms.filter(status=Status.CANDIDATE).count(),
-        "approved": terms.filter(status=Status.APPROVED).count(),
-    }

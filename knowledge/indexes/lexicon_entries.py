@@ -47,9 +47,8 @@ FROM knowledge_lexicalstatistics WHERE tenant_id = %(tenant)s
 """
 REWRITE = """
 UPDATE knowledge_indexentry e
-SET bm25 = fresh.weights::sparsevec, lexemes = fresh.lexemes::tsvector, length = fresh.length
-FROM unnest(%(ids)s::bigint[], %(weights)s::text[], %(lexemes)s::text[], %(lengths)s::int[])
-    AS fresh (id, weights, lexemes, length)
+SET bm25 = fresh.weights::sparsevec, lexemes = fresh.lexemes::tsvector
+FROM unnest(%(ids)s::bigint[], %(weights)s::text[], %(lexemes)s::text[]) AS fresh (id, weights, lexemes)
 WHERE e.id = fresh.id
 """
 
@@ -87,6 +86,7 @@ def passage_texts(*, tenant_id: int, chunks: Sequence[int]) -> list[PassageText]
 def whole_terms_add(*, tenant_id: int, terms: Mapping[int, Sequence[str]]) -> int:
     """Add whole terms to the entries of passages, by chunk; returns how many passages changed. Call in a transaction.
 
+    They do not count for the length of a passage: its other terms weigh what they did before.
     Entries that have a term already keep it as it is, so that this may be repeated. Summaries and questions are found
     by the parts; whole terms come into them when their document is processed again.
     """
@@ -98,7 +98,7 @@ def whole_terms_add(*, tenant_id: int, terms: Mapping[int, Sequence[str]]) -> in
         if (texts := {t for _, chunk, _, own, _, _ in entries if own == language for t in terms[chunk]})
     }
     references = {row[0]: row[1:] for row in fetch(REFERENCES, {"tenant": tenant_id})}
-    changed: dict[int, tuple[str, str, int]] = {}
+    changed: dict[int, tuple[str, str]] = {}
     chunks: set[int] = set()
     for entry, chunk, kind, language, length, text in entries:
         weights = sparse_parse(text)
@@ -109,17 +109,13 @@ def whole_terms_add(*, tenant_id: int, terms: Mapping[int, Sequence[str]]) -> in
         reference = _reference(entry, references[language])
         norm = length_norm(length=effective_length(kind, length, reference), average_length=reference)
         frequencies = {term: term_frequency(weight, norm) for term, weight in weights.items()} | missing
-        longer = length + sum(missing.values())
-        side = document_side(frequencies, length=effective_length(kind, longer, reference), average_length=reference)
-        changed[entry] = (sparse_text(side), " ".join(str(term) for term in sorted(side)), longer)
+        side = document_side(frequencies, length=effective_length(kind, length, reference), average_length=reference)
+        changed[entry] = (sparse_text(side), " ".join(str(term) for term in sorted(side)))
         chunks.add(chunk)
     if changed:
         passages_count(tenant_id=tenant_id, chunk_ids=sorted(chunks), sign=-1)
-        weights_, lexemes, lengths = zip(*changed.values(), strict=True)
-        execute(
-            REWRITE,
-            {"ids": list(changed), "weights": list(weights_), "lexemes": list(lexemes), "lengths": list(lengths)},
-        )
+        weights_, lexemes = zip(*changed.values(), strict=True)
+        execute(REWRITE, {"ids": list(changed), "weights": list(weights_), "lexemes": list(lexemes)})
         passages_count(tenant_id=tenant_id, chunk_ids=sorted(chunks), sign=+1)
     return len(chunks)
 

@@ -70,6 +70,8 @@ class LexiconTerm(OfSetOrTenant):
     origin = models.CharField(_("origin"), max_length=16, choices=Origin.choices, default=Origin.PERSON)
     score = models.FloatField(_("confidence"), null=True, blank=True)  # of a candidate: 0 surely none, 1 surely one
     evidence = models.CharField(_("evidence"), max_length=500, blank=True)  # where it was found
+    # the DocumentVersion that it quotes, with which it goes; no key: a purge must not wait for suggestions
+    evidence_version = models.BigIntegerField(null=True, editable=False)
     clearance = models.PositiveSmallIntegerField(default=0)  # of the lowest document that has it; for others it is not
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")
@@ -104,6 +106,7 @@ class LexiconVersion(OfSetOrTenant):
         BUILDING = "building", _("Being published")
         LIVE = "live", _("In use")
         RETIRED = "retired", _("Former version")
+        FAILED = "failed", _("Not published")
 
     number = models.PositiveIntegerField(_("version"))
     entries = models.JSONField(default=list)
@@ -117,6 +120,9 @@ class LexiconVersion(OfSetOrTenant):
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
     heartbeat = models.DateTimeField(auto_now=True)
+    claim = models.UUIDField(null=True, editable=False)  # of the worker that builds it
+    failures = models.PositiveSmallIntegerField(default=0, db_default=0)
+    problem = models.CharField(max_length=200, blank=True, db_default="")  # why it could not be built
     live_since = models.DateTimeField(null=True, blank=True)
     note = models.CharField(max_length=200, blank=True)
     measured = models.JSONField(default=dict, blank=True)  # before and after on golden cases, see evaluation
@@ -151,6 +157,7 @@ class LexiconChange(OfSetOrTenant):
     before = models.JSONField(null=True)
     after = models.JSONField(null=True)
     batch = models.UUIDField(null=True)  # changes that were made, and are undone, together
+    file_name = models.CharField(max_length=200, blank=True, db_default="")  # that it was imported from
     undone = models.DateTimeField(null=True, blank=True)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")
@@ -185,9 +192,10 @@ class LexiconMining(OfSetOrTenant):
     found = models.PositiveIntegerField(default=0)  # new candidates
     is_cancelled = models.BooleanField(default=False)  # asked for
     error_code = models.CharField(max_length=64, blank=True)
+    starts = models.PositiveSmallIntegerField(default=0, db_default=0)  # how often a worker took it up
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created = models.DateTimeField(_("created"), auto_now_add=True)
-    heartbeat = models.DateTimeField(auto_now=True)
+    heartbeat = models.DateTimeField(auto_now=True)  # of its worker; while it waits, when one was called
     finished = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -205,5 +213,5 @@ class LexiconMining(OfSetOrTenant):
 
     @property
     def is_lost(self) -> bool:
-        """Whether it is open and its worker has not been heard of: another search may begin."""
-        return self.is_open and self.heartbeat < timezone.now() - self.LOST_AFTER
+        """Whether its worker has not been heard of: another search may begin. One that waits has none yet."""
+        return self.state == self.State.RUNNING and self.heartbeat < timezone.now() - self.LOST_AFTER

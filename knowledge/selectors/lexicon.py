@@ -44,14 +44,31 @@ def lexicon_of_search(
     `within`: only sets and terms that a second person may see, too. Terms from documents above the clearance of the
     asker are left out.
     """
-    epoch = epoch_of(scope=scope, visible=visible)
-    published = _published(scope.tenant_id, epoch)
-    if tried := lexicons_draft():
-        kept = tuple(one for one in published if one[0] not in tried)
-        published = (*kept, *tried.items())
+    published = _in_force(scope.tenant_id, epoch_of(scope=scope, visible=visible))
+    readable = set(visible.readable) if visible.readable is not None else None
+    return _lexicon_of(published, scope=scope, sets=sets, within=within, readable=readable)
+
+
+def lexicon_of_person(*, scope: Scope, sets: Sequence[int] = (), within: Scope | None = None) -> TermLexicon | None:
+    """The published terms of the tenant and of every set that somebody may read, or of those of `sets` among them.
+
+    `within`: as for `lexicon_of_search`.
+    """
+    published = _in_force(scope.tenant_id, epoch_now(tenant_id=scope.tenant_id))
+    return _lexicon_of(published, scope=scope, sets=sets, within=within)
+
+
+def _lexicon_of(
+    published: Versions,
+    *,
+    scope: Scope,
+    sets: Sequence[int],
+    within: Scope | None,
+    readable: set[int] | None = None,
+) -> TermLexicon | None:
+    """Those of the versions that a question to these sets, or to all, is read with; `readable`: where it is known."""
     if not published:
         return None
-    readable = set(visible.readable) if visible.readable is not None else None
     if readable is None:
         rows = sets_readable(scope=scope)
         if within is not None:
@@ -61,16 +78,6 @@ def lexicon_of_search(
     mine = tuple(version for set_id, version in published if set_id is None or set_id in asked)
     clearance = min(scope.clearance, within.clearance if within is not None else scope.clearance)
     return _compiled(mine, clearance) if mine else None
-
-
-def lexicon_of_person(*, scope: Scope) -> TermLexicon | None:
-    """The published terms of the tenant and of every set that somebody may read."""
-    published = _published(scope.tenant_id, epoch_now(tenant_id=scope.tenant_id))
-    if not published:
-        return None
-    readable = set(sets_readable(scope=scope).order_by().values_list("pk", flat=True))
-    mine = tuple(version for set_id, version in published if set_id is None or set_id in readable)
-    return _compiled(mine, scope.clearance) if mine else None
 
 
 def lexicon_of_index(*, tenant_id: int) -> TermLexicon | None:
@@ -83,6 +90,15 @@ def lexicon_of_index(*, tenant_id: int) -> TermLexicon | None:
 def lexicon_of_version(version: LexiconVersion) -> TermLexicon:
     """The terms of one version, whoever may see them."""
     return _compiled((version.pk,), None)
+
+
+def _in_force(tenant_id: int, epoch: int) -> Versions:
+    """The published versions, with those that are tried in the place of theirs."""
+    published, tried = _published(tenant_id, epoch), lexicons_draft()
+    if not tried:
+        return published
+    kept = [one for one in published if one[0] not in tried]
+    return (*kept, *((set_id, version) for set_id, version in tried.items() if version is not None))
 
 
 def _published(tenant_id: int, epoch: int) -> Versions:

@@ -26,7 +26,7 @@ from knowledge.indexes.index_maintenance import orphaned_terms_count, terms_purg
 from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
 from knowledge.indexes.statements import files_lock_exclusive
 from knowledge.indexes.use_evidence import use_evidence_delete
-from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, IndexEntry, IngestItem
+from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, IndexEntry, IngestItem, LexiconTerm
 from knowledge.services.reader_lists import reader_lists_purge
 from ragcore.errors import RagError
 
@@ -79,6 +79,7 @@ class PurgeResult:
     files: int = 0
     file_bytes: int = 0
     reader_lists: int = 0
+    quotations: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +102,13 @@ def purge(*, days: int, dry_run: bool = False) -> PurgeResult:
             terms=orphaned_terms_count(),
             files=files,
             file_bytes=size,
+            quotations=_quotations().count(),
         )
     removed = sum(_version_remove(pk, cutoff) for pk in list(versions.values_list("pk", flat=True)))
     documents = sum(_document_remove(pk, cutoff) for pk in list(_documents(cutoff).values_list("pk", flat=True)))
     terms = sum(_terms_remove(tenant_id) for tenant_id in Tenant.objects.order_by("pk").values_list("pk", flat=True))
     lists = reader_lists_purge()
+    quotations = _quotations_remove()
     files, size = _files_remove(dry_run=False)
     if removed or documents or files:
         event_add(
@@ -116,7 +119,13 @@ def purge(*, days: int, dry_run: bool = False) -> PurgeResult:
             data={"versions": removed, "documents": documents, "files": files},
         )
     return PurgeResult(
-        versions=removed, documents=documents, terms=terms, files=files, file_bytes=size, reader_lists=lists
+        versions=removed,
+        documents=documents,
+        terms=terms,
+        files=files,
+        file_bytes=size,
+        reader_lists=lists,
+        quotations=quotations,
     )
 
 
@@ -189,6 +198,24 @@ def _terms_remove(tenant_id: int) -> int:
             removed += terms_purge(tenant_id=tenant_id, after=after, last=last)
         after = last
     return removed
+
+
+def _quotations() -> QuerySet[LexiconTerm]:
+    """Terms of lexicons that quote a document that is deleted, a version that was withdrawn or is gone, or one that is
+    not known.
+
+    Earlier releases did not store which version a term quotes: the first purge takes these quotations, and the next
+    search for terms stores those of open suggestions again.
+    """
+    here = DocumentVersion.objects.filter(pk=OuterRef("evidence_version"), withdrawn=None, document__deleted=None)
+    return LexiconTerm.objects.exclude(evidence="").filter(~Exists(here))
+
+
+@transaction.atomic
+def _quotations_remove() -> int:
+    """Empty them; those whose terms somebody changes at this moment wait for the next purge."""
+    found = list(_quotations().select_for_update(skip_locked=True).values_list("pk", flat=True))
+    return LexiconTerm.objects.filter(pk__in=found).update(evidence="", evidence_version=None)
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────

@@ -41,6 +41,10 @@ class PublishGate(Protocol):
         """A version of the lexicon of a set or of a tenant, whose names are indexed."""
         ...
 
+    def discard(self, *, change: int, actor: User) -> None:
+        """Give up what is measured, where it is still open: something else has taken its place."""
+        ...
+
     def hold_reranker(self, *, actor: User, model_id: int | None) -> int | None:
         """Another reranker for the site; None: that of the environment."""
         ...

@@ -204,6 +204,12 @@ def retrieval_options(
     return resolve(RetrievalOptions, *layers, ("request", asked))
 
 
+def is_lexicon_on(*, scope: Scope, request: RetrievalRequest) -> bool:
+    """Whether a search uses the published terms, as its options say. Sets that do not exist are passed over."""
+    sets = list(sets_listed(scope=scope).filter(pk__in=request.sets)) if request.sets else []
+    return retrieval_options(scope=scope, sets=sets, request=request).value.lexicon
+
+
 def _together(passages: int) -> Together:
     """Two searches at once, where that saves more time than a second connection costs."""
     if passages < APART_FROM:

@@ -4,6 +4,8 @@
 const queue = document.querySelector("[data-lexicon-queue]");
 const list = queue.querySelector("[data-terms]");
 const said = queue.querySelector("[data-said]");
+const count = queue.querySelector("[data-count]");
+const suggested = document.querySelector("[data-suggested]"); // in the button of the head
 const undoButton = queue.querySelector("[data-undo-last]");
 const token = queue.querySelector("[name=csrfmiddlewaretoken]").value;
 const done = []; // { undo, row, next }
@@ -21,7 +23,20 @@ async function send(address, values) {
   const response = await fetch(address, { method: "POST", body, headers: { Accept: "application/json" } });
   const found = await response.json();
   if (!response.ok) throw new Error(found.message);
+  count.textContent = found.count_words;
+  suggested.textContent = found.left ? ` (${found.left})` : "";
   return found;
+}
+
+/* The next suggestions in the place of those that are decided; the page stays, and with it what can be undone. */
+async function loadNext() {
+  const page = await (await fetch(location.href)).text();
+  const next = new DOMParser().parseFromString(page, "text/html").querySelector("[data-terms]");
+  if (!next) return location.reload(); // signed out, for instance
+  if (rows().length) return; // something was undone meanwhile
+  list.replaceChildren(...next.children);
+  if (done.length) done.at(-1).next = list.firstElementChild;
+  rows()[0]?.focus();
 }
 
 async function decide(row, status) {
@@ -33,11 +48,11 @@ async function decide(row, status) {
     const next = row.nextElementSibling;
     const following = next ?? row.previousElementSibling;
     row.remove();
-    done.push({ undo: found.undo, row, next });
-    undoButton.disabled = false;
+    if (found.undo) done.push({ undo: found.undo, row, next });
+    undoButton.disabled = !done.length;
     said.textContent = `${name}: ${status === "approved" ? "✓" : "✗"}`;
     following?.focus();
-    if (!rows().length) location.reload();
+    if (!rows().length) await loadNext();
   } catch (error) {
     said.textContent = error.message;
   }
@@ -50,6 +65,7 @@ async function undo() {
   undoButton.disabled = !done.length;
   try {
     const found = await send(queue.dataset.undo.replace("/0/", `/${last.undo}/`), {});
+    list.querySelector(".rs-empty")?.remove();
     list.insertBefore(last.row, last.next?.isConnected ? last.next : null);
     said.textContent = found.message;
     last.row.focus();

@@ -40,6 +40,7 @@ from knowledge.services.lexicon import (
     lexicon_build,
     lexicon_builds_resume,
     lexicon_publish,
+    lexicon_publish_cancel,
     lexicon_roll_back,
     term_save,
 )
@@ -262,6 +263,19 @@ def test_a_version_of_the_lexicon_comes_into_use_when_its_change_is_published(ad
     second = GatedChange.objects.filter(kind="lexicon").latest("pk")
     back = lexicon_roll_back_after(admin, change_discard(change=second, actor=admin))
     assert back == "live"  # what was in use before is not held up
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_measured_of_a_lexicon_ends_when_it_is_given_up_or_overtaken(admin, radio, golden):
+    version = lexicon_published(admin, radio, "antenna", "aerial")
+    lexicon_publish_cancel(scope=scope_for(admin), actor=admin, version_id=version.pk)
+    assert GatedChange.objects.get(kind="lexicon").state == GatedChange.State.DISCARDED
+
+    second = lexicon_published(admin, radio, "battery", "cell")
+    lexicon_publish(scope=scope_for(admin), actor=admin, set_id=radio.pk)
+    second.refresh_from_db()
+    assert (second.state, second.measured) == ("retired", {})
+    assert not GatedChange.objects.filter(kind="lexicon", state="measuring").exists()
 
 
 def lexicon_published(admin: User, home: KnowledgeSet, text: str, synonym: str) -> LexiconVersion:

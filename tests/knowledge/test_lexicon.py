@@ -13,7 +13,9 @@ from knowledge.services.lexicon import (
     lexicon_build,
     lexicon_builds_resume,
     lexicon_publish,
+    lexicon_publish_cancel,
     lexicon_roll_back,
+    publishing,
     synonym_add,
     synonym_undo,
     term_delete,
@@ -162,6 +164,85 @@ def test_a_build_that_was_lost_is_queued_again(owner, common, corpus):
     LexiconVersion.objects.filter(pk=version.pk).update(heartbeat="2020-01-01T00:00Z")
 
     assert lexicon_builds_resume() == 1
+    assert lexicon_builds_resume() == 0  # its message is under way
+
+
+def test_going_back_to_what_is_in_use_ends_the_version_that_is_being_built(owner, common, corpus):
+    save(owner, text="波束管理", translations=["beam management"], set_id=common.pk)
+    first = publish(owner, common.pk)
+    term = save(owner, text="甜点", translations=["cake"], set_id=common.pk)
+    second = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
+    term_delete(scope=scope_of(owner), actor=owner, term_id=term.pk)
+
+    assert lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk).pk == first.pk
+
+    lexicon_build(version_id=second.pk)
+    assert "cake" not in found(owner, "甜点怎么做")
+
+
+def test_a_version_that_is_being_built_can_be_given_up(owner, common, corpus):
+    save(owner, text="甜点", translations=["cake"], set_id=common.pk)
+    version = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
+    stranger = make_user(tenant=owner.tenant)
+    with pytest.raises(NotFoundError):
+        lexicon_publish_cancel(scope=scope_of(stranger), actor=stranger, version_id=version.pk)
+
+    lexicon_publish_cancel(scope=scope_of(owner), actor=owner, version_id=version.pk)
+    lexicon_build(version_id=version.pk)
+
+    assert "cake" not in found(owner, "甜点怎么做")
+    with pytest.raises(LexiconTermError, match="no longer being published"):
+        lexicon_publish_cancel(scope=scope_of(owner), actor=owner, version_id=version.pk)
+
+
+def test_a_version_has_one_worker(owner, common, corpus, monkeypatch):
+    save(owner, text="波束管理", set_id=common.pk)
+    version = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
+    builds = []
+    names = publishing.whole_names
+
+    def meanwhile(lexicon):
+        builds.append(lexicon)
+        lexicon_build(version_id=version.pk)  # the same message once more
+        return names(lexicon)
+
+    monkeypatch.setattr(publishing, "whole_names", meanwhile)
+
+    lexicon_build(version_id=version.pk)
+
+    assert len(builds) == 1
+    assert LexiconVersion.objects.get(pk=version.pk).state == "live"
+
+
+def test_a_version_that_cannot_be_built_is_given_up_with_its_reason(owner, common, corpus, monkeypatch):
+    save(owner, text="波束管理", set_id=common.pk)
+    version = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
+
+    def full(**_):
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "passages_with_parts", full)
+        for _ in range(publishing.MOST_FAILURES):
+            assert LexiconVersion.objects.get(pk=version.pk).state == "building"
+            lexicon_build(version_id=version.pk)
+
+    version.refresh_from_db()
+    assert (version.state, version.problem) == ("failed", "OSError")
+    assert publish(owner, common.pk).state == "live"
+
+
+def test_whole_names_leave_the_length_of_a_passage_as_it_is(owner, common, corpus):
+    lengths = "SELECT sum(length) FROM knowledge_indexentry"
+    before = fetch(lengths, {})
+    save(owner, text="波束赋形", set_id=common.pk)
+
+    publish(owner, common.pk)
+    assert fetch(lengths, {}) == before
+
+    ingest(owner, common, later=ZH.replace("能量", "信号"))
+    both = "SELECT length FROM knowledge_indexentry WHERE language = 'zh' AND representation = 'body'"
+    assert len({row[0] for row in fetch(both, {})}) == 1
 
 
 # ── whose terms ─────────────────────────────────────────────────────────────────────────────────
@@ -292,6 +373,28 @@ def test_a_remedy_adds_a_synonym_and_takes_it_back(owner, common, corpus):
     lexicon_build(version_id=version.pk)
 
     assert "en" not in found(owner, "how is ray care done")
+
+
+def test_a_remedy_publishes_its_own_term_alone(owner, common, corpus):
+    save(owner, text="甜点", translations=["cake"], set_id=common.pk)  # approved, not published
+
+    added = synonym_add(
+        scope=scope_of(owner), actor=owner, set_id=common.pk, term="beam management", synonym="ray care"
+    )
+    lexicon_build(version_id=added.version.pk)
+
+    assert found(owner, "how is ray care done")[0] == "en"
+    assert "cake" not in found(owner, "甜点怎么做")
+    undone = synonym_undo(scope=scope_of(owner), actor=owner, change_id=added.change_id)
+    assert undone.entries == []
+
+
+def test_a_remedy_does_not_approve_what_somebody_has_rejected(owner, common):
+    term = save(owner, text="beam management", set_id=common.pk)
+    term_save(scope=scope_of(owner), actor=owner, term_id=term.pk, values={"status": "rejected"})
+
+    with pytest.raises(LexiconTermError, match="has rejected"):
+        synonym_add(scope=scope_of(owner), actor=owner, set_id=common.pk, term="Beam management", synonym="ray care")
 
 
 def test_adding_the_same_synonym_twice_changes_nothing(owner, common, corpus):

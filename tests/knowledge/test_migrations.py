@@ -15,6 +15,7 @@ from knowledge.models import (
     DocumentNames,
     DocumentVersion,
     IngestJob,
+    LexiconChange,
     RepresentationRetry,
     SyncRun,
     WholeVector,
@@ -239,6 +240,32 @@ def test_indexes_of_cells_are_built_beside_other_work_and_once_more_where_that_w
     with connection.cursor() as cursor:
         cursor.execute(f"{valid} AND relname LIKE 'knowledge_%_cell' ORDER BY relname")
         assert [name for (name,) in cursor.fetchall()] == CELL_INDEXES
+
+
+# ── lexicons ────────────────────────────────────────────────────────────────────────────────────
+
+QUOTATIONS = ("knowledge", "0056")
+
+
+def test_the_history_of_lexicons_keeps_no_quotations_of_before(owner):
+    values = {"text": "CA", "status": "candidate"}
+    quoted = {**values, "evidence": "Carrier Aggregation (CA)"}
+    common = {"tenant_id": owner.tenant_id, "text": "CA"}
+    try:
+        changes = migrations_unapply(*QUOTATIONS).get_model("knowledge", "LexiconChange").objects
+        changes.create(**common, before=None, after=quoted)
+        changes.create(**common, before=quoted, after=None)
+    finally:
+        migrations_apply(*QUOTATIONS)
+    kept = list(LexiconChange.objects.order_by("pk").values_list("before", "after"))
+    try:
+        changes = migrations_unapply(*QUOTATIONS).get_model("knowledge", "LexiconChange").objects
+        back = list(changes.order_by("pk").values_list("before", "after"))
+    finally:
+        migrations_apply(*QUOTATIONS)
+
+    assert kept == [(None, values), (values, None)]
+    assert back == [(None, {**values, "evidence": ""}), ({**values, "evidence": ""}, None)]
 
 
 # ── everything, in the long form ────────────────────────────────────────────────────────────────

@@ -209,12 +209,16 @@ def _afterwards(tenant_id: int, batch: Sequence[PublishableVersion]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """A representation of a stored chunk with its vector, float32[768]."""
+    """A representation of a stored chunk with its vector, float32[768].
+
+    `whole_terms`: terms of the lexicon that its text contains, which do not count for its length.
+    """
 
     chunk_id: int
     version_id: int
     representation: Representation
     vector: FloatArray
+    whole_terms: tuple[str, ...] = ()
 
 
 def entries_create(*, tenant_id: int, entries: Sequence[NewEntry], totals: Mapping[str, Totals], model: str) -> None:
@@ -234,13 +238,13 @@ def entries_create(*, tenant_id: int, entries: Sequence[NewEntry], totals: Mappi
         reference = total.reference_length or _mean_length(mine)
         if not total.reference_length:
             reference_length_set(tenant_id=tenant_id, language=language, reference=reference)
-        texts = {term for entry in mine for term in entry.representation.terms}
+        texts = {term for entry in mine for term in (*entry.representation.terms, *entry.whole_terms)}
         ids = term_ids(tenant_id=tenant_id, language=language, texts=texts)
         entries_copy([_row(tenant_id, entry, ids, reference, model) for entry in mine])
 
 
 def _with_whole_terms(tenant_id: int, entries: Sequence[NewEntry]) -> Sequence[NewEntry]:
-    """The entries with one more term for each whole name of the tenant's lexicons that their text contains."""
+    """The entries with a term for each whole name of the tenant's lexicons that their text contains."""
     lexicon = lexicon_of_index(tenant_id=tenant_id)
     if not lexicon:
         return entries
@@ -248,8 +252,7 @@ def _with_whole_terms(tenant_id: int, entries: Sequence[NewEntry]) -> Sequence[N
     for entry in entries:
         text = entry.representation.embedded_text
         whole = lexicon.whole_terms(text, tokenizer().words(text))
-        more = replace(entry.representation, terms=(*entry.representation.terms, *whole))
-        found.append(replace(entry, representation=more) if whole else entry)
+        found.append(replace(entry, whole_terms=tuple(whole)) if whole else entry)
     return found
 
 
@@ -263,7 +266,7 @@ def _mean_length(entries: Sequence[NewEntry]) -> float:
 
 def _row(tenant_id: int, entry: NewEntry, ids: Mapping[str, int], reference: float, model: str) -> EntryRow:
     representation = entry.representation
-    frequencies = Counter(ids[term] for term in representation.terms)
+    frequencies = Counter(ids[term] for term in (*representation.terms, *entry.whole_terms))
     length = effective_length(representation.kind, len(representation.terms), reference)
     return EntryRow(
         chunk_id=entry.chunk_id,

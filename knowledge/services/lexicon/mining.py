@@ -1,7 +1,9 @@
 """Searching the documents of a set, or of the tenant, for terms: suggestions that somebody reviews (D8).
 
-It reads what its author may read, except documents that only named readers may see. A suggestion is shown to nobody
-whose clearance is below that of the lowest document that has it.
+It reads what its author may read, except documents that only named readers may see; for the lexicon of the tenant only
+documents of sets that are open to everyone, because all administrators see the suggestions, and not all of them are
+members of the other sets. A suggestion is shown to nobody whose clearance is below that of the lowest document that has
+it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from accounts.errors import NotFoundError
@@ -22,11 +24,12 @@ from accounts.services import audit_record
 from knowledge import model_registry
 from knowledge.indexes.statements import lexicon_lock
 from knowledge.lexicon_errors import LexiconTermError
-from knowledge.models import DocumentVersion, LexiconMining, LexiconTerm
+from knowledge.models import Document, DocumentVersion, KnowledgeSet, LexiconChange, LexiconMining, LexiconTerm
 from knowledge.models.lexicon import NAME_CHARACTERS
 from knowledge.queue import MINE_TERMS, enqueue_on_commit
 from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.lexicon import lexicon_condition, lexicon_set_get
+from knowledge.selectors.sets import sets_readable
 from knowledge.services.lexicon.terms import STORED, checked_values, term_key
 from ragcore.errors import RagError
 from ragcore.text.mining.candidates import (
@@ -44,20 +47,22 @@ logger = logging.getLogger(__name__)
 State = LexiconMining.State
 OPEN = (State.QUEUED, State.RUNNING)
 LOST_AFTER = LexiconMining.LOST_AFTER
+MOST_STARTS = 6  # without an end; what stops its worker time and again is given up
 MOST_CHARACTERS = 2_000_000  # of one document
+EVIDENCE_CHARACTERS = 500
 AT_ONCE = 20  # documents that are loaded together
 
 
 @transaction.atomic
 def mining_start(*, scope: Scope, actor: User, set_id: int | None = None) -> LexiconMining:
-    """Search the documents of a set for terms, or (None) those of the tenant that the actor may read.
+    """Search the documents of a set for terms, or (None) those of the sets of the tenant that are open to everyone.
 
     Raises NotFoundError, NotAllowedError, MissingRightError, LexiconTermError while such a search is under way.
     """
     home = lexicon_set_get(scope=scope, set_id=set_id)
     tenant_id = home.tenant_id if home is not None else scope.tenant_id
     mine = LexiconMining.objects.filter(tenant_id=tenant_id, knowledge_set=home, state__in=OPEN)
-    if mine.filter(heartbeat__gt=timezone.now() - LOST_AFTER).exists():
+    if mine.exclude(_is_lost()).exists():
         raise LexiconTermError("busy")
     mine.update(state=State.FAILED, error_code="worker_lost", finished=timezone.now())
     run = LexiconMining.objects.create(tenant_id=tenant_id, knowledge_set=home, author=actor)
@@ -71,19 +76,45 @@ def mining_cancel(*, scope: Scope, mining_id: int) -> None:
     mine = LexiconMining.objects.filter(lexicon_condition(scope=scope), pk=mining_id)
     if not mine.update(is_cancelled=True):
         raise NotFoundError("lexicon_mining", run=mining_id)
-    is_lost = Q(state=State.RUNNING, heartbeat__lt=timezone.now() - LOST_AFTER)
-    mine.filter(Q(state=State.QUEUED) | is_lost).update(state=State.CANCELLED, finished=timezone.now())
+    mine.filter(Q(state=State.QUEUED) | _is_lost()).update(state=State.CANCELLED, finished=timezone.now())
+
+
+def minings_resume() -> int:
+    """Call a worker to searches whose worker or message was lost; how many. To each at most once in LOST_AFTER.
+
+    One that was cancelled is over then, and one that has lost MOST_STARTS workers has failed.
+    """
+    now = timezone.now()
+    silent = LexiconMining.objects.filter(state__in=OPEN, heartbeat__lt=now - LOST_AFTER)
+    silent.filter(is_cancelled=True).update(state=State.CANCELLED, finished=now)
+    silent.filter(_is_lost(), starts__gte=MOST_STARTS).update(
+        state=State.FAILED, error_code="worker_lost", finished=now
+    )
+    ids = list(silent.values_list("pk", flat=True))
+    silent.filter(pk__in=ids).update(state=State.QUEUED, heartbeat=now)
+    for mining_id in ids:
+        enqueue_on_commit(MINE_TERMS, mining_id=mining_id)
+    if ids:
+        logger.warning("searches for terms are begun again: %s", ids)
+    return len(ids)
+
+
+def _is_lost() -> Q:
+    """Condition on searches: a worker has begun it and gives no sign of life."""
+    return Q(state=State.RUNNING, heartbeat__lt=timezone.now() - LOST_AFTER)
 
 
 def mining_run(*, mining_id: int) -> None:
     """Read the documents and store suggestions. Repeating it adds nothing that is there; one worker does it."""
     mine = LexiconMining.objects.filter(pk=mining_id, state__in=OPEN)
-    now = timezone.now()
-    is_free = Q(state=State.QUEUED) | Q(heartbeat=None) | Q(heartbeat__lt=now - LOST_AFTER)
-    if not mine.filter(is_free).update(state=State.RUNNING, heartbeat=now):
+    taken = mine.filter(Q(state=State.QUEUED) | _is_lost())
+    if not taken.update(state=State.RUNNING, heartbeat=timezone.now(), starts=F("starts") + 1):
         return  # it is over, or another worker is at it
     run = mine.select_related("author", "knowledge_set").first()
-    if run is None or run.author is None:
+    if run is None:
+        return
+    if run.author is None or not run.author.is_active:
+        mine.update(state=State.FAILED, error_code="author_gone", finished=timezone.now())
         return
     try:
         _mine(run)
@@ -97,17 +128,15 @@ def mining_run(*, mining_id: int) -> None:
 
 def _mine(run: LexiconMining) -> None:
     assert run.author is not None
-    scope = scope_for(run.author)
-    sets = [run.knowledge_set_id] if run.knowledge_set_id is not None else []
-    documents = documents_askable(scope=scope, sets=sets).filter(readers=None, source_readers=None)
+    documents = _documents(run, scope_for(run.author)).filter(readers=None, source_readers=None)
     rows = list(documents.exclude(live_version=None).order_by("pk").values_list("live_version_id", "clearance"))
-    if not _alive(run, state=State.RUNNING, documents=len(rows), documents_done=0):
+    if not _alive(run, documents=len(rows), documents_done=0):
         return
     miner = TermMiner(model_registry.tokenizer())
     done = 0
     for texts in _texts(rows):
-        for text, level in texts:
-            miner.add(text, level=level)
+        for version, text, level in texts:
+            miner.add(text, level=level, source=version)
         done += len(texts)
         if not _alive(run, documents_done=done):
             return
@@ -117,6 +146,15 @@ def _mine(run: LexiconMining) -> None:
         added = suggestions_store(run, found)
         if not _alive(run, state=State.DONE, found=added, finished=timezone.now()):
             transaction.set_rollback(True)
+
+
+def _documents(run: LexiconMining, scope: Scope) -> QuerySet[Document]:
+    """Documents of the set, or of all sets of the tenant that are open to everyone."""
+    if run.knowledge_set_id is not None:
+        return documents_askable(scope=scope, sets=[run.knowledge_set_id])
+    rows = sets_readable(scope=scope).filter(visibility=KnowledgeSet.Visibility.EVERYONE)
+    sets = list(rows.order_by().values_list("pk", flat=True))
+    return documents_askable(scope=scope, sets=sets) if sets else Document.objects.none()  # no sets would mean all
 
 
 def _compared(run: LexiconMining, rows: Sequence[tuple[int, int]], found: list[TermCandidate]) -> list[TermCandidate]:
@@ -131,7 +169,7 @@ def _compared(run: LexiconMining, rows: Sequence[tuple[int, int]], found: list[T
     }
     contexts = NameContexts([*names_of(found), *known], model_registry.tokenizer())
     for texts in _texts(rows):
-        for text, _level in texts:
+        for _version, text, _level in texts:
             contexts.add(text)
         if not _alive(run):
             return found
@@ -144,17 +182,19 @@ def _compared(run: LexiconMining, rows: Sequence[tuple[int, int]], found: list[T
     return with_synonyms(found, pairs, known={name.lower(): level for name, level in known.items()})
 
 
-def _texts(rows: Sequence[tuple[int, int]]) -> Iterator[list[tuple[str, int]]]:
+def _texts(rows: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, str, int]]]:
+    """Versions with their texts and clearances, some at a time."""
     for start in range(0, len(rows), AT_ONCE):
         levels = dict(rows[start : start + AT_ONCE])
         texts = dict(DocumentVersion.objects.filter(pk__in=levels).values_list("pk", "markdown"))
-        yield [(texts[pk][:MOST_CHARACTERS], level) for pk, level in levels.items() if pk in texts]
+        yield [(pk, texts[pk][:MOST_CHARACTERS], level) for pk, level in levels.items() if pk in texts]
 
 
 def _alive(run: LexiconMining, **values: object) -> bool:
     """Write progress; False once the search was cancelled."""
     mine = LexiconMining.objects.filter(pk=run.pk)
-    if mine.filter(is_cancelled=False, state__in=OPEN).update(heartbeat=timezone.now(), **values):
+    written = {"state": State.RUNNING, "heartbeat": timezone.now(), **values}
+    if mine.filter(is_cancelled=False, state__in=OPEN).update(**written):
         return True
     mine.filter(state__in=OPEN).update(state=State.CANCELLED, finished=timezone.now())
     return False
@@ -206,16 +246,23 @@ def _new_store(rows: QuerySet[LexiconTerm], fresh: Sequence[LexiconTerm]) -> int
 
 
 def _open_update(rows: QuerySet[LexiconTerm], again: Mapping[int, TermCandidate]) -> None:
-    """Scores of suggestions that nobody has decided, also at this moment, and synonyms of those that have none."""
+    """Scores and quotations of suggestions that nobody has decided, also at this moment; synonyms of those that have
+    none and that nobody has changed: somebody may have taken them out. Undoing a change gives them back to the search.
+    """
     held = rows.select_for_update().filter(pk__in=list(again), status=LexiconTerm.Status.CANDIDATE).order_by("pk")
     terms = list(held)
+    changes = LexiconChange.objects.filter(term_id__in=[term.pk for term in terms], undone=None)
+    changed = set(changes.values_list("term_id", flat=True))
     for term in terms:
         one = again[term.pk]
         term.score = one.score
-        if one.synonyms and not term.synonyms:
+        if one.synonyms and not term.synonyms and term.pk not in changed:
             term.synonyms = list(one.synonyms)
             term.clearance = max(term.clearance, one.level)
-    LexiconTerm.objects.bulk_update(terms, ["score", "synonyms", "clearance"], batch_size=500)
+        if one.evidence and one.level <= term.clearance:
+            term.evidence, term.evidence_version = one.evidence[:EVIDENCE_CHARACTERS], one.source
+    fields = ["score", "synonyms", "clearance", "evidence", "evidence_version"]
+    LexiconTerm.objects.bulk_update(terms, fields, batch_size=500)
 
 
 def _suggestion(run: LexiconMining, one: TermCandidate) -> LexiconTerm | None:
@@ -230,7 +277,8 @@ def _suggestion(run: LexiconMining, one: TermCandidate) -> LexiconTerm | None:
         author=run.author,
         origin=LexiconTerm.Origin.MINED,
         score=one.score,
-        evidence=one.evidence[:500],
+        evidence=one.evidence[:EVIDENCE_CHARACTERS],
+        evidence_version=one.source if one.evidence else None,
         clearance=one.level,
     )
     for name, value in values.items():

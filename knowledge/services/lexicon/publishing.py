@@ -6,6 +6,8 @@ that they ask for is taken away. Then, in one transaction, the version comes int
 Where golden sets guard the knowledge set, the version is measured between the two steps, and comes into use when it is
 published at the gate; until then it is still being built. What was in use before is never held up.
 
+One worker builds a version: it holds a claim, which another one takes over only where the first gives no sign of life.
+
 Names that are no longer published stay in the index until their passages are processed again: no question asks for
 them. So the way back is a switch, too.
 """
@@ -13,12 +15,13 @@ them. So the way back is a switch, too.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import F, Max, Q, QuerySet
 from django.utils import timezone
 
 from accounts.errors import NotFoundError
@@ -37,8 +40,10 @@ from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
 from knowledge.queue import BUILD_LEXICON, enqueue_on_commit
 from knowledge.selectors.lexicon import lexicon_of_version, lexicon_set_get, versions_managed
+from knowledge.services.lexicon.terms import term_key
 from knowledge.services.publish_gate import publish_gate
 from knowledge.services.representations import indexed_text
+from ragcore.errors import RagError
 from ragcore.text.lexicon import TermLexicon
 
 logger = logging.getLogger(__name__)
@@ -47,6 +52,7 @@ State = LexiconVersion.State
 NAMES_AT_ONCE = 500
 PASSAGES_AT_ONCE = 300  # in one transaction, which holds the lock of the tenant's statistics
 LOST_AFTER = timedelta(minutes=3)  # without a sign of life
+MOST_FAILURES = 3
 HELD = "change"  # key in `measured` of a version that waits at the gate: id of what is measured
 
 
@@ -58,12 +64,56 @@ def lexicon_publish(*, scope: Scope, actor: User, set_id: int | None = None, not
     """
     home = lexicon_set_get(scope=scope, set_id=set_id)
     tenant_id = home.tenant_id if home is not None else scope.tenant_id
-    entries = _approved(tenant_id, home)
-    live = LexiconVersion.objects.filter(tenant_id=tenant_id, knowledge_set=home, state=State.LIVE).first()
-    if live is not None and live.entries == entries:
+    return _published(tenant_id, home, _approved(tenant_id, home), actor=actor, note=note)
+
+
+@transaction.atomic
+def lexicon_publish_term(
+    *, scope: Scope, actor: User, set_id: int | None, key: str, long_form: str, note: str = ""
+) -> LexiconVersion:
+    """Publish one term as it stands, or its absence, and of all others what is published already.
+
+    `key`, `long_form`: of the term. A version that waits at the gate is given up; one that is being built is the one
+    that the term is added to. Raises NotFoundError, NotAllowedError, MissingRightError.
+    """
+    home = lexicon_set_get(scope=scope, set_id=set_id)
+    tenant_id = home.tenant_id if home is not None else scope.tenant_id
+    same = _versions(tenant_id, home)
+    base = same.filter(state=State.BUILDING).exclude(measured__has_key=HELD).first()
+    base = base or same.filter(state=State.LIVE).first()
+    entries = [one for one in (base.entries if base is not None else []) if entry_key(one) != (key, long_form)]
+    entries += _approved(tenant_id, home, key=key, long_form=long_form)
+    entries.sort(key=entry_key)
+    return _published(tenant_id, home, entries, actor=actor, note=note)
+
+
+def _published(
+    tenant_id: int, home: KnowledgeSet | None, entries: list[dict[str, Any]], *, actor: User, note: str
+) -> LexiconVersion:
+    """These entries as a new version, being built; the version in use where it has them already."""
+    live = _versions(tenant_id, home).filter(state=State.LIVE).first()
+    if live is not None and sorted(live.entries, key=entry_key) == sorted(entries, key=entry_key):
+        _overtake(tenant_id, home, actor=actor)
         return live
     version = _version_create(tenant_id, home, entries, actor=actor, note=note)
     audit_record(actor=actor, action="lexicon.publish", target=_title(home), version=version.number)
+    return version
+
+
+def entry_key(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """What tells an entry of a version from the others: its term and its long form."""
+    return term_key(entry["text"]), str(entry.get("long_form", ""))
+
+
+@transaction.atomic
+def lexicon_publish_cancel(*, scope: Scope, actor: User, version_id: int) -> LexiconVersion:
+    """Give up a version that is not in use yet; what its terms are stays. Raises NotFoundError, LexiconTermError."""
+    version = _managed(scope, version_id)
+    if version.state != State.BUILDING:
+        raise LexiconTermError("over")
+    _overtake(version.tenant_id, version.knowledge_set, actor=actor)
+    audit_record(actor=actor, action="lexicon.cancel", target=_title(version.knowledge_set), version=version.number)
+    version.refresh_from_db()
     return version
 
 
@@ -73,23 +123,44 @@ def lexicon_roll_back(*, scope: Scope, actor: User, version_id: int) -> LexiconV
 
     Raises NotFoundError.
     """
-    former = LexiconVersion.objects.filter(pk=version_id).first()
-    home = former.knowledge_set if former is not None else None
-    if former is None or not versions_managed(scope=scope, knowledge_set=home).filter(pk=version_id).exists():
-        raise NotFoundError("lexicon_version", version=version_id)
-    if former.state != State.RETIRED:
+    former = _managed(scope, version_id)
+    home = former.knowledge_set
+    if former.state not in (State.RETIRED, State.FAILED):
         raise LexiconTermError("in_use")
     version = _version_create(former.tenant_id, home, former.entries, actor=actor, note=f"= {former.number}")
     audit_record(actor=actor, action="lexicon.roll_back", target=_title(home), version=former.number)
     return version
 
 
+def _managed(scope: Scope, version_id: int) -> LexiconVersion:
+    version = LexiconVersion.objects.select_related("knowledge_set").filter(pk=version_id).first()
+    home = version.knowledge_set if version is not None else None
+    if version is None or not versions_managed(scope=scope, knowledge_set=home).filter(pk=version_id).exists():
+        raise NotFoundError("lexicon_version", version=version_id)
+    return version
+
+
+def _versions(tenant_id: int, home: KnowledgeSet | None) -> QuerySet[LexiconVersion]:
+    return LexiconVersion.objects.filter(tenant_id=tenant_id, knowledge_set=home)
+
+
+def _overtake(tenant_id: int, home: KnowledgeSet | None, *, actor: User) -> None:
+    """Nothing that is being built comes into use any more; what is measured of it ends."""
+    mine = _versions(tenant_id, home).select_for_update()
+    list(mine.order_by("pk").values_list("pk", flat=True))  # one after the other
+    building = mine.filter(state=State.BUILDING)
+    held = [measured[HELD] for measured in building.values_list("measured", flat=True) if HELD in measured]
+    building.update(state=State.RETIRED, measured={})
+    if gate := publish_gate():
+        for change in held:
+            gate.discard(change=change, actor=actor)
+
+
 def _version_create(
     tenant_id: int, home: KnowledgeSet | None, entries: list[dict[str, Any]], *, actor: User, note: str
 ) -> LexiconVersion:
-    mine = LexiconVersion.objects.select_for_update().filter(tenant_id=tenant_id, knowledge_set=home)
-    list(mine.order_by("pk").values_list("pk", flat=True))  # one after the other
-    mine.filter(state=State.BUILDING).update(state=State.RETIRED)  # overtaken
+    _overtake(tenant_id, home, actor=actor)
+    mine = _versions(tenant_id, home)
     number = (mine.order_by().aggregate(last=Max("number"))["last"] or 0) + 1
     version = LexiconVersion.objects.create(
         tenant_id=tenant_id, knowledge_set=home, entries=entries, number=number, author=actor, note=note
@@ -98,8 +169,8 @@ def _version_create(
     return version
 
 
-def _approved(tenant_id: int, home: KnowledgeSet | None) -> list[dict[str, Any]]:
-    rows = LexiconTerm.objects.filter(tenant_id=tenant_id, knowledge_set=home, status=LexiconTerm.Status.APPROVED)
+def _approved(tenant_id: int, home: KnowledgeSet | None, **of: str) -> list[dict[str, Any]]:
+    rows = LexiconTerm.objects.filter(tenant_id=tenant_id, knowledge_set=home, status=LexiconTerm.Status.APPROVED, **of)
     names = ("text", "language", "kind", "long_form", "synonyms", "translations", "clearance")
     return list(rows.order_by("key", "long_form").values(*names))
 
@@ -112,10 +183,39 @@ def _title(home: KnowledgeSet | None) -> str:
 
 
 def lexicon_build(*, version_id: int) -> None:
-    """Index the names of a version, then bring it into use. Safe to repeat: what is there already stays as it is."""
-    version = LexiconVersion.objects.filter(pk=version_id, state=State.BUILDING).first()
+    """Index the names of a version, then bring it into use. Safe to repeat: what is there already stays as it is.
+
+    Does nothing while another worker builds it. What fails is tried again by `lexicon_builds_resume`, MOST_FAILURES
+    times in all.
+    """
+    version = _claimed(version_id)
     if version is None:
         return
+    try:
+        _build(version)
+    except Exception as error:
+        logger.exception("lexicon version %s could not be published", version_id)
+        _fail(version, error)
+
+
+def _claimed(version_id: int) -> LexiconVersion | None:
+    """The version, for this worker alone; None where it is not to be built, or somebody builds it."""
+    now, claim = timezone.now(), uuid4()
+    waiting = LexiconVersion.objects.filter(pk=version_id, state=State.BUILDING).exclude(measured__has_key=HELD)
+    free = Q(claim=None) | Q(heartbeat__lt=now - LOST_AFTER)
+    return waiting.get(claim=claim) if waiting.filter(free).update(claim=claim, heartbeat=now) else None
+
+
+def _fail(version: LexiconVersion, error: Exception) -> None:
+    """Count what went wrong; after MOST_FAILURES times it is not tried again."""
+    mine = LexiconVersion.objects.filter(pk=version.pk, state=State.BUILDING, claim=version.claim)
+    failures = version.failures + 1
+    state = State.FAILED if failures >= MOST_FAILURES else State.BUILDING
+    problem = str(error)[:200] if isinstance(error, RagError) else type(error).__name__
+    mine.update(state=state, failures=failures, problem=problem, claim=None, heartbeat=timezone.now())
+
+
+def _build(version: LexiconVersion) -> None:
     lexicon = lexicon_of_version(version)
     names = whole_names(lexicon)
     if not _alive(version, names=len(names), names_done=0):
@@ -160,8 +260,8 @@ def _words(text: str) -> list[str]:
 
 
 def _alive(version: LexiconVersion, **values: Any) -> bool:
-    """Write progress; False if the version is no longer being built."""
-    mine = LexiconVersion.objects.filter(pk=version.pk, state=State.BUILDING)
+    """Write progress; False if the version is no longer being built, or not by this worker."""
+    mine = LexiconVersion.objects.filter(pk=version.pk, state=State.BUILDING, claim=version.claim)
     return bool(mine.update(heartbeat=timezone.now(), **values))
 
 
@@ -171,9 +271,10 @@ def _bring_into_use(version: LexiconVersion) -> None:
     if gate is not None and not _was_in_use(version):
         change = gate.hold_lexicon(version=version)
         if change is not None:
-            _alive(version, measured={HELD: change})
+            _alive(version, measured={HELD: change}, claim=None)
             return
-    lexicon_version_use(version_id=version.pk)
+    if _alive(version):
+        lexicon_version_use(version_id=version.pk)
 
 
 def _was_in_use(version: LexiconVersion) -> bool:
@@ -205,10 +306,11 @@ def lexicon_version_drop(*, version_id: int) -> None:
 
 
 def lexicon_builds_resume() -> int:
-    """Queue builds whose worker or message was lost; returns how many."""
+    """Queue builds that failed or were lost, each at most once in LOST_AFTER; returns how many."""
     lost = LexiconVersion.objects.filter(state=State.BUILDING, heartbeat__lt=timezone.now() - LOST_AFTER)
     lost = lost.exclude(measured__has_key=HELD)
     ids = list(lost.values_list("pk", flat=True))
+    lost.update(heartbeat=timezone.now(), claim=None)
     for version_id in ids:
         enqueue_on_commit(BUILD_LEXICON, version_id=version_id)
     if ids:
@@ -223,6 +325,14 @@ def versions_unmeasured() -> list[LexiconVersion]:
     """Versions in use whose effect on golden cases is not known yet."""
     rows = LexiconVersion.objects.filter(state=State.LIVE, measured={}).exclude(entries=[])
     return list(rows.select_related("author", "knowledge_set").order_by("pk"))
+
+
+def former_version(version: LexiconVersion) -> int | None:
+    """The version of the same lexicon that was in use before; None for the first one."""
+    rows = LexiconVersion.objects.filter(tenant_id=version.tenant_id, knowledge_set_id=version.knowledge_set_id)
+    before = rows.filter(live_since__lt=version.live_since) if version.live_since else rows.exclude(live_since=None)
+    found: int | None = before.exclude(pk=version.pk).order_by("-live_since").values_list("pk", flat=True).first()
+    return found
 
 
 def version_measured_set(*, version_id: int, measured: dict[str, Any]) -> None:

@@ -1,4 +1,7 @@
-"""What a feedback case may do to the lexicon: one synonym, published at once, taken back at once (D8)."""
+"""What a feedback case may do to the lexicon: one synonym, published at once, taken back at once (D8).
+
+Only this term is published: what an owner has approved and not published yet goes on waiting.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from django.db import transaction
 
 from accounts.models import User
 from accounts.scope import Scope
+from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import LexiconChange, LexiconTerm, LexiconVersion
 from knowledge.selectors.lexicon import lexicon_set_get, terms_of
-from knowledge.services.lexicon.publishing import lexicon_publish
+from knowledge.services.lexicon.publishing import lexicon_publish_term
 from knowledge.services.lexicon.terms import change_undo, term_key, term_save
 
 
@@ -28,10 +32,12 @@ def synonym_add(*, scope: Scope, actor: User, set_id: int | None, term: str, syn
     """Make `synonym` another name of `term` in the lexicon of a set, or (None) of the tenant, and publish it.
 
     A term that the lexicon does not have is added, one that was only suggested is approved. Raises NotFoundError,
-    NotAllowedError, MissingRightError, LexiconTermError.
+    NotAllowedError, MissingRightError; LexiconTermError also for a term that somebody has rejected.
     """
     home = lexicon_set_get(scope=scope, set_id=set_id)
     known = terms_of(scope=scope, knowledge_set=home).filter(key=term_key(term)).order_by("pk").first()
+    if known is not None and known.status == LexiconTerm.Status.REJECTED:
+        raise LexiconTermError("rejected", term=known.text)
     names = [*known.synonyms, synonym] if known is not None else [synonym]
     before = {term_key(name) for name in known.synonyms} if known is not None else set()
     was_approved = known is not None and known.status == LexiconTerm.Status.APPROVED
@@ -45,7 +51,14 @@ def synonym_add(*, scope: Scope, actor: User, set_id: int | None, term: str, syn
     )
     change = LexiconChange.objects.filter(term_id=saved.pk, undone=None).order_by("-pk").first()
     was_new = known is None or term_key(synonym) not in before or not was_approved
-    version = lexicon_publish(scope=scope, actor=actor, set_id=set_id, note=f"{term} = {synonym}"[:200])
+    version = lexicon_publish_term(
+        scope=scope,
+        actor=actor,
+        set_id=set_id,
+        key=saved.key,
+        long_form=saved.long_form,
+        note=f"{term} = {synonym}"[:200],
+    )
     return SynonymAdded(term=saved, change_id=change.pk if change and was_new else None, version=version)
 
 
@@ -53,5 +66,12 @@ def synonym_add(*, scope: Scope, actor: User, set_id: int | None, term: str, syn
 def synonym_undo(*, scope: Scope, actor: User, change_id: int) -> LexiconVersion:
     """Take back what `synonym_add` did, and publish that. Raises as `change_undo`."""
     change_undo(scope=scope, actor=actor, change_id=change_id)
-    set_id = LexiconChange.objects.values_list("knowledge_set_id", flat=True).get(pk=change_id)
-    return lexicon_publish(scope=scope, actor=actor, set_id=set_id)
+    change = LexiconChange.objects.get(pk=change_id)
+    changed = change.after or change.before or {}
+    return lexicon_publish_term(
+        scope=scope,
+        actor=actor,
+        set_id=change.knowledge_set_id,
+        key=term_key(changed.get("text", change.text)),
+        long_form=changed.get("long_form", ""),
+    )

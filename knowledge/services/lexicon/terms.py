@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
@@ -31,9 +32,11 @@ from ragcore.text.scripts import language_of
 Status = LexiconTerm.Status
 Kind = LexiconTerm.Kind
 FIELDS = ("text", "language", "kind", "long_form", "synonyms", "translations", "status")
-STORED = (*FIELDS, "key", "origin", "score", "evidence", "clearance")
+# what the history keeps; no evidence: a quotation is stored once, where it goes with its document
+STORED = (*FIELDS, "key", "origin", "score", "clearance")
 MOST_NAMES = 50  # synonyms or translations of one term
 MOST_TERMS = 50_000  # of one lexicon
+AT_ONCE = 500  # rows that one statement stores
 
 
 def term_key(text: str) -> str:
@@ -78,7 +81,7 @@ def term_save(
 
 @transaction.atomic
 def term_delete(*, scope: Scope, actor: User, term_id: int) -> LexiconChange:
-    """Delete a term; undoing the change brings it back. Raises NotFoundError."""
+    """Delete a term; undoing the change brings it back, without the quotation. Raises NotFoundError."""
     term = term_get(scope=scope, term_id=term_id)
     change = change_record(term=term, before=stored_values(term), after=None, actor=actor)
     audit_record(actor=actor, action="lexicon.delete", target=term.text, term=term.pk, **_place(term))
@@ -87,14 +90,28 @@ def term_delete(*, scope: Scope, actor: User, term_id: int) -> LexiconChange:
 
 
 @transaction.atomic
+def terms_delete(*, scope: Scope, actor: User, term_ids: Sequence[int]) -> list[LexiconChange]:
+    """Delete several terms; one batch in the history, undone together. Terms of others are left out.
+
+    Raises NotFoundError if none of them is the asker's.
+    """
+    rows = _terms(scope, term_ids)
+    batch = uuid4()
+    changes = [
+        change_record(term=term, before=stored_values(term), after=None, actor=actor, batch=batch) for term in rows
+    ]
+    audit_record(actor=actor, action="lexicon.delete", target=rows[0].text, terms=len(rows))
+    LexiconTerm.objects.filter(pk__in=[term.pk for term in rows]).delete()
+    return changes
+
+
+@transaction.atomic
 def terms_decide(*, scope: Scope, actor: User, term_ids: Sequence[int], status: str) -> list[LexiconChange]:
     """Approve, reject or reopen several terms; one batch in the history. Terms of others are left out.
 
     Raises NotFoundError if none of them is the asker's.
     """
-    rows = list(terms_managed(scope=scope).filter(pk__in=term_ids).order_by("pk"))
-    if not rows:
-        raise NotFoundError("lexicon_term", term=next(iter(term_ids), 0))
+    rows = _terms(scope, term_ids)
     batch = uuid4()
     changes = []
     for term in rows:
@@ -104,17 +121,24 @@ def terms_decide(*, scope: Scope, actor: User, term_ids: Sequence[int], status: 
         term.status = Status(status)
         term.save(update_fields=["status", "updated"])
         changes.append(change_record(term=term, before=before, after=stored_values(term), actor=actor, batch=batch))
-    for term in rows[:1]:
-        audit_record(actor=actor, action="lexicon.decide", target=term.text, status=status, terms=len(changes))
+    audit_record(actor=actor, action="lexicon.decide", target=rows[0].text, status=status, terms=len(changes))
     return changes
+
+
+def _terms(scope: Scope, term_ids: Sequence[int]) -> list[LexiconTerm]:
+    rows = list(terms_managed(scope=scope).filter(pk__in=term_ids).order_by("pk"))
+    if not rows:
+        raise NotFoundError("lexicon_term", term=next(iter(term_ids), 0))
+    return rows
 
 
 @transaction.atomic
 def change_undo(*, scope: Scope, actor: User, change_id: int) -> LexiconTerm | None:
     """Bring a term back to what it was before a change, with all changes of its batch; None: it did not exist.
 
-    Undoing twice does nothing more. Raises NotFoundError, LexiconTermError where the term was changed again since, or
-    the batch has changes of terms that the actor may not see.
+    Undoing twice does nothing more. What a search for terms has brought up to date since, such as the score, is no
+    later change. Raises NotFoundError, LexiconTermError where somebody has changed the term again since, or the batch
+    has changes of terms that the actor may not see.
     """
     change = LexiconChange.objects.filter(lexicon_condition(scope=scope), pk=change_id).first()
     managed = set() if change is None else _managed(scope, change)
@@ -123,14 +147,10 @@ def change_undo(*, scope: Scope, actor: User, change_id: int) -> LexiconTerm | N
     together = list(_together(change))
     if any(one.undone is None and one.pk not in managed for one in together):
         raise LexiconTermError("hidden")
-    restored = None
-    for one in sorted(together, key=lambda row: -row.pk):
-        if one.undone is None:
-            term = _undo(one)
-            restored = term if one.pk == change.pk else restored
+    terms = _undone(sorted((one for one in together if one.undone is None), key=lambda one: -one.pk))
     LexiconChange.objects.filter(pk__in=[one.pk for one in together], undone=None).update(undone=timezone.now())
     audit_record(actor=actor, action="lexicon.undo", target=change.text, changes=len(together))
-    return restored
+    return terms.get(change.term_id)
 
 
 def _together(change: LexiconChange) -> QuerySet[LexiconChange]:
@@ -144,19 +164,29 @@ def _managed(scope: Scope, change: LexiconChange) -> set[int]:
     return set(mine.values_list("pk", flat=True))
 
 
-def _undo(change: LexiconChange) -> LexiconTerm | None:
-    term = LexiconTerm.objects.filter(pk=change.term_id or 0).first()
-    if change.after is not None and (term is None or stored_values(term) != change.after):
+def _undone(changes: Sequence[LexiconChange]) -> dict[int | None, LexiconTerm | None]:
+    """Take changes back in this order; the terms by their ids, None where one is no more."""
+    rows = LexiconTerm.objects.select_for_update().filter(pk__in=[one.term_id for one in changes]).order_by("pk")
+    held: dict[int | None, LexiconTerm] = {term.pk: term for term in rows}
+    terms: dict[int | None, LexiconTerm | None] = dict(held)
+    for one in changes:
+        terms[one.term_id] = _before(one, terms.get(one.term_id))
+    LexiconTerm.objects.filter(pk__in=[pk for pk in held if terms[pk] is None]).delete()
+    for term in terms_store([term for term in terms.values() if term is not None]):
+        raise NameTakenError("lexicon_term", name=term.text)
+    return terms
+
+
+def _before(change: LexiconChange, term: LexiconTerm | None) -> LexiconTerm | None:
+    """The term as it was before a change, not stored yet; None where it did not exist."""
+    if change.after is not None and (term is None or any(getattr(term, name) != change.after[name] for name in FIELDS)):
         raise LexiconTermError("changed", term=change.text)
     if change.before is None:
-        if term is not None:
-            term.delete()
         return None
     if term is None:
         term = LexiconTerm(pk=change.term_id, tenant_id=change.tenant_id, knowledge_set_id=change.knowledge_set_id)
     for name in STORED:
         setattr(term, name, change.before[name])
-    term_store(term)
     return term
 
 
@@ -169,18 +199,55 @@ def term_store(term: LexiconTerm) -> None:
         raise NameTakenError("lexicon_term", name=term.text) from error
 
 
+def terms_store(terms: Sequence[LexiconTerm]) -> list[LexiconTerm]:
+    """Save terms with a few statements; those whose words another one has are not saved, but returned."""
+    terms = sorted(terms, key=lambda term: term.pk or math.inf)  # locked in one order, new ones last
+    return [one for start in range(0, len(terms), AT_ONCE) for one in _refused(terms[start : start + AT_ONCE])]
+
+
+def _refused(terms: Sequence[LexiconTerm]) -> list[LexiconTerm]:
+    """Save those that can be saved, and return the others: the halves of what fails are tried by themselves."""
+    try:
+        with transaction.atomic():
+            LexiconTerm.objects.bulk_create(
+                terms, update_conflicts=True, unique_fields=["pk"], update_fields=[*STORED, "updated"]
+            )
+    except IntegrityError:
+        if len(terms) == 1:
+            return list(terms)
+        middle = len(terms) // 2
+        return [*_refused(terms[:middle]), *_refused(terms[middle:])]
+    return []
+
+
 def change_record(
-    *, term: LexiconTerm, before: Any, after: Any, actor: User | None, batch: UUID | None = None
+    *,
+    term: LexiconTerm,
+    before: Any,
+    after: Any,
+    actor: User | None,
+    batch: UUID | None = None,
+    file_name: str = "",
 ) -> LexiconChange:
-    """Keep what was changed."""
-    return LexiconChange.objects.create(
+    """Keep what was changed; `file_name`: of the file that it was imported from."""
+    change = change_of(term=term, before=before, after=after, actor=actor, batch=batch, file_name=file_name)
+    change.save()
+    return change
+
+
+def change_of(
+    *, term: LexiconTerm, before: Any, after: Any, actor: User | None, batch: UUID | None, file_name: str = ""
+) -> LexiconChange:
+    """What `change_record` keeps, not stored yet."""
+    return LexiconChange(
         tenant_id=term.tenant_id,
         knowledge_set_id=term.knowledge_set_id,
         term_id=term.pk,
-        text=term.text,
+        text=(after or before)["text"],
         before=before,
         after=after,
         batch=batch,
+        file_name=file_name[:200],
         author=actor,
     )
 
@@ -211,7 +278,7 @@ def checked_values(values: Mapping[str, Any], *, old: LexiconTerm | None = None)
         found[field] = _names(given[field], but=found["key"])
     for field, choices in (("status", Status), ("kind", Kind), ("language", LexiconTerm.Language)):
         if given[field] not in choices.values:
-            raise LexiconTermError("choice", field=field, value=str(given[field])[:40])
+            raise LexiconTermError(field, value=str(given[field])[:40])
         found[field] = given[field]
     if found["language"] == LexiconTerm.Language.OTHER:
         found["language"] = language_of(text)

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from chat.models import Conversation, Message, MessageCitation
 from knowledge.indexes.statements import files_lock_exclusive
-from knowledge.models import Chunk, Document, DocumentVersion, IndexEntry, IngestItem, Term
+from knowledge.models import Chunk, Document, DocumentVersion, IndexEntry, IngestItem, LexiconTerm, Term
 from knowledge.services.deletion import PurgeResult, purge
 from knowledge.services.maintenance import index_check
 from tests.factories import ingest
@@ -199,6 +199,27 @@ def test_a_purge_twice_removes_nothing_the_second_time(replaced, deleted, files)
     purge(days=30)
 
     assert purge(days=30) == PurgeResult()
+
+
+def test_a_term_quotes_only_documents_that_are_there(replaced, deleted, owner, common):
+    gone = {
+        "a version that is purged": replaced(days=31, key="a").versions.get(number=1).pk,
+        "a deleted document": deleted(days=1).live_version_id,
+        "an unknown document": None,
+    }
+    withdrawn = ingest(owner, common, back="a text that was taken back")["back"].live_version
+    DocumentVersion.objects.filter(pk=withdrawn.pk).update(withdrawn=ago(1))
+    old = replaced(days=1, key="b").versions.get(number=1).pk
+    for text, version in {**gone, "a withdrawn version": withdrawn.pk, "a version that is kept": old}.items():
+        LexiconTerm.objects.create(
+            tenant=owner.tenant, text=text, key=text, evidence=f"words of {text}", evidence_version=version
+        )
+
+    assert purge(days=30, dry_run=True).quotations == 3  # one version is still there
+    assert purge(days=30).quotations == 4
+
+    quoted = LexiconTerm.objects.exclude(evidence="").values_list("evidence", "evidence_version")
+    assert list(quoted) == [("words of a version that is kept", old)]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,157 @@
+"""The history of a lexicon in the admin, and how its search for terms ended, in words (D8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest
+from django.utils.text import Truncator, capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.admin.base import admin_scope
+from accounts.error_messages import code_message
+from accounts.scope import Scope
+from knowledge.models import KnowledgeSet, LexiconChange, LexiconMining, LexiconTerm
+from knowledge.selectors.lexicon import changes_managed
+from knowledge.selectors.lexicon_history import changes_first, changes_together, terms_of_batches
+from knowledge.services.lexicon.terms import FIELDS
+
+ROWS = 50  # on one page
+NAMED = 5  # terms of a batch
+VALUE_CHARACTERS = 60
+Status = LexiconTerm.Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRow:
+    """What was done at once: to one term, or to several terms, whose `batch` has a page of its own."""
+
+    change: LexiconChange  # by which all of it is undone
+    title: str
+    words: str
+    undo: str  # the words of the button
+    names: str = ""
+    file: str = ""
+    undone: datetime | None = None
+    batch: UUID | None = None
+
+
+def history_context(request: HttpRequest, home: KnowledgeSet | None) -> dict[str, Any]:
+    """One page of what was done to a lexicon, or of the changes of one batch (`batch` in the address)."""
+    scope, number = admin_scope(request), request.GET.get("page")
+    batch = _uuid(request.GET.get("batch", ""))
+    if batch is None:
+        page: Page[Any] = Paginator(changes_together(scope=scope, knowledge_set=home), ROWS).get_page(number)
+        return {"page": page, "rows": _rows(scope, home, list(page.object_list)), "of_batch": None}
+    own = list(changes_together(scope=scope, knowledge_set=home).filter(batch=batch))
+    changes = changes_managed(scope=scope, knowledge_set=home).filter(batch=batch).order_by("pk")
+    page = Paginator(changes, ROWS).get_page(number)
+    return {"page": page, "rows": [_row(one) for one in page], "of_batch": next(iter(_rows(scope, home, own)), None)}
+
+
+def _rows(scope: Scope, home: KnowledgeSet | None, done: Sequence[Mapping[str, Any]]) -> list[HistoryRow]:
+    """The rows of some of `changes_together`."""
+    several = [one["batch"] for one in done if one["batch"] is not None]
+    latest = LexiconChange.objects.select_related("author").in_bulk([one["latest"] for one in done])
+    terms = terms_of_batches(scope=scope, batches=several)
+    named: dict[UUID, list[str]] = {}
+    for change in changes_first(scope=scope, knowledge_set=home, batches=several, most=NAMED):
+        if change.batch is not None:
+            named.setdefault(change.batch, []).append(change.text)
+    return [
+        _row(latest[one["latest"]])
+        if one["changes"] == terms.get(one["batch"], 1) == 1
+        else _row_of_several(latest[one["latest"]], one, named[one["batch"]], undone_with=terms[one["batch"]])
+        for one in done
+    ]
+
+
+def _row(change: LexiconChange) -> HistoryRow:
+    return HistoryRow(
+        change=change,
+        title=change.text,
+        words=change_words(change),
+        undo=_("Undo"),
+        file=change.file_name,
+        undone=change.undone,
+    )
+
+
+def _row_of_several(
+    change: LexiconChange, done: Mapping[str, Any], names: list[str], *, undone_with: int
+) -> HistoryRow:
+    more = ["…"] if done["terms"] > len(names) else []
+    undo = ngettext("Undo: %(count)d term", "Undo: %(count)d terms", undone_with)
+    return HistoryRow(
+        change=change,
+        title=ngettext("%(count)d term", "%(count)d terms", done["terms"]) % {"count": done["terms"]},
+        words=together_words(done),
+        undo=undo % {"count": undone_with},
+        names=", ".join([*dict.fromkeys(names), *more]),
+        file=done["file"],
+        undone=done["taken_back"],
+        batch=done["batch"],
+    )
+
+
+def _uuid(value: str) -> UUID | None:
+    try:
+        return UUID(value)
+    except ValueError:
+        return None
+
+
+# ── words ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def change_words(change: LexiconChange) -> str:
+    """What was done to one term: which fields were changed, from what to what."""
+    before, after = change.before, change.after
+    if before is None:
+        return _("added")
+    if after is None:
+        return _("deleted")
+    changed = [name for name in FIELDS if before[name] != after[name]]
+    return "; ".join(_field_words(name, before[name], after[name]) for name in changed) or _("changed")
+
+
+def together_words(done: Mapping[str, Any]) -> str:
+    """What was done to several terms: one row of `changes_together`."""
+    counts = {name: done[name] for name in ("added", "changed", "deleted") if done[name]}
+    if list(counts) == ["changed"]:
+        was, became = {done["was"], done["was_last"]}, {done["became"], done["became_last"]}
+        if len(was) == len(became) == 1 and was != became:
+            return f"{Status(was.pop()).label} → {Status(became.pop()).label}"
+    if len(counts) == 1:
+        return {"added": _("added"), "changed": _("changed"), "deleted": _("deleted")}[next(iter(counts))]
+    words = {"added": _("%(count)d added"), "changed": _("%(count)d changed"), "deleted": _("%(count)d deleted")}
+    return ", ".join(words[name] % {"count": count} for name, count in counts.items())
+
+
+def _field_words(name: str, before: Any, after: Any) -> str:
+    label = capfirst(str(LexiconTerm._meta.get_field(name).verbose_name))  # type: ignore[union-attr]
+    values = {"field": label, "before": _value_words(name, before), "after": _value_words(name, after)}
+    return _("%(field)s: %(before)s → %(after)s") % values
+
+
+def _value_words(name: str, value: Any) -> str:
+    choices = dict(LexiconTerm._meta.get_field(name).flatchoices)  # type: ignore[union-attr]
+    text = ", ".join(value) if isinstance(value, list) else str(choices.get(value, value))
+    return Truncator(text).chars(VALUE_CHARACTERS) or "–"
+
+
+def problem_words(run: LexiconMining | None) -> str:
+    """Why a search for terms failed; "" where it did not."""
+    if run is None or run.state != LexiconMining.State.FAILED:
+        return ""
+    if run.error_code == "worker_lost":
+        return _("It was interrupted again and again.")
+    if run.error_code == "author_gone":
+        return _("The account of the person who started it is closed.")
+    return code_message(run.error_code)

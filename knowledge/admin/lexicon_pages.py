@@ -1,0 +1,95 @@
+"""What the pages of the lexicon show in common: whose it is, what is in use and under way, what waits (D8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import F, FloatField, QuerySet
+from django.db.models.functions import Abs, Cast, Coalesce
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.admin.base import admin_scope, is_administrator
+from knowledge.admin.lexicon_history import problem_words
+from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
+from knowledge.selectors import sets_curated
+from knowledge.selectors.lexicon import lexicon_set_get, minings_managed, terms_of, versions_managed
+from ragcore.errors import RagError
+
+QUEUE = 50  # suggestions on one page
+Status, State = LexiconTerm.Status, LexiconVersion.State
+
+
+def lexicon_choices(request: HttpRequest) -> list[tuple[str, str]]:
+    """The lexicons that somebody may change: 0 stands for that of the organisation."""
+    own = [("0", _("the whole organisation"))] if is_administrator(request) else []
+    sets = sets_curated(scope=admin_scope(request)).order_by("name")
+    return [*own, *((str(row.pk), row.shown_name) for row in sets)]
+
+
+def set_of(request: HttpRequest) -> int | None:
+    """The set whose lexicon a request is about; None: that of the organisation."""
+    value = request.POST.get("set") or request.GET.get("set") or ""
+    chosen = int(value) if value.isdecimal() and len(value) < 18 else 0
+    if not value and not is_administrator(request):
+        choices = lexicon_choices(request)
+        chosen = int(choices[0][0]) if choices else 0
+    return chosen or None
+
+
+def home_of(request: HttpRequest) -> KnowledgeSet | None:
+    """That set. Raises PermissionDenied where the lexicon is not the person's."""
+    try:
+        return lexicon_set_get(scope=admin_scope(request), set_id=set_of(request))
+    except RagError as error:
+        raise PermissionDenied from error
+
+
+def with_set(page: str, request: HttpRequest) -> str:
+    return f"{reverse(page)}?set={set_of(request) or 0}"
+
+
+def queue_of(request: HttpRequest) -> QuerySet[LexiconTerm]:
+    """Suggestions of one lexicon, the most doubtful first."""
+    rows = terms_of(scope=admin_scope(request), knowledge_set=home_of(request)).filter(status=Status.CANDIDATE)
+    doubt = Abs(Coalesce(Cast(F("score"), FloatField()), 0.5) - 0.5)
+    return rows.order_by(doubt, "key", "pk")
+
+
+def queue_context(request: HttpRequest) -> dict[str, Any]:
+    return {"terms": queue_of(request)[:QUEUE], **queue_count(request)}
+
+
+def queue_count(request: HttpRequest) -> dict[str, Any]:
+    """How many suggestions wait, as a number (`left`) and in words."""
+    count = queue_of(request).count()
+    words = ngettext("%(count)d suggestion is waiting.", "%(count)d suggestions are waiting.", count)
+    return {"left": count, "count_words": words % {"count": count}}
+
+
+def head_context(request: HttpRequest) -> dict[str, Any]:
+    """What stands above every page of the lexicon: whose it is, what is in use, what is under way."""
+    scope = admin_scope(request)
+    choices = lexicon_choices(request)
+    chosen = str(set_of(request) or 0)
+    if chosen not in dict(choices):
+        return {"lexicons": choices, "chosen": ""}
+    home = home_of(request)
+    versions = versions_managed(scope=scope, knowledge_set=home)
+    newest = versions.first()
+    terms = terms_of(scope=scope, knowledge_set=home)
+    mining = minings_managed(scope=scope, knowledge_set=home).first()
+    return {
+        "lexicons": choices,
+        "chosen": chosen,
+        "live": versions.filter(state=State.LIVE).first(),
+        "building": versions.filter(state=State.BUILDING).first(),
+        "failed": newest if newest is not None and newest.state == State.FAILED else None,
+        "mining": mining,
+        "mining_problem": problem_words(mining),
+        "suggested": terms.filter(status=Status.CANDIDATE).count(),
+        "approved": terms.filter(status=Status.APPROVED).count(),
+    }
