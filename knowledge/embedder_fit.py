@@ -13,6 +13,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 from weakref import WeakSet
 
@@ -23,14 +24,12 @@ from django.db import connection, transaction
 from knowledge.indexes.statements import embedder_fit_lock
 from knowledge.model_setup import registry_changed, setup_now
 from knowledge.models import EmbedderFit, SetVector, WholeVector
-from ragcore.embedding.shortening import (
-    Shortening,
-    prefix_verify,
-    projection_fit,
-)
+from ragcore.embedding.script_trust import ScriptTrust, trust_of_recall
+from ragcore.embedding.shortening import Shortening, prefix_verify, projection_fit
 from ragcore.embedding.vectors import DIMENSIONS
 from ragcore.errors import EmbedderRefusedError, RagError
 from ragcore.ports import FloatArray
+from ragcore.text.scripts import cjk_share
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +80,11 @@ class StoredShortening:
                     self._version = version
         return self._found.apply(vectors, model=model)
 
+    def trust(self, cjk_share: float) -> float:
+        """How far cosines of such texts are trusted, as measured; 1 before the first vector, and where nothing was."""
+        found = self._found
+        return 1.0 if found is None or found.trust is None else found.trust(cjk_share)
+
     def _look_up(self, dimensions: int) -> Shortening:
         if self.embedder is None:
             raise RuntimeError("the embedder is not known yet")
@@ -113,6 +117,7 @@ def shortening_of(embedder: WholeVectors, *, dimensions: int) -> Shortening:
             kept_whole=made.kept_whole,
             kept_prefix=made.kept_prefix,
             floor=made.floor,
+            **_trust_columns(made.trust),
             probes=_probed(embedder).astype("<f2").tobytes(),
         )
     return made
@@ -128,6 +133,7 @@ def shortening_measure(embedder: WholeVectors) -> Shortening:
     if made is None:
         rest = embedder.whole_vectors(texts[VERIFY_TEXTS:])
         made = projection_fit(np.vstack([vectors, rest]), model=embedder.model)
+    made = replace(made, trust=trust_measure(embedder, made))
     logger.info(
         "%s gives %d numbers; its %s keeps %.0f %% of the neighbours with 768 numbers, %.0f %% with 384",
         embedder.model,
@@ -139,17 +145,45 @@ def shortening_measure(embedder: WholeVectors) -> Shortening:
     return made
 
 
+def trust_measure(embedder: WholeVectors, shortening: Shortening) -> ScriptTrust:
+    """How far a model is trusted in either script, by what it finds among general texts; embeds some 400 of them."""
+    from ragcore.training.general_pairs import general_pairs, recall_of  # reads files of a megabyte
+
+    pairs = general_pairs()
+    texts = [text for pair in zip(*pairs, strict=True) for text in pair]
+    vectors = shortening.apply(embedder.whole_vectors(texts), model=embedder.model)
+    is_cjk = np.array([cjk_share(question) > 0 for question, _rest in pairs])
+    asked, told = vectors[: len(pairs)], vectors[len(pairs) :]
+    latin, cjk = (float(recall_of(asked[some], told[some]).mean()) for some in (~is_cjk, is_cjk))
+    return ScriptTrust(latin=trust_of_recall(latin), cjk=trust_of_recall(cjk))
+
+
+def trust_refresh(embedder: WholeVectors) -> None:
+    """Measure how far a model is trusted, where an earlier version has not. Uses the ORM."""
+    shortening = _stored(embedder.model)
+    if shortening is not None and shortening.trust is None:
+        columns = _trust_columns(trust_measure(embedder, shortening))
+        EmbedderFit.objects.filter(model=embedder.model).update(**columns)
+        registry_changed()
+
+
+def _trust_columns(trust: ScriptTrust | None) -> dict[str, float | None]:
+    return {"trust_latin": trust.latin if trust else None, "trust_cjk": trust.cjk if trust else None}
+
+
 def _stored(model: str) -> Shortening | None:
     row = EmbedderFit.objects.filter(model=model).first()
     if row is None:
         return None
     packed = bytes(row.projection) if row.projection is not None else None
+    latin, cjk = row.trust_latin, row.trust_cjk
     return Shortening(
         dimensions=row.dimensions,
         packed=packed,
         kept_whole=row.kept_whole,
         kept_prefix=row.kept_prefix,
         floor=row.floor,
+        trust=ScriptTrust(latin=latin, cjk=cjk) if latin is not None and cjk is not None else None,
     )
 
 
@@ -215,9 +249,9 @@ def fit_forget(model: str) -> bool:
     return True
 
 
-def own_dimensions(model: str) -> int | None:
-    """How many numbers a model gives before they are shortened or padded; None: it was never measured. Uses the ORM."""
-    return EmbedderFit.objects.filter(model=model).values_list("dimensions", flat=True).first()
+def measured_of(model: str) -> Shortening | None:
+    """What was measured of a model; None: nothing. Uses the ORM."""
+    return _stored(model)
 
 
 def default_floor(model: str) -> float | None:

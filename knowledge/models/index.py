@@ -193,6 +193,8 @@ class EmbedderFit(models.Model):
     kept_whole = models.FloatField(null=True)  # shares of neighbours that 768 and 384 numbers find; None: not measured
     kept_prefix = models.FloatField(null=True)
     floor = models.FloatField(null=True)  # default of the option `min_cosine`; None: as for the packaged model
+    trust_latin = models.FloatField(null=True)  # bounds of the weight of its search, by script; None: not measured
+    trust_cjk = models.FloatField(null=True)
     probes = models.BinaryField(null=True)  # float16[3, dimensions]: vectors that tell these weights from others
     created = models.DateTimeField(default=timezone.now)
 

@@ -27,7 +27,14 @@ from accounts.models import User
 from accounts.roles import administers
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.embedder_fit import StoredShortening, WholeVectors, fit_forget, own_dimensions, weights_verify
+from knowledge.embedder_fit import (
+    StoredShortening,
+    WholeVectors,
+    fit_forget,
+    measured_of,
+    trust_refresh,
+    weights_verify,
+)
 from knowledge.errors import MeasuredFirstError, failure_columns
 from knowledge.model_errors import SearchModelInvalidError
 from knowledge.model_registry import client_settings, embedder_of, reranker_of
@@ -232,6 +239,11 @@ def tested_sentence(code: str, data: Mapping[str, Any]) -> str:
             _("It answers (%(seconds)s s).")
             if "dimensions" not in data
             else _("It gives %(dimensions)s numbers (%(seconds)s s).")
+            if "latin" not in data
+            else _(
+                "It gives %(dimensions)s numbers (%(seconds)s s). Its part in the ranking is at most %(latin)s %% for "
+                "texts in Latin letters and %(cjk)s %% for Chinese ones, by what it found among general texts."
+            )
         )
         return str(sentence) % data
     if code == "none":
@@ -263,7 +275,7 @@ def _tried(model: SearchModel, spec: SearchModelSpec) -> tuple[str, dict[str, An
 
 def _vectors_tried(spec: SearchModelSpec) -> dict[str, Any]:
     if not spec.is_remote:
-        return {"dimensions": _dimensions(embedder_of(spec))}
+        return _measured(embedder_of(spec))
     shorten = StoredShortening()
     asked_once = replace(
         _asked_once(spec),
@@ -274,18 +286,27 @@ def _vectors_tried(spec: SearchModelSpec) -> dict[str, Any]:
     )
     with closing(OpenAIEmbedder.from_settings(_name(spec), asked_once)) as embedder:
         shorten.embedder = embedder
-        return {"dimensions": _dimensions(embedder)}
+        return _measured(embedder)
 
 
-def _dimensions(embedder: Embedder) -> int:
-    """How many numbers it gives; how they become fewer is measured anew for another model behind the same name."""
+def _measured(embedder: Embedder) -> dict[str, Any]:
+    """How many numbers a model gives and how far it is trusted; measured anew for another one behind its name."""
     try:
         vectors = _test_vectors(embedder)
     except EmbedderRefusedError as error:
         if error.reason not in ("other_dimensions", "other_weights") or not fit_forget(embedder.model):
             raise
         vectors = _test_vectors(embedder)
-    return own_dimensions(embedder.model) or int(vectors.shape[1])
+    if isinstance(embedder, WholeVectors):
+        trust_refresh(embedder)
+    found = measured_of(embedder.model)
+    if found is None or found.trust is None:
+        return {"dimensions": int(vectors.shape[1])}
+    return {
+        "dimensions": found.dimensions,
+        "latin": round(100 * found.trust.latin),
+        "cjk": round(100 * found.trust.cjk),
+    }
 
 
 def _test_vectors(embedder: Embedder) -> FloatArray:

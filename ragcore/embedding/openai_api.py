@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragcore.client_registry import ClientKind, ClientSettings, delays, is_retryable, tls_context
+from ragcore.embedding.script_trust import trust_told
 from ragcore.embedding.vectors import DIMENSIONS, as_given, model_label
 from ragcore.errors import EmbedderRefusedError, ModelUnavailableError
 from ragcore.server_words import server_words
@@ -87,8 +88,8 @@ class OpenAIEmbedder:
         return self._embed([self._prefixes["query"] + text for text in texts])
 
     def trust(self, cjk_share: float) -> float:
-        """Always 1: the model was chosen for the languages at hand."""
-        return 1.0
+        """As measured with `shorten`; 1 where it was not."""
+        return trust_told(self._shorten, cjk_share)
 
     def warm(self) -> None:
         """Ask for one vector; raises if the endpoint is away or its vectors do not fit."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragcore.client_registry import ClientKind, ClientSettings
+from ragcore.embedding.script_trust import trust_told
 from ragcore.embedding.vectors import DIMENSIONS, as_given, model_label
 from ragcore.errors import EmbedderRefusedError
 
@@ -76,9 +77,9 @@ class SentenceTransformersEmbedder:
         """See ports.Embedder."""
         return self._embed([self._query_prefix + text for text in texts])
 
-    def trust(self, cjk_share: float) -> float:  # noqa: ARG002 - a multilingual model reads all scripts alike
-        """Always 1."""
-        return 1.0
+    def trust(self, cjk_share: float) -> float:
+        """As measured with `shorten`; 1 where it was not."""
+        return trust_told(self._shorten, cjk_share)
 
     def warm(self) -> None:
         """Load the model now; raises EmbedderRefusedError if it does not fit."""

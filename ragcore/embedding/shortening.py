@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragcore.embedding.rotation import PREFIX, orthonormal, principal_directions, second_moment
+from ragcore.embedding.script_trust import ScriptTrust
 from ragcore.embedding.vectors import DIMENSIONS, matryoshka
 from ragcore.errors import EmbedderRefusedError
 from ragcore.ports import FloatArray
@@ -47,6 +48,7 @@ class Shortening:
     kept_whole: float | None = None
     kept_prefix: float | None = None
     floor: float | None = None  # `cosine_floor`
+    trust: ScriptTrust | None = None  # by script, as measured; None: not measured
 
     @property
     def kind(self) -> Kind:

@@ -7,10 +7,11 @@ import pytest
 from django.urls import reverse
 from django.utils import translation
 
-from evaluation.services.adapter_general import MOST_TEXTS, general_pairs, general_recall, recall_of
+from evaluation.services.adapter_general import general_recall
 from knowledge.models import QueryAdapter
 from ragcore.embedding import query_adapter
 from ragcore.text.scripts import cjk_share
+from ragcore.training.general_pairs import MOST_TEXTS, general_pairs, recall_of
 from tests.admin.conftest import signed_in
 from tests.factories import make_admin, make_set, scope_of
 

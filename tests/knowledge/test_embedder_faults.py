@@ -71,7 +71,7 @@ def test_another_model_behind_the_name_of_a_server_is_measured_anew_while_no_vec
 
     respond, server.respond = server.respond, wider
 
-    assert "768" in search_model_test(**who, model=target)
+    assert "1024" in search_model_test(**who, model=target)
 
     assert (target.test_code, EmbedderFit.objects.get().dimensions) == ("ok", 1024)
     switch_start(**who, target=target)

@@ -365,7 +365,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("evaluation_set_embedders_start", "evaluation_set_embedders_act"),
     *("evaluation_reranker_start", "evaluation_reranker_act"),
     *("knowledge_lexiconterm_publish", "knowledge_lexiconterm_mine", "knowledge_lexiconterm_mine_cancel"),
-    *("knowledge_lexiconterm_back", "knowledge_lexiconterm_undo"),
+    *("knowledge_lexiconterm_back", "knowledge_lexiconterm_undo", "knowledge_lexiconterm_publish_cancel"),
     *("feedback_badcase_again", "feedback_badcase_act", "knowledge_triple_import_delete"),
     *("knowledge_triple_decide", "knowledge_triple_undo"),
     *("knowledge_languagemodel_test", "knowledge_languagemodel_purpose"),

@@ -323,6 +323,7 @@ class Acts:
             "knowledge_lexiconterm_mine": [form(set=rng.choice((0, *sets)))],
             "knowledge_lexiconterm_mine_cancel": [form()],
             "knowledge_lexiconterm_back": [form()],
+            "knowledge_lexiconterm_publish_cancel": [form()],
             "knowledge_lexiconterm_undo": [form()],
             "knowledge_latentmodel_use": [form()],
             "knowledge_latentmodel_off": [form()],
