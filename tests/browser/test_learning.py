@@ -29,6 +29,7 @@ from knowledge.models import (
     LexiconVersion,
     QueryAdapter,
     SearchModel,
+    SetEmbedder,
     SourcePlace,
 )
 from knowledge.services import document_upload
@@ -153,7 +154,7 @@ def test_an_owner_lets_the_system_learn(open_page: Any, live_site: Any, radio: i
 
 @pytest.mark.full
 def test_the_same_in_chinese(open_page: Any, live_site: Any, radio: int, beside: Any, picture: Any) -> None:
-    beside(lambda: (LexiconTerm.objects.all().delete(), SearchModel.objects.all().delete()))
+    beside(lambda: [rows.objects.all().delete() for rows in (LexiconTerm, SetEmbedder, SearchModel)])
     _walked(open_page, live_site, radio, beside, picture, "zh-CN")
 
 
@@ -187,7 +188,7 @@ def lexicon(walk: Walk) -> None:
     walk.pictured("lexicon-history")
     page.locator("form[action$='/undo/'] button").first.click()
     walk.goes(f"knowledge/lexiconterm/history/?set={walk.home}")
-    walk.sees("undone")
+    walk.sees("was undone")
     assert walk.beside(lambda: LexiconTerm.objects.filter(status="approved").count()) == 0
 
 
