@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ragcore.text.lexicon import TermLexicon
 from ragcore.text.scripts import CJK
+from ragcore.text.whole_names import closed_up
 
 MOST_TERMS = 40  # marked in one answer
 MOST_NAMES = 4  # other names that are shown of one
@@ -17,6 +18,7 @@ SHORT_CAPITALS = 6  # letters of an abbreviation up to which its capitals count
 _TAG = re.compile(r"<(/?)([a-z0-9]+)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>", re.IGNORECASE)
 _UNMARKED = frozenset({"a", "button", "code", "h1", "h2", "h3", "h4", "h5", "h6", "math", "pre"})
 _CJK = re.compile(f"[{CJK}]")
+_SCRIPTS = re.compile(f"[{CJK}]+|[^{CJK}]+")  # the parts of a name by their script
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +85,19 @@ def _alternatives(term: ExplainedTerm) -> str:
 
 
 def _expression(name: str) -> str:
-    """A name in HTML: Latin words as a whole, in any case unless it is a short abbreviation; Chinese anywhere."""
-    words = r"\s+".join(re.escape(html.escape(word, quote=False)) for word in name.split())
+    """A name in HTML: Latin words as a whole, in any case unless it is a short abbreviation; Chinese anywhere.
+
+    Of a name in both scripts there may be spaces between them, or none: RRC 连接 and RRC连接.
+    """
     if _CJK.search(name):
-        return f"(?i:{words})"
+        parts = r"\s*".join(_words(part) for part in _SCRIPTS.findall(closed_up(name)))
+        before = "(?<![A-Za-z0-9])" if name[0].isascii() else ""
+        after = "(?![A-Za-z0-9])" if name[-1].isascii() else ""
+        return f"{before}(?i:{parts}){after}"
+    words = _words(name)
     is_exact = name.isupper() and len(name) <= SHORT_CAPITALS
     return rf"(?<![\w-]){words}(?![\w-])" if is_exact else rf"(?<![\w-])(?i:{words})(?![\w-])"
+
+
+def _words(name: str) -> str:
+    return r"\s+".join(re.escape(html.escape(word, quote=False)) for word in name.split())

@@ -1,28 +1,20 @@
 """The short form of `make bench-set-models`, with a small model in the layout of sentence-transformers."""
 
-import json
-
 import pytest
 
 from bench.set_models.measure import measure_sets
 from bench.switch.corpus import model_save, words_of
 from knowledge import model_registry
 from knowledge.model_setup import setup_forget
-
-WORDS = ("antenna", "battery", "carrier", "downlink", "encoder", "filter", "gateway", "handover")
+from tests.bench.small_sets import set_of_words
 
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_a_set_is_asked_with_the_sites_model_with_its_own_and_with_both(tmp_path):
     folder = tmp_path / "tiny_set"
-    folder.mkdir()
-    documents = [{"id": word, "text": f"The {word} unit is checked by the {word} crew."} for word in WORDS]
-    questions = [{"id": f"q-{word}", "text": f"Who checks the {word} unit?"} for word in WORDS]
-    (folder / "corpus.jsonl").write_text("".join(json.dumps(one) + "\n" for one in documents))
-    (folder / "queries.jsonl").write_text("".join(json.dumps(one) + "\n" for one in questions))
-    (folder / "qrels.tsv").write_text("".join(f"q-{word}\t{word}\t1\n" for word in WORDS))
-    model = model_save(tmp_path / "model", words_of([row["text"] for row in (*documents, *questions)]))
+    texts = set_of_words(folder)
+    model = model_save(tmp_path / "model", words_of(texts))
 
     try:
         figures = measure_sets([folder], model=str(model), limit=5)["tiny_set"]

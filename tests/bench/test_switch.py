@@ -1,14 +1,11 @@
 """The short form of `make bench-switch`: a model saved and loaded in the layout of sentence-transformers."""
 
-import json
-
 import pytest
 
 from bench.switch.measure import measure
 from knowledge import model_registry
 from knowledge.model_setup import setup_forget
-
-WORDS = ("antenna", "battery", "carrier", "downlink", "encoder", "filter", "gateway", "handover")
+from tests.bench.small_sets import set_of_words
 
 
 @pytest.mark.full
@@ -16,12 +13,7 @@ WORDS = ("antenna", "battery", "carrier", "downlink", "encoder", "filter", "gate
 def test_nobody_who_asks_notices_a_change_of_the_model(tmp_path, monkeypatch):
     monkeypatch.setattr("bench.switch.measure.LEAST_SECONDS", 0.2)
     folder = tmp_path / "tiny_set"
-    folder.mkdir()
-    documents = [{"id": word, "text": f"The {word} unit is checked by the {word} crew."} for word in WORDS]
-    questions = [{"id": f"q-{word}", "text": f"Who checks the {word} unit?"} for word in WORDS]
-    (folder / "corpus.jsonl").write_text("".join(json.dumps(one) + "\n" for one in documents))
-    (folder / "queries.jsonl").write_text("".join(json.dumps(one) + "\n" for one in questions))
-    (folder / "qrels.tsv").write_text("".join(f"q-{word}\t{word}\t1\n" for word in WORDS))
+    set_of_words(folder)
 
     try:
         figures = measure([folder], size=100, questions=8)

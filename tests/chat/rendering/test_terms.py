@@ -17,6 +17,7 @@ ENTRIES = (
     LexiconEntry(text="RACH", long_form="random access channel", translations=("随机接入信道",)),
     LexiconEntry(text="AS", long_form="access stratum"),
     LexiconEntry(text="R&D", long_form="research and development"),
+    LexiconEntry(text="RRC 连接", translations=("RRC connection",)),
     LexiconEntry(text="lonely"),
 )
 MARK = re.compile(r'<span class="term" tabindex="0" data-term="([^"]*)">(.*?)</span>', re.DOTALL)
@@ -65,6 +66,12 @@ def test_names_are_found_in_either_language_and_with_markup_characters(lexicon):
         ("RACH · 随机接入信道", "Random Access\nChannel"),
     ]
     assert [words for _names, words in found[2:]] == ["AS", "R&amp;D"]
+
+
+@pytest.mark.parametrize("written", ["RRC 连接", "RRC连接", "rrc 连接"])
+def test_a_name_in_both_scripts_is_marked_with_and_without_its_space(lexicon, written):
+    assert MARK.findall(marked(lexicon, f"终端释放{written}，然后休眠。")) == [("RRC connection", written)]
+    assert 'class="term"' not in marked(lexicon, f"终端释放X{written}，然后休眠。")
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
