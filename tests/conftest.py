@@ -152,3 +152,11 @@ def redis_client() -> Iterator[redis.Redis]:
         client.flushdb()
         yield client
         client.flushdb()
+
+
+@pytest.fixture
+def few_general_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six general texts instead of two hundred: what is found among them says nothing here, and takes seconds."""
+    pairs = [("What is a slice?", f"A slice has {n} items.") for n in range(3)]
+    pairs += [("什么是切片？", f"切片有 {n} 个元素。") for n in range(3)]
+    monkeypatch.setattr("ragcore.training.general_pairs.general_pairs", lambda: pairs)

@@ -30,7 +30,7 @@ from tests.evaluation.topics import WORDS
 from tests.factories import ingest, make_admin, make_set, make_user
 from tests.feedback.used_sources import answer
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_general_texts")]
 
 TOPICS = WORDS[:24]
 

@@ -23,7 +23,7 @@ from tests.factories import ingest, make_admin, make_set
 from tests.knowledge.test_embedder_switch import bag_of_words
 from tests.scripted_llm import Reply, serving
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_general_texts")]
 
 ASKING = "Dear colleague, could you please tell me who of our friendly department would be responsible"
 NOISE = {

@@ -39,7 +39,7 @@ from tests.admin.conftest import signed_in
 from tests.evaluation.topics import WORDS
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_general_texts")]
 
 ASKING = "Dear colleague, could you please tell me who of our friendly department would be responsible"
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
-import zlib
 
 import numpy as np
 import pytest
 from django.db import connection, transaction
 
 from knowledge import model_registry
-from knowledge.embedder_fit import fit_forget, new_vectors_check, trust_refresh, weights_verify
+from knowledge.embedder_fit import fit_forget, new_vectors_check, weights_verify
 from knowledge.indexes.statements import embedder_fill_try_lock, fetch
 from knowledge.model_setup import setup_forget
 from knowledge.models import EmbedderFit, SetVector, WholeVector
 from ragcore.errors import EmbedderRefusedError
 from tests.scripted_llm import Reply, serving
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_general_texts")]
 DIRECTIONS = 60
 
 
@@ -236,36 +234,3 @@ def session_locks():
         {},
     )
     return count
-
-
-def english_only(texts):
-    """Vectors that count Latin words in 400 numbers; of Chinese they see nothing but the length."""
-    rows = np.full((len(texts), 400), 0.01)
-    for row, text in zip(rows, texts, strict=True):
-        for word in re.findall(r"[a-z]+", text.lower()):
-            row[zlib.crc32(word.encode()) % 400] += 1.0
-        row[len(text) % 7] += 0.5
-    return rows
-
-
-def test_a_model_is_trusted_for_the_script_that_it_reads(settings):
-    with serving() as server:
-        server.respond = lambda asked: Reply(vectors=tuple(map(tuple, english_only(asked.body["input"]).tolist())))
-        settings.EMBEDDER, settings.EMBEDDING_BASE_URL = "openai:bge-m3", server.url
-        model_registry.embedder_of.cache_clear()
-        embedder = model_registry.embedder()
-        assert embedder.trust(1.0) == 1.0  # nothing is known yet
-
-        embedder.embed_queries(["one"])
-
-        row = EmbedderFit.objects.get()
-        assert row.trust_latin > 0.8
-        assert row.trust_cjk < 0.1
-        assert (embedder.trust(0.0), embedder.trust(1.0)) == (row.trust_latin, row.trust_cjk)
-
-        # measured by an earlier version: *Test* does it now
-        EmbedderFit.objects.update(trust_latin=None, trust_cjk=None)
-        trust_refresh(embedder)
-        assert EmbedderFit.objects.get().trust_latin == row.trust_latin
-    model_registry.embedder_of.cache_clear()
-    setup_forget()
