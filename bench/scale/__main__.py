@@ -45,12 +45,8 @@ class Row:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, help="public retrieval sets whose sentences are used")
-    parser.add_argument("--sizes", required=True, help="passages, e.g. '100000 300000'")
+    parser = sizes_parser("python -m bench.scale", __doc__)
     parser.add_argument("--questions", type=int, default=100)
-    parser.add_argument("--cache", type=Path, help="a folder for vectors and the exported model, kept between runs")
-    parser.add_argument("--keep", type=Path, help="a folder for the database: the next run finds it loaded")
     arguments = parser.parse_args()
     os.environ.setdefault("INDEX_MEMORY_MB", "4096")
     with ExitStack() as stack:
@@ -62,6 +58,22 @@ def main() -> None:
 
 def run(*, folders: Sequence[Path], sizes: Sequence[int], questions: int, cache: Path, bases: int = 0) -> str:
     """Markdown tables; needs services and Django."""
+    corpus = corpus_opened(folders, cache=cache, bases=bases)
+    return tables([measured(corpus, size, questions) for size in sizes])
+
+
+def sizes_parser(prog: str, description: str | None) -> argparse.ArgumentParser:
+    """What every bench of large corpora is told."""
+    parser = argparse.ArgumentParser(prog=prog, description=description)
+    parser.add_argument("folders", nargs="*", type=Path, help="public retrieval sets whose sentences are used")
+    parser.add_argument("--sizes", required=True, help="passages, e.g. '100000 300000'")
+    parser.add_argument("--cache", type=Path, help="a folder for vectors and the exported model, kept between runs")
+    parser.add_argument("--keep", type=Path, help="a folder for the database: the next run finds it loaded")
+    return parser
+
+
+def corpus_opened(folders: Sequence[Path], *, cache: Path, bases: int = 0, words: bool = True) -> Corpus:
+    """The corpus that the database holds; needs services and Django. `bases`: real texts; 0: the usual number."""
     from bench.scale.corpus import BASES, pool_made
     from bench.scale.load import Corpus
     from knowledge import model_registry
@@ -72,8 +84,7 @@ def run(*, folders: Sequence[Path], sizes: Sequence[int], questions: int, cache:
         folders, embedder=embedder, tokenizer=model_registry.tokenizer(), cache=cache, bases=bases or BASES
     )
     note(f"{len(pool.bases)} real texts of {len(pool.texts)} sentences are embedded")
-    corpus = Corpus.opened(pool, model=embedder.model)
-    return tables([measured(corpus, size, questions) for size in sizes])
+    return Corpus.opened(pool, model=embedder.model, words=words)
 
 
 def cache_folder(cache: Path | None) -> Path:

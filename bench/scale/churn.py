@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.__main__ import prepare
-from bench.scale.__main__ import cache_folder, corpus_bootstrap, note
+from bench.scale.__main__ import cache_folder, corpus_opened, note
 
 if TYPE_CHECKING:
     from bench.scale.load import Corpus
@@ -101,28 +101,21 @@ def main() -> None:
 
 def run(*, folders: Sequence[Path], size: int, rounds: int, cache: Path, bases: int = 0) -> str:
     """A Markdown table with a row a round; needs services and Django."""
-    from bench.scale.corpus import BASES, pool_made
-    from bench.scale.load import Corpus
     from bench.scale.measure import embedded, questions_chosen
     from knowledge import model_registry
     from knowledge.indexes import search_space
     from knowledge.services import maintenance
 
-    corpus_bootstrap()
+    corpus = corpus_opened(folders, cache=cache, bases=bases)
     maintenance.MERGE_FROM, maintenance.BULK_FROM = (
         size // 4,
         size // 2,
     )  # large for its size, and fed row by row afterwards
     search_space.NEAR_START = -1e9  # what is measured is the index, whatever an exact scan would cost
-    embedder = model_registry.embedder()
-    pool = pool_made(
-        folders, embedder=embedder, tokenizer=model_registry.tokenizer(), cache=cache, bases=bases or BASES
-    )
-    corpus = Corpus.opened(pool, model=embedder.model)
     note(f"{size} passages loaded in {corpus.grow(size):.0f} s")
     maintenance.vectors_merge()
     questions = questions_chosen(corpus, QUESTIONS)
-    queries = embedded(questions, embedder)
+    queries = embedded(questions, model_registry.embedder())
     rows = [_round(corpus, number, questions, queries) for number in range(1, rounds + 1)]
     head = "| round | recall@100 | of a fresh index | ratio | longest search, ms | searches | differences |"
     return "\n".join([head, "|---" * 7 + "|", *(row.as_row() for row in rows)])

@@ -6,7 +6,6 @@ fit alone (the rest is giving every passage its vector, measuring and switching)
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -17,16 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.__main__ import prepare
-from bench.scale.__main__ import cache_folder, corpus_bootstrap, note
+from bench.scale.__main__ import cache_folder, corpus_opened, note, sizes_parser
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.scale.latent", description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, help="public retrieval sets whose sentences are used")
-    parser.add_argument("--sizes", required=True, help="passages, e.g. '100000'")
-    parser.add_argument("--cache", type=Path, help="a folder for vectors and the exported model, kept between runs")
-    parser.add_argument("--keep", type=Path, help="a folder for the database: the next run finds it loaded")
-    arguments = parser.parse_args()
+    arguments = sizes_parser("python -m bench.scale.latent", __doc__).parse_args()
     os.environ.setdefault("INDEX_MEMORY_MB", "4096")
     with ExitStack() as stack:
         prepare(stack, kept=arguments.keep)
@@ -37,16 +31,7 @@ def main() -> None:
 
 def run(*, folders: Sequence[Path], sizes: Sequence[int], cache: Path, bases: int = 0) -> dict[str, Any]:
     """Figures by number of passages; needs services and Django."""
-    from bench.scale.corpus import BASES, pool_made
-    from bench.scale.load import Corpus
-    from knowledge import model_registry
-
-    corpus_bootstrap()
-    embedder = model_registry.embedder()
-    pool = pool_made(
-        folders, embedder=embedder, tokenizer=model_registry.tokenizer(), cache=cache, bases=bases or BASES
-    )
-    corpus = Corpus.opened(pool, model=embedder.model)
+    corpus = corpus_opened(folders, cache=cache, bases=bases)
     done = {}
     for size in sizes:
         note(f"{size} passages loaded in {corpus.grow(size):.0f} s")

@@ -7,7 +7,6 @@ search. `--keep` leaves the database for another run, which measures what it fin
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.__main__ import prepare
-from bench.scale.__main__ import cache_folder, corpus_bootstrap, note
+from bench.scale.__main__ import cache_folder, corpus_opened, note, sizes_parser
 
 if TYPE_CHECKING:
     from bench.scale.load import Corpus
@@ -49,12 +48,8 @@ class Arm:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.scale.vectors", description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, help="public retrieval sets whose sentences are used")
-    parser.add_argument("--sizes", required=True, help="passages, e.g. '100000 300000'")
+    parser = sizes_parser("python -m bench.scale.vectors", __doc__)
     parser.add_argument("--questions", type=int, default=60)
-    parser.add_argument("--cache", type=Path, help="a folder for vectors and the exported model, kept between runs")
-    parser.add_argument("--keep", type=Path, help="a folder for the database: the next run finds it loaded")
     arguments = parser.parse_args()
     os.environ.setdefault("INDEX_MEMORY_MB", "4096")
     with ExitStack() as stack:
@@ -72,19 +67,12 @@ def main() -> None:
 
 def run(*, folders: Sequence[Path], sizes: Sequence[int], questions: int, cache: Path, bases: int = 0) -> str:
     """A Markdown table; needs services and Django."""
-    from bench.scale.corpus import BASES, pool_made
-    from bench.scale.load import Corpus
     from bench.scale.measure import embedded, questions_chosen
     from knowledge import model_registry
     from knowledge.models import TenantVectors
 
-    corpus_bootstrap()
-    embedder = model_registry.embedder()
-    pool = pool_made(
-        folders, embedder=embedder, tokenizer=model_registry.tokenizer(), cache=cache, bases=bases or BASES
-    )
-    corpus = Corpus.opened(pool, model=embedder.model, words=False)
-    queries = embedded(questions_chosen(corpus, questions), embedder)
+    corpus = corpus_opened(folders, cache=cache, bases=bases, words=False)
+    queries = embedded(questions_chosen(corpus, questions), model_registry.embedder())
     vectors = np.stack([query.vector for query in queries if query.vector is not None])
     rows = ["| passages | rights to | way | recall@100 | ms p50 / p95 | processor ms in PostgreSQL |", "|---" * 6 + "|"]
     for size in sizes:

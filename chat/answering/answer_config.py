@@ -44,6 +44,11 @@ class AnswerConfig:
     candidate_retrieval: Mapping[str, object] = field(default_factory=dict)  # of an experiment, above the set's own
     experiment: str = ""  # "id:arm" where one runs on the set that is asked alone; what it changes is in the options
 
+    @property
+    def retrieval_above_set(self) -> dict[str, object]:
+        """Options of the search that stand above those of the set."""
+        return {**self.candidate_retrieval, **self.preset_retrieval}
+
     def sha256(self) -> str:
         """Fingerprint of everything but the question that shapes an answer, stored with it and part of cache keys."""
         model = model_registry.chat_model()

@@ -154,7 +154,7 @@ def _lexicon(scope: Scope, request: AnswerRequest, config: AnswerConfig) -> Lexi
     found = lexicon_of_person(scope=scope, sets=request.sets)
     if found is None:
         return None
-    options = {**config.candidate_retrieval, **config.preset_retrieval}
+    options = config.retrieval_above_set
     search = RetrievalRequest(query="", sets=request.sets, defaults=config.mode_retrieval, options=options)
     return found if is_lexicon_on(scope=scope, request=search) else None
 

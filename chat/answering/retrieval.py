@@ -100,8 +100,7 @@ def build_search_request(
     request, config = context.request, context.config
     given = request.given
     mode = request.retrieval_mode if "retrieval_mode" in given or not config.retrieval_mode else config.retrieval_mode
-    above_set = {**config.candidate_retrieval, **config.preset_retrieval}
-    options = {key: value for key, value in above_set.items() if key not in given}
+    options = {key: value for key, value in config.retrieval_above_set.items() if key not in given}
     if "enable_kg_enhancement" in given:
         options["graph"] = "on" if request.enable_kg_enhancement else "off"
     search = RetrievalRequest(
