@@ -57,6 +57,13 @@ def _has_own_thresholds(retrieved: Retrieved) -> bool:
     return any(origin.get(name, "default") not in ("default", "model") for name in ("min_match", "min_cosine"))
 
 
+def has_limits_of_owner(context: AnswerContext, outcome: SearchOutcome | None) -> bool:
+    """Whether site, set or request say themselves from where on a question is refused."""
+    if outcome is not None and _has_own_thresholds(outcome.retrieved):
+        return True
+    return context.config.origin.get("false_refusals", "default") != "default"
+
+
 def _probability_verdict(
     context: AnswerContext, state: AnswerState, outcome: SearchOutcome, sources: Sequence[Source]
 ) -> Verdict:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from chat import metrics
-from chat.answering.answerability import judge_answerability
+from chat.answering.answerability import Verdict, judge_answerability
 from chat.answering.approved import approved_record
 from chat.answering.cache import WAIT_SECONDS, from_cache, is_cacheable, through_cache
 from chat.answering.cache_key import cache_key, understand_by_rules
@@ -32,6 +32,7 @@ from chat.answering.grounding import (
     unchecked_text,
 )
 from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with
+from chat.answering.narrowing import judge_widely
 from chat.answering.preparation import Preparation, retrieve, understand
 from chat.answering.retrieval import SearchOutcome
 from chat.answering.similar_questions import SimilarQuestions
@@ -97,11 +98,13 @@ async def answer_from_sources(
         return await end_stopped(context, ports, state)
     outcome, options, sources = ports.main_search(state), context.config.options, state.sources
     await ports.report_context(len(sources), ports.other_forms(state.standalone))
+    verdict = await judge_answerability(context, state, outcome, sources) if sources else Verdict(is_answerable=False)
+    if not verdict.is_answerable and (wide := await judge_widely(context, state, outcome)) is not None:
+        state, outcome, verdict, sources = wide.state, wide.outcome, wide.verdict, wide.state.sources
     if not sources:
         draft = await refuse(context)
         checked = await run_cpu(check_answer, draft.text, (), options=options, status="refused")
         return draft, await run_cpu(build_record, checked, outcome)
-    verdict = await judge_answerability(context, state, outcome, sources)
     if not verdict.is_answerable:
         return await list_search_results(context, state.query, outcome, sources[:MAX_RESULTS])
     draft = await generate(context, ports, state)
