@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat.models import Conversation, Message
 from knowledge.models import KnowledgeSet, name_in_language
-from knowledge.selectors import sets_listed
+from knowledge.selectors import sets_listed, sets_readable
 from knowledge.selectors.filters import attribute_names, document_names, filters_known
 from knowledge.types import Filters
 
@@ -52,6 +52,23 @@ def filter_summaries(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, 
         )
         for message in messages
         if message.pk in filtered
+    }
+
+
+def sets_asked_in(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, list[str]]:
+    """Message → names of the knowledge sets to which its search was narrowed; none for all that the reader may ask."""
+    asked = {message.pk: set(message.request.get("sets") or ()) for message in messages}
+    asked = {pk: ids for pk, ids in asked.items() if ids}
+    if not asked:
+        return {}
+    readable = set(sets_readable(scope=scope).values_list("pk", flat=True))
+    wanted = set().union(*asked.values())
+    listed = sets_listed(scope=scope).filter(tenant_id=scope.tenant_id, pk__in=wanted)
+    names = dict(listed.order_by("pk").values_list("pk", name_in_language()))
+    return {
+        pk: [names[number] for number in sorted(ids) if number in names]
+        for pk, ids in asked.items()
+        if not ids >= readable
     }
 
 

@@ -68,6 +68,8 @@ def _composer() -> dict[str, str]:
         "stop": _("Stop"),
         "all_sets": _("All knowledge sets"),
         "n_sets": _("{n} knowledge sets"),
+        "set_remove": _("Remove {name}"),
+        "sets_more": _("+{n} more"),
         "signed_out": _("Your session has expired. Open the sign-in in another tab, then try again."),
         "draft_kept": _("Your session had expired. Your question is kept."),
         "offline": _("Connection lost. The answer continues; reconnecting…"),
@@ -79,7 +81,7 @@ def _composer() -> dict[str, str]:
         "attach_remove": _("Remove {name}"),
         "attach_remove_failed": _("The file was not removed. Please try again."),
         "attach_most": _("A conversation can have {n} attached files."),
-        "attach_wait": _("A file is still being read. Ask when it is ready."),
+        "attach_wait": _("Your question is sent as soon as the file has been read."),
         "too_long": _("{n} characters too many"),
     }
 

@@ -17,7 +17,7 @@ from chat.attachments.panels import attached_citations, attached_names
 from chat.clarification import MeantSet, sets_meant
 from chat.error_messages import failure_message
 from chat.figures import FigureLine, figures_of
-from chat.filter_summary import FilterSummary, filter_summaries
+from chat.filter_summary import FilterSummary, filter_summaries, sets_asked_in
 from chat.models import Conversation, Message, MessageCitation
 from chat.rendering import claim_at
 from chat.rendering.terms import ExplainedTerm, explained_terms
@@ -28,6 +28,7 @@ from knowledge.selectors.entity_cards import EntityCard, passage_cards
 from knowledge.selectors.lexicon import lexicon_of_person
 from knowledge.view_models import SourceView, source_view
 from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.extractive.styles import quoted, shortened
 from ragcore.text.scripts import cjk_share
 from ragcore.types.answering import Step
 
@@ -87,9 +88,15 @@ class TurnView:
     figures: Sequence[FigureLine] = ()  # of the cited passages
     rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
     meant: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
+    asked_in: Sequence[str] = ()  # names of the sets to which the search was narrowed
     attached: Sequence[str] = ()  # names of the files that came with the question
     terms: Sequence[ExplainedTerm] = ()  # of the lexicon, in the answer
     versions: Sequence[uuid.UUID] = ()  # ids of this turn and of those asked in its place; () where it is the only one
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether the question was put to some sets or filtered documents only."""
+        return bool(self.asked_in) or self.filters is not None
 
     @property
     def explained(self) -> bool:
@@ -110,6 +117,16 @@ class TurnView:
     def is_quoted(self) -> bool:
         """Whether the text was put together from the sources, without a language model."""
         return self.message.metadata.get("model") == ExtractiveGenerator.name
+
+    @property
+    def same_ways(self) -> str:
+        """Ways to answer again that would bring the same text: quotations that cannot be shorter or closer."""
+        text, style = self.message.answer, self.message.request.get("style")
+        if not self.is_quoted:
+            return ""
+        same = {"simple": style == "simple" or shortened(text) == text}
+        same["precise"] = style == "precise" or quoted(text) == text
+        return " ".join(name for name, is_same in same.items() if is_same)
 
     @property
     def relevance(self) -> str:
@@ -170,12 +187,17 @@ class SourcePanel:
     entities: Sequence[EntityCard] = ()  # of the passage, as far as the asker may know of them
 
 
-def set_choices(*, scope: Scope, conversation: Conversation | None) -> list[AxisChoices]:
-    """The sets of the asker's tenant by axis; counts are of documents that a search may touch."""
+def set_choices(*, scope: Scope, conversation: Conversation | None, wanted: Sequence[int] = ()) -> list[AxisChoices]:
+    """The sets of the asker's tenant by axis; counts are of documents that a search may touch.
+
+    `wanted`: sets that are chosen in a new conversation.
+    """
     readable = set(sets_readable(scope=scope).values_list("pk", flat=True))
     live = documents_askable(scope=scope).filter(state=Document.State.LIVE).order_by()
     counts = dict(live.values_list("sets").annotate(number=Count("pk")))
-    chosen = set(conversation.sets.values_list("pk", flat=True)) if conversation else set()
+    chosen = set(conversation.sets.values_list("pk", flat=True)) if conversation else set(wanted)
+    if chosen >= readable:  # all of them is no choice
+        chosen = set()
     listed = list(sets_listed(scope=scope).filter(tenant_id=scope.tenant_id))
     return [
         AxisChoices(
@@ -226,7 +248,7 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     views = (_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows)
     versions = selectors.versions_of(messages=rows)
     files, names = attached_citations(scope=scope, messages=rows), attached_names(scope=scope, messages=rows)
-    lexicon = lexicon_of_person(scope=scope)
+    lexicon, asked_in = lexicon_of_person(scope=scope), sets_asked_in(scope=scope, messages=rows)
     shown = [
         replace(
             view,
@@ -235,6 +257,7 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
             figures=figures.get(view.message.pk, ()),
             versions=versions.get(view.message.pk, ()),
             attached=names.get(view.message.pk, ()),
+            asked_in=asked_in.get(view.message.pk, ()),
         )
         for view in views
     ]

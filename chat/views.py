@@ -237,6 +237,11 @@ def _documents_named(request: HttpRequest) -> list[int]:
     return [int(one) for one in request.GET.getlist("document")[:MAX_DOCUMENTS] if one.isdecimal() and len(one) < 18]
 
 
+def _sets_named(request: HttpRequest) -> list[int]:
+    """`?set=`: where a new conversation searches."""
+    return [int(one) for one in request.GET.getlist("set")[:MAX_DOCUMENTS] if one.isdecimal() and len(one) < 18]
+
+
 def _chat(
     request: HttpRequest, scope: Scope, *, conversation: Conversation | None, around: uuid.UUID | None = None
 ) -> HttpResponse:
@@ -244,7 +249,7 @@ def _chat(
     if conversation:
         shown = selectors.turns_page(scope=scope, conversation_id=conversation.pk, around=around)
     documents, sets = view_models.corpus_size(scope=scope)
-    axes = view_models.set_choices(scope=scope, conversation=conversation)
+    axes = view_models.set_choices(scope=scope, conversation=conversation, wanted=_sets_named(request))
     context = {
         "conversation": conversation,
         "announcements": announcements_shown(scope=scope),

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -17,8 +18,9 @@ from accounts.authentication import page, signed_in
 from accounts.error_messages import error_message
 from accounts.scope import Scope
 from knowledge.models import AccessRequest, KnowledgeSet
-from knowledge.selectors import sets_listed, sets_managed, sets_readable
+from knowledge.selectors import sets_curated, sets_listed, sets_managed, sets_readable
 from knowledge.selectors.access_requests import request_get, requests_of
+from knowledge.selectors.set_documents import set_documents
 from knowledge.services.access_requests import (
     access_request_approve,
     access_request_create,
@@ -26,6 +28,9 @@ from knowledge.services.access_requests import (
     access_request_withdraw,
 )
 from ragcore.errors import RagError
+
+DOCUMENTS_A_PAGE = 50
+MAX_WORDS = 128
 
 
 class ReasonForm(forms.Form):
@@ -58,6 +63,19 @@ class AxisEntries:
 def sets(request: HttpRequest, scope: Scope) -> HttpResponse:
     """All sets of the tenant by axis, with their owners."""
     return render(request, "knowledge/sets.html", {"axes": _axes(scope)})
+
+
+@require_safe
+@never_cache
+@page
+def set_page(request: HttpRequest, scope: Scope, set_id: int) -> HttpResponse:
+    """A set that the reader may ask, with its documents; `?q=` words of a title."""
+    words = request.GET.get("q", "").replace("\x00", "")[:MAX_WORDS].strip()
+    shown = set_documents(scope=scope, set_id=set_id, words=words)
+    documents = Paginator(shown.opened, DOCUMENTS_A_PAGE).get_page(request.GET.get("page"))
+    is_curated = sets_curated(scope=scope).filter(pk=set_id).exists()
+    context = {"shown": shown, "page": documents, "words": words, "is_curated": is_curated}
+    return render(request, "knowledge/set.html", context)
 
 
 @require_POST

@@ -7,6 +7,7 @@ from knowledge import access_views, views
 app_name = "knowledge"
 urlpatterns = [
     path("sets", access_views.sets, name="sets"),
+    path("sets/<int:set_id>", access_views.set_page, name="set"),
     path("sets/<int:set_id>/access", access_views.ask_for_access, name="ask-for-access"),
     path("access-requests/<int:request_id>", access_views.access_request, name="access-request"),
     path("access-requests/<int:request_id>/withdraw", access_views.withdraw, name="access-withdraw"),

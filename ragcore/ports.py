@@ -67,6 +67,17 @@ class LLMGenerator(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPart:
+    """A part of a quoted answer. `lead`: Markdown in front of it; `otherwise`: in its place where nothing is said."""
+
+    question: str
+    sources: tuple[Source, ...]
+    lead: str = ""
+    otherwise: str = ""
+    is_summary: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
     """All that a generator may use."""
 
@@ -77,6 +88,7 @@ class GenerationRequest:
     style: str = "report"
     temperature: float = 0.2
     max_tokens: int = 1000
+    parts: tuple[AnswerPart, ...] = ()  # in place of one answer from all sources; only quoted answers have them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,7 +139,9 @@ def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message)
     """All of it on one connection."""
     attached, config = None, resolve_answer_config(scope=scope, request=request)
     if request.attachments or request.conversation_id is not None:  # nothing is attached to a conversation that is new
-        attached = attached_load(scope=scope, keys=request.attachments, conversation_id=message.conversation_id)
+        attached = attached_load(
+            scope=scope, keys=request.attachments, conversation_id=message.conversation_id, after=message.parent_id
+        )
     return _Loaded(
         profile=profile_get(user, sets=request.sets) if request.personal else None,
         config=config,

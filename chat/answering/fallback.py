@@ -38,6 +38,16 @@ BY_MEANING = {
     "zh": "未命中关键词，以下为语义最相近的内容：",
     "en": " Its words do not occur; nearest in meaning:",
 }
+NOT_IN_FILES = {
+    "zh": "附件中没有该问题的答案。",
+    "en": "The attached file does not contain an answer.",
+}
+NOT_IN_OTHERS = {
+    "zh": "其他文档中没有相关内容。",
+    "en": "Other documents do not contain an answer.",
+}
+IN_FILES = {"zh": "附件内容", "en": "From the attached file"}
+IN_OTHERS = {"zh": "其他文档内容", "en": "From other documents"}
 _SPACE = re.compile(r"\s+")
 _MARKS = re.compile(
     r"^[^\S\n]*+(?:(?=[-:| ]*+$)[-:| ]*?-{3,}+[-:| ]*+|#{1,6}|[-*+>])\s*|[*`~]+|(?<!\w)_+|(?<!_)_++(?!\w)", re.MULTILINE
@@ -58,7 +68,8 @@ def refusal_text(query: str, style: str) -> str:
 
 def refusal_sentences() -> frozenset[str]:
     """All refusal sentences: they claim nothing, so their support is not judged."""
-    return frozenset(refusal(style, language) for style in get_args(Style) for language in get_args(Language))
+    refused = (refusal(style, language) for style in get_args(Style) for language in get_args(Language))
+    return frozenset([*refused, *NOT_IN_FILES.values(), *NOT_IN_OTHERS.values()])
 
 
 # ── search results ──────────────────────────────────────────────────────────────────────────────

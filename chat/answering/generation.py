@@ -36,6 +36,7 @@ async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
         state.sources,
         spent=total_known_cost(ports.usage_entries),
         unavailable=ports.unavailable_models,
+        files=ports.files,
     )
     writer = AnswerWriter(
         request=request,
@@ -58,14 +59,15 @@ async def show_loop_text(context: AnswerContext, written: WrittenText, sources: 
     return draft_from_loop(written, (await output.finish()).strip())
 
 
-async def refuse(context: AnswerContext) -> Draft:
-    """The refusal sentence, where nothing was found."""
-    return Draft(text=await show_text(context, refusal_text(context.request.query, context.config.options.style), ()))
+async def refuse(context: AnswerContext, *, introduction: str = "") -> Draft:
+    """The refusal sentence, where nothing was found; `introduction`: said before it."""
+    text = refusal_text(context.request.query, context.config.options.style)
+    return Draft(text=await show_text(context, _introduced(introduction, text), ()))
 
 
-async def show_search_results(context: AnswerContext, sources: Sequence[Source]) -> Draft:
+async def show_search_results(context: AnswerContext, sources: Sequence[Source], *, introduction: str = "") -> Draft:
     """A page of search results, where the sources probably do not answer (D23)."""
-    text = await run_cpu(_format_results, context.request.query, sources)
+    text = _introduced(introduction, await run_cpu(_format_results, context.request.query, sources))
     numbers = [source.number for source in sources]
     return Draft(text=await show_text(context, text, numbers, known=known_addresses(sources)))
 
@@ -92,6 +94,10 @@ def raise_if_degraded(context: AnswerContext, state: AnswerState) -> None:
     """A strict client gets no text that a loop put together without the model. Raises ModelUnavailableError (V13)."""
     if context.request.strict and state.written is not None and state.written.is_degraded:
         raise ModelUnavailableError(strict=True)
+
+
+def _introduced(introduction: str, text: str) -> str:
+    return f"{introduction}\n\n{text}" if introduction else text
 
 
 def _format_results(query: str, sources: Sequence[Source]) -> str:

@@ -46,7 +46,7 @@ def add_metadata(
     observe_metrics(metadata, record, entries)
     reasoning = {
         **build_reasoning(preparation.state, draft),
-        "unmentioned_words": _unmentioned(record, preparation.state),
+        "unmentioned_words": _unmentioned(record, preparation.state, ports),
         "kg_context": _graph(ports),
     }
     return replace(record, metadata=metadata, reasoning=reasoning)
@@ -58,11 +58,16 @@ def _graph(ports: AnswerPorts) -> dict[str, Any] | None:
     return None if told is None else dict(told)
 
 
-def _unmentioned(record: AnswerRecord, state: AnswerState) -> list[str]:
-    """Words of the question that no cited source has; [] where none is cited."""
+def _unmentioned(record: AnswerRecord, state: AnswerState, ports: AnswerPorts) -> list[str]:
+    """Words of the question that no cited source has; [] where none is cited, and for the summary of a file."""
+    files, asked = ports.files, state.standalone
+    if files is not None and files.is_alone:
+        if files.is_summary:
+            return []
+        asked = files.asked.text
     numbers = {citation.number for citation in record.cited}
     texts = [f"{one.passage.title}\n{one.text}" for one in state.sources if one.number in numbers]
-    return unmentioned_words(state.standalone, texts, model_registry.tokenizer()) if texts else []
+    return unmentioned_words(asked, texts, model_registry.tokenizer()) if texts else []
 
 
 def build_reasoning(state: AnswerState, draft: Draft) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from chat.answering.answer_config import AnswerConfig
+from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import AnswerContext
 from chat.conversations.memory import history_window
 from chat.executors import run_cpu
@@ -37,17 +38,18 @@ async def route_generation(
     spent: Decimal,
     unavailable: Collection[str] = (),
     critique: str = "",
+    files: AttachedSubject | None = None,
 ) -> tuple[LLMGenerator, GenerationRequest]:
     """The generator for this question, and its request; the extractive one where there is no language model.
 
     `spent`: the cost of the answer so far, which counts towards its limit; `unavailable`: names of models that are not
-    asked again; `critique`: what was wrong with the answer before. A generator chosen by tier is a RoutedGenerator,
-    which says why.
+    asked again; `critique`: what was wrong with the answer before; `files`: that the question is about. A generator
+    chosen by tier is a RoutedGenerator, which says why.
     """
     options = context.config.options
     messages: tuple[ChatMessage, ...] = ()
     if model_registry.chat_model() is not None:
-        messages = await run_cpu(build_messages, context, query, sources, critique=critique)
+        messages = await run_cpu(build_messages, context, query, sources, critique=critique, files=files)
     request = GenerationRequest(
         question=query,
         sources=tuple(sources),
@@ -56,6 +58,7 @@ async def route_generation(
         style=options.style,
         temperature=options.temperature,
         max_tokens=options.max_tokens,
+        parts=files.parts(sources) if files is not None else (),
     )
     estimated_tokens = context.request.constraints.estimated_tokens
     generator = await run_cpu(_generator, request, context.config, estimated_tokens, spent)
@@ -63,7 +66,12 @@ async def route_generation(
 
 
 def build_messages(
-    context: AnswerContext, query: str, sources: Sequence[Source], *, critique: str = ""
+    context: AnswerContext,
+    query: str,
+    sources: Sequence[Source],
+    *,
+    critique: str = "",
+    files: AttachedSubject | None = None,
 ) -> tuple[ChatMessage, ...]:
     """The system prompt, the earlier turns that fit, and the sources with the question (D19, D21, V5).
 
@@ -95,6 +103,8 @@ def build_messages(
     if config.system_prompt:
         system = f"{system}\n\n{load('answer_own').render(instructions=config.system_prompt)}"
     question = load("answer_user").render(context=render_context(sources), question=fenced(query))
+    if files is not None and (told := files.instructions(sources)):
+        question = f"{question}\n\n{told}"
     if critique:
         question = f"{question}\n\n{load('answer_critique').render(critique=fenced(critique))}"
     return (

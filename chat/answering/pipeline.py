@@ -10,6 +10,7 @@ from functools import partial
 from chat import metrics
 from chat.answering.answerability import Verdict, judge_answerability
 from chat.answering.approved import approved_record
+from chat.answering.attached_files import AttachedSubject, attached_subject, is_wish_for_summary
 from chat.answering.cache import WAIT_SECONDS, from_cache, is_cacheable, through_cache
 from chat.answering.cache_key import cache_key, understand_by_rules
 from chat.answering.context import AnswerContext
@@ -69,12 +70,14 @@ async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = Non
     """The answer by all steps. `ports`: for a caller that reads afterwards what was searched and found."""
     start, ports = time.perf_counter(), ports or AnswerPorts(context=context)
     state = await understand(context, ports)
-    if state.analysis is not None and not state.analysis.needs_retrieval:
+    if state.analysis is not None and not state.analysis.needs_retrieval and not is_wish_for_summary(context):
         options = context.config.options
         preparation = Preparation(state=state, mode=options.mode, strategy=options.strategy)
         draft = await reply_to_small_talk(context, ports)
         record = await run_cpu(small_talk_record, draft.text)
     else:
+        if context.attached is not None:
+            ports.files = await run_db(attached_subject, context, state)
         preparation = await retrieve(context, ports, state)
         raise_if_degraded(context, preparation.state)
         draft, record = await answer_from_sources(context, ports, preparation.state)
@@ -97,22 +100,34 @@ async def answer_from_sources(
     if context.stop.is_set():
         return await end_stopped(context, ports, state)
     outcome, options, sources = ports.main_search(state), context.config.options, state.sources
+    introduction = ports.files.introduction() if ports.files is not None else ""
     await ports.report_context(len(sources), ports.other_forms(state.standalone))
-    verdict = await judge_answerability(context, state, outcome, sources) if sources else Verdict(is_answerable=False)
+    verdict = await _judge(context, ports, state, outcome)
     if not verdict.is_answerable and (wide := await judge_widely(context, state, outcome)) is not None:
         state, outcome, verdict, sources = wide.state, wide.outcome, wide.verdict, wide.state.sources
     if not sources:
-        draft = await refuse(context)
+        draft = await refuse(context, introduction=introduction)
         checked = await run_cpu(check_answer, draft.text, (), options=options, status="refused")
         return draft, await run_cpu(build_record, checked, outcome)
     if not verdict.is_answerable:
-        return await list_search_results(context, state.query, outcome, sources[:MAX_RESULTS])
+        return await list_search_results(
+            context, state.query, outcome, sources[:MAX_RESULTS], introduction=introduction
+        )
     draft = await generate(context, ports, state)
     llm = ports.stage_ports.llm if options.judge_support else None
-    record = await ground_draft(context, draft, state, outcome, llm=llm)
+    record = await ground_draft(context, draft, state, outcome, llm=llm, files=ports.files)
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
     return draft, replace(record, confidence=round(min(record.confidence, verdict.most_confidence), 4))
+
+
+async def _judge(context: AnswerContext, ports: AnswerPorts, state: AnswerState, outcome: SearchOutcome) -> Verdict:
+    """Whether an answer is worth writing: from attached files where the question is about them, else from documents."""
+    if not state.sources:
+        return Verdict(is_answerable=False)
+    if ports.files is not None and ports.files.answers:
+        return ports.files.verdict()
+    return await judge_answerability(context, state, outcome, state.sources)
 
 
 async def ground_draft(
@@ -122,8 +137,10 @@ async def ground_draft(
     outcome: SearchOutcome,
     *,
     llm: LlmClient | None = None,
+    files: AttachedSubject | None = None,
 ) -> AnswerRecord:
     """The draft against its sources; what could not be checked is a warning of the draft."""
+    judge = files.judge() if files is not None and files.is_alone else relevance_judge(state.query, outcome)
     status = "degraded" if draft.degraded else "answered"
     sources = state.sources
     check = partial(
@@ -132,7 +149,7 @@ async def ground_draft(
         sources,
         options=context.config.options,
         status=status,
-        judge=relevance_judge(state.query, outcome),
+        judge=judge,
         is_quoted=draft.model == ExtractiveGenerator.name,
     )
     unchecked = unchecked_text(draft.text, sources, status=status)
@@ -142,10 +159,15 @@ async def ground_draft(
 
 
 async def list_search_results(
-    context: AnswerContext, question: str, outcome: SearchOutcome, sources: Sequence[Source]
+    context: AnswerContext,
+    question: str,
+    outcome: SearchOutcome,
+    sources: Sequence[Source],
+    *,
+    introduction: str = "",
 ) -> tuple[Draft, AnswerRecord]:
     """A page of search results in the place of an answer (D23)."""
-    draft = await show_search_results(context, sources)
+    draft = await show_search_results(context, sources, introduction=introduction)
     judge = relevance_judge(question, outcome)
     check = partial(check_search_results, draft.text, sources, options=context.config.options, judge=judge)
     unchecked = unchecked_text(draft.text, sources, status="search_results")

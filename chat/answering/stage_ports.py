@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, partial
 
+from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import SILENT_SECONDS, AnswerContext
 from chat.answering.model_routing import (
     is_free,
@@ -54,6 +55,7 @@ class AnswerPorts:
     searched_forms: list[str] = field(default_factory=list)  # as far as they are for people to read
     reports_first_search: bool = False  # whether the event `context` follows the first search, as for loops
     is_context_reported: bool = False
+    files: AttachedSubject | None = None  # attached files that the question is about
 
     @cached_property
     def stage_ports(self) -> StagePorts:
@@ -128,13 +130,21 @@ class AnswerPorts:
 
     async def search(self, query: str, rewrites: Sequence[Rewrite] = (), *, top_k: int | None = None) -> SearchResult:
         """See ragcore.stage_ports.SearchPort; the ultimate mode takes so many passages for each form (U14)."""
+        files = self.files
+        of_files = await run_cpu(files.search) if files is not None else ()
+        if files is not None and files.is_alone:
+            self.searches.append(files.outcome())
+            return SearchResult(ranked=of_files, relevant=True)
         top_k = top_k or self.top_k
         each = chunks_per_form(self.context.config.options)
         if top_k is None and each is not None and "top_k" not in self.context.request.given:
             top_k = min(each * (1 + len(rewrites)), MAX_TOP_K)
         outcome = await search_for_answer(self.context, query, rewrites, top_k=top_k)
         attached: tuple[Ranked, ...] = ()
-        if self.context.attached is not None:
+        if files is not None:
+            if files.answers or model_registry.chat_model() is not None:  # a model reads them before it says no
+                outcome, attached = _as_relevant(outcome), _before_all(of_files, outcome)
+        elif self.context.attached is not None:
             outcome, attached = await run_cpu(_with_attached, self.context.attached, outcome)
         self.searches.append(outcome)
         hidden = {_comparable(rewrite.text) for rewrite in rewrites if not rewrite.is_for_people}
@@ -154,6 +164,7 @@ class AnswerPorts:
             spent=total_known_cost(self.usage_entries),
             unavailable=self.unavailable_models,
             critique=critique,
+            files=self.files,
         )
         try:
             return await self._collect_text(generator, request)
@@ -271,4 +282,14 @@ def _with_attached(attached: Attached, outcome: SearchOutcome) -> tuple[SearchOu
     retrieved = outcome.retrieved
     best = max((final_score(candidate) for _passage, candidate in outcome.hits), default=0.0)
     ranked, fits = attached_rank(attached, retrieved.state.query, above=best)
-    return (replace(outcome, retrieved=replace(retrieved, relevant=True)) if fits else outcome), ranked
+    return (_as_relevant(outcome) if fits else outcome), ranked
+
+
+def _before_all(ranked: Sequence[Ranked], outcome: SearchOutcome) -> tuple[Ranked, ...]:
+    """The passages with scores above those of a search, in their order."""
+    best = max((final_score(candidate) for _passage, candidate in outcome.hits), default=0.0)
+    return tuple(replace(one, score=best + (len(ranked) - place) * 1e-3) for place, one in enumerate(ranked))
+
+
+def _as_relevant(outcome: SearchOutcome) -> SearchOutcome:
+    return replace(outcome, retrieved=replace(outcome.retrieved, relevant=True))

@@ -11,7 +11,7 @@ import numpy as np
 from django.db.models import Q
 
 from accounts.scope import Scope
-from chat.models import Attachment, AttachmentPassage
+from chat.models import Attachment, AttachmentPassage, Message
 from knowledge import model_registry
 from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray, RerankInput
@@ -32,24 +32,44 @@ class Attached:
     passages: Sequence[Passage]
     vectors: FloatArray  # float32[n, 768], normalised
     is_new: bool  # the question itself came with a file
+    was_subject: bool = False  # the turn before was about the files
+    is_trial: bool = False  # no file: a passage that is put among the sources to see what it changes
 
 
-def attached_load(*, scope: Scope, keys: Sequence[str], conversation_id: uuid.UUID) -> Attached | None:
-    """What has been read of the asker's files of this conversation, and of those that the question names."""
+def attached_load(
+    *, scope: Scope, keys: Sequence[str], conversation_id: uuid.UUID, after: uuid.UUID | None = None
+) -> Attached | None:
+    """What has been read of the asker's files of this conversation, and of those that the question names.
+
+    `after`: the turn that the question follows.
+    """
     rows = list(
         AttachmentPassage.objects.filter(
             Q(attachment__conversation=conversation_id) | Q(attachment__key__in=keys, attachment__conversation=None),
             attachment__user_id=scope.user_id,
             attachment__tenant_id=scope.tenant_id,
             attachment__state=Attachment.State.READY,
-        ).select_related("attachment")
+        )
+        .select_related("attachment")
+        .order_by("attachment_id", "ordinal")
     )
     if not rows:
         return None
     vectors = np.stack([np.frombuffer(bytes(row.vector), dtype=np.float32) for row in rows])
     model = model_registry.embedder().model
     vectors[[row.model not in ("", model) for row in rows]] = 0.0  # of another model: its cosines would mean nothing
-    return Attached(passages=[_passage(row) for row in rows], vectors=vectors, is_new=bool(keys))
+    return Attached(
+        passages=[_passage(row) for row in rows],
+        vectors=vectors,
+        is_new=bool(keys),
+        was_subject=after is not None and _was_subject(after, conversation_id),
+    )
+
+
+def _was_subject(message_id: uuid.UUID, conversation_id: uuid.UUID) -> bool:
+    """Whether a turn of the conversation came with a file or was answered from one."""
+    turn = Message.objects.filter(pk=message_id, conversation=conversation_id).values_list("file_sources", "request")
+    return any(sources or request.get("attachments") for sources, request in turn)
 
 
 def _passage(row: AttachmentPassage) -> Passage:
@@ -73,7 +93,7 @@ def attached_rank(attached: Attached, query: Query, *, above: float) -> tuple[tu
     Passages that do not fit are left out, unless the question came with the file: whoever attaches a file and asks to
     sum it up uses none of its words.
     """
-    scores = _scores(attached, query)
+    scores = attached_scores(attached, query)
     best = float(scores.max())
     is_near = best >= NEAR
     if not is_near and not attached.is_new:
@@ -86,7 +106,7 @@ def attached_rank(attached: Attached, query: Query, *, above: float) -> tuple[tu
     return tuple(ranked), True
 
 
-def _scores(attached: Attached, query: Query) -> FloatArray:
+def attached_scores(attached: Attached, query: Query) -> FloatArray:
     """0 to 1 for each passage: which of the question's words it has and how close together, and its meaning."""
     vector = query.vector if query.vector is not None else model_registry.embedder().embed_queries([query.text])[0]
     dense = np.clip(attached.vectors @ np.asarray(plain(vector), dtype=np.float32), 0.0, 1.0)

@@ -29,7 +29,8 @@ def markdown_bytes(report: Report) -> bytes:
     """The answers as they were written, each with its list of sources."""
     parts = [f"# {_line(report.title)}"]
     for turn in report.turns:
-        parts += [f"## {_line(turn.question)}", f"*{turn.note}*", turn.markdown]
+        parts += [f"## {_line(turn.question)}"] if turn.question else []
+        parts += [f"*{turn.note}*", turn.markdown]
         if turn.unsupported:
             parts += [
                 f"**{_('Not supported by the sources')}**",

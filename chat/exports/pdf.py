@@ -48,7 +48,8 @@ def _flow(report: Report, width: float) -> Iterable[Any]:
     styles = _styles()
     yield _paragraph(_markup([Run(text=report.title)]), styles["Title"])
     for turn in report.turns:
-        yield _paragraph(_markup([Run(text=turn.question)]), styles["Heading1"])
+        if turn.question:
+            yield _paragraph(_markup([Run(text=turn.question)]), styles["Heading1"])
         yield _paragraph(_markup([Run(text=turn.note)]), styles["Note"])
         for block in turn.blocks:
             yield _flowable(block, styles, width)

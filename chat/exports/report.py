@@ -8,7 +8,6 @@ from functools import cache
 from itertools import islice
 
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -48,7 +47,7 @@ class Block:
 class ReportTurn:
     """A question with its answer as Markdown and blocks, and its sources in words."""
 
-    question: str
+    question: str  # "" where the title says it
     note: str  # when it was asked, how it was written, and what is missing from it
     markdown: str
     blocks: tuple[Block, ...]
@@ -67,14 +66,25 @@ class Report:
 def build_report(*, title: str, turns: Sequence[TurnView]) -> Report:
     """The finished turns, with their sources as the asker may see them at this moment; those without text say why."""
     finished = (turn for turn in turns if turn.message.state != "running")
-    return Report(title=title, turns=tuple(_turn(turn) for turn in islice(finished, MAX_TURNS)))
+    return _titled_once(Report(title=title, turns=tuple(_turn(turn) for turn in islice(finished, MAX_TURNS))))
+
+
+def _titled_once(report: Report) -> Report:
+    """The report without the question of its first turn where that is the title, which may be cut."""
+    if not report.turns:
+        return report
+    first = report.turns[0]
+    title, question = " ".join(report.title.split()).rstrip("… "), " ".join(first.question.split())
+    if not title or not question.startswith(title):
+        return report
+    return Report(title=first.question, turns=(replace(first, question=""), *report.turns[1:]))
 
 
 def _turn(turn: TurnView) -> ReportTurn:
     message = turn.message
     text = message.answer or turn.failure or _("No answer.")
     listed = turn.cited if turn.notice != "search_results" else list(turn.sources)
-    notes = [date_format(timezone.localtime(message.created), "DATETIME_FORMAT")]
+    notes = [timezone.localtime(message.created).strftime("%Y-%m-%d %H:%M")]
     if turn.is_quoted:
         notes.append(_("Quoted from the sources, without a language model"))
     if outcome := outcome_words(message):

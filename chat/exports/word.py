@@ -27,7 +27,8 @@ def docx_bytes(report: Report) -> bytes:
     document.core_properties.author = ""
     document.add_heading(_plain(report.title), 0)
     for turn in report.turns:
-        document.add_heading(_plain(turn.question), 1)
+        if turn.question:
+            document.add_heading(_plain(turn.question), 1)
         document.add_paragraph().add_run(_plain(turn.note)).italic = True
         for block in turn.blocks:
             _add_block(document, block)

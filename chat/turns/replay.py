@@ -92,7 +92,7 @@ def _changed(request: AnswerRequest, intervention: Intervention) -> AnswerReques
 
 def _attached(passage: Passage) -> Attached:
     vector = model_registry.embedder().embed_documents([passage.text])
-    return Attached(passages=[passage], vectors=np.asarray(vector, dtype=np.float32), is_new=True)
+    return Attached(passages=[passage], vectors=np.asarray(vector, dtype=np.float32), is_new=True, is_trial=True)
 
 
 def stored_filters(stored: Mapping[str, Any]) -> Filters:

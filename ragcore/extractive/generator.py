@@ -45,7 +45,9 @@ from ragcore.extractive.sentence_model import (
 )
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.extractive.spans import choose_points, choose_runs, main_source, nearest, point_columns
-from ragcore.ports import Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
+from ragcore.extractive.styles import quoted, shortened
+from ragcore.extractive.summary import summary_statements
+from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_type import question_type
 from ragcore.text.tokenise import stop_words
 from ragcore.types import Source
@@ -99,14 +101,43 @@ class ExtractiveGenerator:
 
     def blocks(self, request: GenerationRequest) -> list[str]:
         """The answer as Markdown blocks; joined they are the whole text. Empty without usable sentences."""
+        if request.parts:
+            shown = [block for part in request.parts if (block := self._part(part, request))]
+            return [block if at == 0 else f"\n\n{block}" for at, block in enumerate(shown)]
         words = wording_for(request.question, request.language)
         found = read_statements(request.sources, self._tokenizer)
         parts = split_questions(request.question)
         if len(parts) < 2:
-            return self._answer(request.question, request.sources, found, words)
-        told = [(part, self._answer(part, request.sources, found, words)) for part in parts]
+            return self._in_style(request.question, request, found, words)
+        told = [(part, self._in_style(part, request, found, words)) for part in parts]
         shown = ["".join([f"**{part}**\n\n", *blocks]) for part, blocks in told if blocks]
         return [block if at == 0 else f"\n\n{block}" for at, block in enumerate(shown)]
+
+    def _in_style(
+        self, question: str, request: GenerationRequest, found: Sequence[Statement], words: Wording
+    ) -> list[str]:
+        """The answer in the form that was asked for; a report unless it is to be short or close to the sources."""
+        blocks = self._answer(question, request.sources, found, words)
+        if not blocks or request.style not in ("simple", "precise"):
+            return blocks
+        if request.style == "precise":
+            return [quoted("".join(blocks))]
+        known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
+        chances = prefer_full_coverage(chances_of(self._scorer.scores(known)), known)
+        worth = {s.text: float(chance) for s, chance in zip(found, chances, strict=True)}
+        return [shortened("".join(blocks), lambda text: worth.get(text, 0.0))]
+
+    def _part(self, part: AnswerPart, request: GenerationRequest) -> str:
+        """One part with its lead; "" where there is nothing to say."""
+        words = wording_for(request.question, request.language)
+        if part.is_summary:
+            points = summary_statements(part.sources, self._tokenizer)
+            text = "".join(point_blocks([[point] for point in points], words))
+        else:
+            asked = replace(request, question=part.question, sources=part.sources, parts=())
+            text = "".join(self.blocks(asked)) if part.sources else ""
+        text = text or part.otherwise
+        return f"{part.lead}{text}" if text else ""
 
     def _answer(
         self, question: str, sources: Sequence[Source], found: Sequence[Statement], words: Wording

@@ -24,6 +24,18 @@ const state = (item) => item.dataset.state;
 /** Whether a file is still being sent or read. */
 export const isReading = () => items().some((item) => ["sending", "reading"].includes(state(item)));
 
+let held = null; // what is done once all files have been read
+
+/** Do something once no file is being sent or read any more; not at all where one could not be read. */
+export const whenRead = (action) => (held = action);
+
+function goOn() {
+  if (!held || isReading()) return;
+  const action = held;
+  held = null;
+  if (!items().some((item) => state(item) === "failed")) action();
+}
+
 /** Files that the next question brings along. */
 export const chosen = () =>
   items()
@@ -58,11 +70,13 @@ function show(item, file) {
   remove.setAttribute("aria-label", words("attach_remove", { name: file.name }));
   remove.title = remove.getAttribute("aria-label");
   list.hidden = false;
+  goOn();
 }
 
 function gone(item) {
   item.remove();
   list.hidden = !list.childElementCount;
+  goOn();
 }
 
 /** Ask until the file has been read. */

@@ -76,9 +76,10 @@ function newId() {
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20)].join("-");
 }
 
-/** Another version of a turn, with its filters or without any. */
-function askAgain(element, { unfiltered = false, ...more } = {}) {
-  filters.set(unfiltered ? {} : JSON.parse(element.dataset.filters ?? "{}"));
+/** Another version of a turn, with its filters or without any, in the chosen sets or everywhere. */
+function askAgain(element, { unfiltered = false, everywhere = false, ...more } = {}) {
+  if (everywhere) sets.chooseAll();
+  filters.set(unfiltered || everywhere ? {} : JSON.parse(element.dataset.filters ?? "{}"));
   ask(element.querySelector(".question").textContent, { ...more, instead: element });
 }
 
@@ -242,6 +243,8 @@ function formOf({ dataset }) {
 function clicks() {
   byId("again-menu").addEventListener("popover-open", (event) => {
     regenerated = event.detail.opener.closest(".turn");
+    const same = (regenerated.dataset.sameWays ?? "").split(" ");
+    for (const way of byId("again-menu").querySelectorAll("[data-again]")) way.hidden = same.includes(way.dataset.style || "none");
   });
   byId("veil").addEventListener("click", () => evidence.close() || side.closeSheet());
   byId("shortcuts-open").addEventListener("click", () => {
@@ -268,11 +271,19 @@ function clicks() {
       const asked = meant.closest(".turn");
       return ask(asked.querySelector(".question").textContent, { instead: asked });
     }
-    const again = event.target.closest("[data-ask-again], [data-ask-unfiltered], [data-ask-fresh]");
+    const again = event.target.closest("[data-ask-again], [data-ask-unfiltered], [data-ask-everywhere], [data-ask-fresh]");
     if (!again || turn) return;
-    const [unfiltered, fresh] = ["[data-ask-unfiltered]", "[data-ask-fresh]"].map((way) => again.matches(way));
-    askAgain(again.closest(".turn"), { unfiltered, fresh });
+    const ways = { unfiltered: "[data-ask-unfiltered]", everywhere: "[data-ask-everywhere]", fresh: "[data-ask-fresh]" };
+    const wanted = Object.fromEntries(Object.entries(ways).map(([name, way]) => [name, again.matches(way)]));
+    askAgain(again.closest(".turn"), wanted);
   });
+}
+
+/** A question waits in its field while a file is being read; it goes when the file is ready. */
+function askWhenRead() {
+  toast(words("attach_wait"));
+  attachments.whenRead(() => byId("composer").requestSubmit());
+  return false;
 }
 
 /** What a slash in an empty field offers. */
@@ -289,7 +300,7 @@ for (const part of [popover, choices, evidence, tooltip, actions, dwell, time, e
 startTurns();
 attachments.start({ conversation });
 composer.start({
-  mayAsk: () => !attachments.isReading() || void toast(words("attach_wait")),
+  mayAsk: () => !attachments.isReading() || askWhenRead(),
   onAsk: (question, instead) => (suggestions.close(), ask(question, { instead })),
   onStop: stop,
 });

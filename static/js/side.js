@@ -1,6 +1,6 @@
 // The side bar: a sheet on small screens; search, pin, rename, delete with undo.
 
-import { byId, part, post, words } from "./dom.js";
+import { announce, byId, part, post, words } from "./dom.js";
 import * as folders from "./folders.js";
 import { close as closePopover, openerReplaced } from "./popover.js";
 import { tell } from "./tabs.js";
@@ -16,6 +16,9 @@ let isArchive = false; // which list is shown
 let asked = 0; // the number of the latest list: earlier ones come too late
 let isOutdated = false; // a list came while a name was being written
 const deleting = new Map(); // conversation id → function that deletes at once
+
+/** Links of the list that are shown: conversations, and places in them that a search found. */
+const results = () => [...list.querySelectorAll("li a[href]")].filter((link) => link.offsetParent);
 
 const rowOf = (id) => list.querySelector(`.side-item[data-id="${id}"]`);
 
@@ -206,7 +209,29 @@ export function start({ conversation, leave: left, retitle: renamed }) {
     clearTimeout(timer);
     timer = setTimeout(() => refresh(conversation()), SEARCH_AFTER_MS);
   });
-  byId("side-search").addEventListener("submit", (event) => event.preventDefault());
+  const query = byId("side-query");
+  byId("side-search").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (!query.value.trim()) return;
+    clearTimeout(timer);
+    await refresh(conversation());
+    const first = results()[0];
+    if (first) location.assign(first.href);
+    else announce(list.textContent.trim());
+  });
+  query.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowDown" || event.isComposing || !results().length) return;
+    event.preventDefault();
+    results()[0].focus();
+  });
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const links = results();
+    const at = links.indexOf(document.activeElement);
+    if (!step || at < 0) return;
+    event.preventDefault();
+    (links[at + step] ?? (step < 0 ? query : links[at])).focus();
+  });
   addEventListener("pagehide", () => {
     for (const now of [...deleting.values()]) now();
   });

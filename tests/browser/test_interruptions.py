@@ -37,9 +37,9 @@ def menu_of(page: Page, row) -> None:
 
 
 def remember_sets(page: Page, name: str) -> None:
-    """As if the last question had been asked in this set alone, in another conversation."""
+    """As if new chats were to begin with this set alone."""
     number = page.locator(f"#chooser input[data-name='{name}']").get_attribute("value")
-    page.evaluate("value => localStorage.setItem('sets', value)", json.dumps([int(number or 0)]))
+    page.evaluate("value => localStorage.setItem('sets-pinned', value)", json.dumps([int(number or 0)]))
 
 
 def test_the_keyboard_of_a_phone_leaves_the_open_form_with_its_text(open_page):

@@ -53,6 +53,7 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "profile/second-factor": ("", everybody),
     "inbox": ("", everybody),
     "sets": ("", everybody),
+    "sets/<int:set_id>": ("set", lambda r, who, pk: r.reads_set(who, pk)),
     "access-requests/<int:request_id>": ("request", lambda r, who, pk: r.sees_request(who, pk)),
     "documents/<int:document_id>": ("document", lambda r, who, pk: r.opens(who, pk)),
     "documents/<int:document_id>/original": (

@@ -1,0 +1,73 @@
+"""Quoted answers in the forms that people ask for: a short one, and one of nothing but quotations (V5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+SHORT_SENTENCES = 2
+_CITED = re.compile(r".+?(?:\s?\[\d{1,3}\])+", re.DOTALL)
+_ITEM = re.compile(r"(?P<mark>\s*(?:[-*]|\d{1,3}\.)\s+)(?P<text>.*)")
+_HEADING = re.compile(r"\*\*[^*]+\*\*|#{1,6}\s.*")
+_MARKER = re.compile(r"\s?\[\d{1,3}\]")
+
+
+def shortened(text: str, worth: Callable[[str], float] = len) -> str:
+    """The answer without its further points: the best sentences, of each point of a list the first one.
+
+    `worth`: how well a sentence answers, higher is better; it gets sentences without marks.
+    """
+    kept: list[str] = []
+    for block in _blocks(text):
+        if _HEADING.fullmatch(block):
+            if kept:
+                break  # what follows are further points
+            continue
+        lines = block.splitlines()
+        if _is_table(lines):
+            kept.append(block)
+        elif all(_ITEM.match(line) for line in lines):
+            kept.append("\n".join(map(_first_of_item, lines)))
+        elif not kept:
+            kept.append(_best(_cited(block), worth))
+    return "\n\n".join(kept) or text
+
+
+def quoted(text: str) -> str:
+    """Every sentence as a quotation of its own with its source, in order; headings and emphasis are left out."""
+    told: list[str] = []
+    for block in _blocks(text):
+        lines = block.splitlines()
+        if _is_table(lines):
+            told.append(block)
+        elif not _HEADING.fullmatch(block):
+            plain = "\n".join(match["text"] if (match := _ITEM.match(line)) else line for line in lines)
+            told += [f"> {sentence}" for sentence in _cited(plain.replace("**", ""))]
+    return "\n\n".join(told) or text
+
+
+def _blocks(text: str) -> list[str]:
+    return [block.strip() for block in text.split("\n\n") if block.strip()]
+
+
+def _is_table(lines: Sequence[str]) -> bool:
+    return lines[0].lstrip().startswith("|")
+
+
+def _cited(text: str) -> list[str]:
+    """The sentences, each with its markers."""
+    return [" ".join(match.group().split()) for match in _CITED.finditer(text)] or [text]
+
+
+def _first_of_item(line: str) -> str:
+    match = _ITEM.match(line)
+    return f"{match['mark']}{_cited(match['text'])[0]}" if match else line
+
+
+def _best(sentences: Sequence[str], worth: Callable[[str], float]) -> str:
+    """The best sentences in their order; one less than there are, so that the text is a shorter one."""
+    most = max(1, min(SHORT_SENTENCES, len(sentences) - 1))
+    plain = [_MARKER.sub("", sentence).replace("**", "").strip() for sentence in sentences]
+    ranked = sorted(range(len(sentences)), key=lambda at: -worth(plain[at]))[:most]
+    gap = "" if any("\u4e00" <= char <= "\u9fff" for char in sentences[0][:20]) else " "
+    return gap.join(sentences[at] for at in sorted(ranked))
