@@ -4,6 +4,7 @@
     python -m bench.answers show DIR …               answers to read
     python -m bench.answers refusals DIR …           refused unanswerable questions at given rates of false refusals
     python -m bench.answers everyday                 the everyday questions over the sample documents, with answers
+    python -m bench.answers narrowing DIR …          what narrowing a search to a set refuses
     python -m bench.answers left-out DIR …           the same, each set with weights fitted on the other sets
 
 DIR holds corpus.jsonl, queries.jsonl with answers, qrels.tsv, and for refusals perhaps unanswerable.jsonl. The
@@ -23,6 +24,7 @@ import numpy as np
 
 import ragcore.answerability.model
 import ragcore.extractive.sentence_model
+from bench.answers import narrowing as narrowed
 from bench.answers.everyday import everyday_answers
 from bench.answers.measure import HEAD, answers_of, made_scores, table_row
 from ragcore.answerability.model import Script, script_of, threshold_for
@@ -108,6 +110,13 @@ def everyday(given: argparse.Namespace) -> None:
     print(f"\n{sum(one.is_right for one in told)} of {len(told)}")
 
 
+def narrowing(given: argparse.Namespace) -> None:
+    """Print one row a set."""
+    print(narrowed.HEAD)
+    for data in read_answer_sets(given):
+        print(narrowed.table_row(data, limit=given.limit), flush=True)
+
+
 def _cells(answered: FloatArray, lost: FloatArray, *lines: float) -> str:
     """Refused at each rate, with 95 % intervals; at each of the lines, with the answerable ones refused there."""
     below = [(lost, t) for t in refusing.threshold_curve(answered)]
@@ -120,6 +129,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "show": show,
     "refusals": refusals,
     "left-out": left_out,
+    "narrowing": narrowing,
     "everyday": everyday,
 }
 

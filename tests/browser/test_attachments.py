@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from tests.ragcore.ocr.drawing import drawn, encoded
 from tests.scripted_llm import Reply
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
@@ -49,6 +50,26 @@ def test_a_file_is_dropped_read_quoted_and_shown_beside_the_answer(open_page, li
     expect(file).to_have_count(0)
     page.reload()
     expect(file).to_have_count(0)
+
+
+def test_a_picture_from_the_picker_is_asked_about_before_it_has_been_read(open_page, live_site, tmp_path):
+    live_site.llm.default = Reply(texts=("The pump is replaced on 14 March [1].",))
+    path = tmp_path / "notice.png"
+    path.write_bytes(encoded(drawn([(20, 40, "The pump P-12 is replaced on 14 March.")])))
+    page = open_page(live_site.reader)
+    with page.expect_file_chooser() as picker:
+        page.locator("#attach").click()
+    picker.value.set_files(path)
+    page.locator("#question").fill("Summarise this file")
+    page.locator("#question").press("Enter")
+
+    turn = page.locator(".turn").last
+    expect(turn).to_have_attribute("data-state", "done")
+    expect(turn.locator(".question-files")).to_contain_text("notice.png")
+    expect(turn.locator(".turn-sources .source")).to_have_count(1)
+    expect(turn.locator(".turn-sources .source")).to_contain_text("notice.png")
+    turn.locator(".cite").first.click()
+    expect(page.locator("#evidence")).to_contain_text("14 March")
 
 
 def test_a_file_that_cannot_be_read_says_why_and_does_not_hinder(open_page, live_site):

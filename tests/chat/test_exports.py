@@ -9,6 +9,7 @@ import pypdfium2
 import pytest
 from django.test import Client, override_settings
 from django.urls import reverse
+from django.utils import timezone
 
 from chat.exports.report import markdown_blocks
 from chat.models import Conversation, Message, MessageCitation
@@ -174,3 +175,17 @@ def test_blocks_keep_their_order_and_numbers():
     kinds = [(block.kind, block.mark) for block in markdown_blocks("3. a\n4. b\n\ntext\n\n- c\n\n  more\n")]
 
     assert kinds == [("item", "3."), ("item", "4."), ("paragraph", ""), ("item", "•"), ("item", "")]
+
+
+@pytest.mark.parametrize("name", ["message_export", "conversation_export"])
+def test_a_title_that_is_the_question_stands_once_and_days_are_iso(message, name):
+    Conversation.objects.update(title=message.question)
+    markdown = fetched(message, "md", name=name).content.decode()
+    word = [part.text for part in docx.Document(BytesIO(fetched(message, "docx", name=name).content)).paragraphs]
+    pdf = words_of_pdf(fetched(message, "pdf", name=name).content)
+
+    assert markdown.count(message.question) == 1
+    assert word.count(message.question) == 1
+    assert pdf.count("How long?") == 1
+    day = f"{timezone.localtime(message.created):%Y-%m-%d %H:%M}"
+    assert all(day in text for text in (markdown, " ".join(word), pdf))

@@ -168,3 +168,42 @@ async def test_a_filter_that_is_not_understood_is_a_problem_and_no_turn(world, f
 
     assert (events[-1]["type"], events[-1]["code"]) == ("problem", code)
     assert not await run_db(Message.objects.exists)
+
+
+@pytest.mark.parametrize("status", ["refused", "search_results"])
+def test_a_refusal_in_chosen_sets_names_them_and_offers_all(browser, reader, named, status):
+    make_set("other", name="Other", owners=[make_user()])
+    turn = answer(conversation_of(reader), status=status, request={"sets": [named.pk]})
+
+    page = browser.get(reverse("chat:message", args=[turn.pk])).content.decode()
+
+    assert "Searched in: Testing" in page
+    assert "Searched only in: Testing." in page
+    assert "data-ask-everywhere" in page
+    assert "Search without filters" not in page
+
+
+def test_an_answer_from_chosen_sets_names_them_and_one_from_all_does_not(browser, reader, named):
+    other = make_set("other", name="Other", owners=[make_user()])
+    conversation = conversation_of(reader)
+    narrowed = answer(conversation, request={"sets": [named.pk]})
+    every = answer(conversation, request={"sets": [named.pk, other.pk]})
+
+    shown = [browser.get(reverse("chat:message", args=[turn.pk])).content.decode() for turn in (narrowed, every)]
+
+    assert "Searched in: Testing" in shown[0]
+    assert "Searched in" not in shown[1]  # all sets are no choice
+    assert "data-ask-everywhere" not in shown[0] + shown[1]
+
+
+def test_a_new_chat_begins_in_the_set_of_its_address_and_all_sets_are_no_choice(browser, named):
+    other = make_set("other", name="Other", owners=[make_user()])
+
+    def chosen(query: str) -> set[int]:
+        page = browser.get(f"/{query}").content.decode()
+        return {int(number) for number in re.findall(r'name="sets" value="(\d+)"[^>]* checked', page)}
+
+    assert chosen("") == set()
+    assert chosen(f"?set={named.pk}") == {named.pk}
+    assert chosen(f"?set={named.pk}&set={other.pk}") == set()
+    assert chosen("?set=nothing&set=99999999999999999999") == set()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from PIL import Image, ImageDraw, ImageFont
 
 from chat.executors import run_db
 from chat.models import Message
 from tests.chat.test_attachments import TEXT, attach
+from tests.ragcore.ocr.drawing import drawn, encoded
 from tests.ragcore.parsing.build import docx_bytes, pdf_bytes
 from tests.scripted_llm import Reply
 
@@ -29,18 +27,8 @@ POLICY = """# 差旅费用管理办法
 出差超过三天的，须由部门负责人事先批准。
 """
 NOTICE = ("Maintenance notice for pump station 7", "The pump P-12 is replaced on 14 March.")
+SCAN = encoded(drawn([(40, 40, NOTICE[0]), (40, 120, NOTICE[1])]))
 ABSENT, ABSENT_ZH = "The attached file does not contain an answer.", "附件中没有该问题的答案。"
-
-
-def scan() -> bytes:
-    """A picture of a page."""
-    picture = Image.new("RGB", (1400, 500), "white")
-    draw, font = ImageDraw.Draw(picture), ImageFont.load_default(size=40)
-    for place, line in enumerate(NOTICE):
-        draw.text((60, 60 + 110 * place), line, fill="black", font=font)
-    content = io.BytesIO()
-    picture.save(content, "PNG")
-    return content.getvalue()
 
 
 def from_files(answer) -> set[bool]:
@@ -52,7 +40,7 @@ def from_files(answer) -> set[bool]:
     [
         ("差旅.md", POLICY.encode(), "总结这个文件", ("一百八十元", "十个工作日", "部门负责人")),
         ("差旅.md", POLICY.encode(), "这份文件对发票怎么说？", ("十个工作日", "书面说明")),
-        ("notice.png", scan(), "总结这个文件", NOTICE),
+        ("notice.png", SCAN, "总结这个文件", NOTICE),
         (
             "travel.docx",
             docx_bytes(lambda document: document.add_paragraph(TEXT)),
