@@ -17,9 +17,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from accounts.admin.base import TenantAdmin, admin_scope, admin_user
+from accounts.admin.file_field import FileDropInput
 from accounts.error_messages import error_message
 from accounts.services import audit_record
 from chat.admin import is_reviewer
@@ -96,7 +96,7 @@ class KeptGoldenAdmin(EvaluationAdmin):
 class GoldenImportForm(forms.Form):
     """A file of cases; faults are shown with their lines."""
 
-    file = forms.FileField(label=_("CSV or JSON Lines file"), widget=UnfoldAdminFileFieldWidget)
+    file = forms.FileField(label=_("CSV or JSON Lines file"), widget=FileDropInput({"accept": ".csv,.jsonl,.ndjson"}))
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}

@@ -11,6 +11,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.admin.file_field import FileDropInput
 from knowledge.selectors.options import OptionGroupShown, OptionShown, Stored, shown, value_label
 from ragcore.options.declaration import LINE
 
@@ -147,7 +148,9 @@ MAX_BYTES = 256 * 1024  # all options with long values are a hundredth of it
 class ImportForm(forms.Form):
     """A file, or its text; `options` holds what it says once the form is valid."""
 
-    file = forms.FileField(label=gettext_lazy("File"), required=False)
+    file = forms.FileField(
+        label=gettext_lazy("File"), required=False, widget=FileDropInput({"accept": ".json,application/json"})
+    )
     text = forms.CharField(label=gettext_lazy("or its text"), required=False, widget=forms.Textarea({"rows": 8}))
     note = forms.CharField(label=gettext_lazy("Change note (optional)"), required=False, max_length=256)
 

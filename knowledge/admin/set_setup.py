@@ -21,6 +21,7 @@ from unfold.widgets import (
 )
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.file_field import FilesDropInput
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel, User, UserGroup
 from accounts.scope import Scope
@@ -32,12 +33,6 @@ from knowledge.services.set_setup import SetPlan, SetSetup, set_setup
 from ragcore.errors import RagError
 
 FIELD_OF_CODE = {"name_taken": "code", "url_not_allowed": "addresses", "quota_exceeded": "name"}
-
-
-class ManyFiles(forms.ClearableFileInput):
-    """An input of several files."""
-
-    allow_multiple_selected = True
 
 
 class FilesField(forms.FileField):
@@ -105,7 +100,7 @@ class SetSetupForm(forms.Form):
         widget=UnfoldAdminTextareaWidget({"rows": 2}),
         help_text=_("One address per line. They become a source that you can run again."),
     )
-    uploads = FilesField(label=_("Files"), required=False, widget=ManyFiles)
+    uploads = FilesField(label=_("Files"), required=False, widget=FilesDropInput)
     clearance = forms.TypedChoiceField(
         label=_("Required clearance"), coerce=int, initial=0, widget=UnfoldAdminSelectWidget
     )

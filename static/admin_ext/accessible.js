@@ -53,14 +53,15 @@ addEventListener("load", () =>
   }),
 );
 
-// The theme writes the name of a chosen file into a text field beside it, and fails where there is none.
-document.addEventListener(
-  "change",
-  (event) => {
-    const input = event.target;
-    if (input.type === "file" && !input.parentNode.parentNode.parentNode.querySelector("input[type=text]")) {
-      event.stopPropagation();
-    }
+/* The theme gives every file field a listener that writes the file's name into the disabled text field of its own widget,
+   and fails where there is none. It asks this property before it does, and leaves fields alone that have one already. */
+Object.defineProperty(HTMLInputElement.prototype, "hasChangeListener", {
+  configurable: true,
+  get() {
+    const beside = this.parentNode?.parentNode?.parentNode?.querySelector("input[type=text]");
+    return this.isHeardByTheme || !beside?.disabled;
   },
-  true,
-);
+  set(value) {
+    this.isHeardByTheme = value;
+  },
+});

@@ -14,7 +14,6 @@ const input = drop.querySelector("input");
 const list = form.querySelector("[data-files]");
 const waiting = [];
 let sending = 0;
-input.hasChangeListener = true; // the theme would add one that looks for a text field of its own
 
 /** A size for people: 3.4 MB. */
 function readableSize(bytes) {
@@ -185,7 +184,6 @@ input.addEventListener("change", () => {
 });
 form.querySelector("[data-folder]").addEventListener("click", () => {
   const chooser = Object.assign(document.createElement("input"), { type: "file", webkitdirectory: true, multiple: true });
-  chooser.hasChangeListener = true;
   chooser.addEventListener("change", () => enqueue([...chooser.files].filter((file) => !NOT_MEANT.test(file.name))));
   chooser.click();
 });
