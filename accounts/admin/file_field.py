@@ -14,9 +14,7 @@ TEMPLATE = "admin/file_field.html"
 class FileDropInput(forms.FileInput):
     """A labelled area with an `input[type=file]`; the names of the chosen files are listed in it."""
 
-    def render(
-        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
-    ) -> SafeString:
+    def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None) -> SafeString:
         """The template with the attributes that a file field has; there is nothing to show for `value`."""
         given = self.build_attrs(self.attrs, attrs)
         values = {key: given.get(key) for key in ("id", "accept", "required", "multiple")}

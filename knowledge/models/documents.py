@@ -39,6 +39,8 @@ class Document(models.Model):
     # sets may use the same external id; n < 0 next to document -n, which others keep in that set or source
     home = models.BigIntegerField(default=0, db_default=0, editable=False)
     title = models.CharField(_("title"), max_length=512)
+    # who sent the document named it; otherwise the title follows the file (knowledge.services.titles)
+    is_title_given = models.BooleanField(default=False, db_default=False, editable=False)
     sets = models.ManyToManyField(
         "knowledge.KnowledgeSet", blank=True, related_name="documents", verbose_name=_("knowledge sets")
     )

@@ -230,6 +230,7 @@ def document_new(*, actor: User | None, arrival: Arrival, source: Source, home: 
         sha256=arrival.sha256,
         home=home,
         title=_title(arrival),
+        is_title_given=bool(arrival.title),
         clearance=max(arrival.clearance, source_floor(source)),
         metadata=dict(arrival.metadata),
         tags=sorted(set(arrival.tags)),
@@ -263,6 +264,7 @@ def _register_again(
     document.metadata = {**former, **arrival.metadata}
     if not (document.handled.get(TITLED) and document.source.kind != Source.Kind.UPLOAD):
         document.title = arrival.title or document.title
+        document.is_title_given = document.is_title_given or bool(arrival.title)
     names_store([arrival_names(document, arrival)])
     document.sha256 = arrival.sha256
     document.save()

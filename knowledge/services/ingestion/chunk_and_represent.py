@@ -22,9 +22,11 @@ from knowledge.services.ingestion.parse_and_ocr import ReadDocument
 from knowledge.services.model_slots import background_model, embedding_slot
 from knowledge.services.reingest import ReappliedEdits, edits_reapply
 from knowledge.services.representations import Representation, document_represent, question_representation
+from knowledge.services.titles import title_by_version
 from ragcore.chunking import splitter_for
 from ragcore.errors import EmptyDocumentError
 from ragcore.ocr.documents import unread_counts
+from ragcore.parsing.titles import title_by_content
 from ragcore.ports import FloatArray
 from ragcore.representations import Missed
 from ragcore.text.near_duplicates import sketch
@@ -40,6 +42,7 @@ class PreparedVersion:
     representations: tuple[Representation, ...]
     edits: ReappliedEdits
     missed: Mapping[int, Missed]  # what the model is to be asked for again, by ordinal
+    title: str  # of the document, once this version is live
     values: Mapping[str, Any]  # of the version's row
 
 
@@ -48,13 +51,13 @@ def item_represent(read: ReadDocument, lease: ItemLease) -> PreparedVersion:
 
     Raises EmptyDocumentError if there is no text, LeaseLostError.
     """
-    document = read.item.version.document
     drafts = splitter_for(read.options.chunking, counter()).split(read.document)
     if not drafts:
         raise EmptyDocumentError
     edits = _edits(read.item.version, drafts)
+    title = title_by_version(read.item.version, read.document)
     made = document_represent(
-        title=document.title,
+        title=title,
         parsed=read.document,
         drafts=[draft for draft in edits.drafts if draft.ordinal not in edits.disabled],
         options=read.options.representations,
@@ -62,13 +65,14 @@ def item_represent(read: ReadDocument, lease: ItemLease) -> PreparedVersion:
         alive=lease.alive,
     )
     disabled = [draft for draft in edits.drafts if draft.ordinal in edits.disabled]
-    representations = (*made.representations, *_questions(document.title, edits))
+    representations = (*made.representations, *_questions(title, edits))
     return PreparedVersion(
         item=read.item,
         drafts=tuple(sorted([*made.drafts, *disabled], key=lambda draft: draft.ordinal)),
         representations=representations,
         edits=edits,
         missed={ordinal: kinds for ordinal, kinds in made.missed.items() if ordinal not in edits.edited},
+        title=title,
         values={**_values(read), "report": _report(read, edits, drafts, representations, made.counts)},
     )
 
@@ -94,7 +98,7 @@ def _values(read: ReadDocument) -> dict[str, Any]:
     text = read.document.markdown()
     return {
         "markdown": text,
-        "title": read.document.title[:512],
+        "title": title_by_content(read.document, name=read.item.version.file_name)[:512],
         "pages": read.document.pages,
         "pipeline": read.options.sha256,
         "text_sha256": hashlib.sha256(" ".join(text.split()).casefold().encode()).hexdigest(),

@@ -179,6 +179,15 @@ def _switch(tenant_id: int, batch: Sequence[PublishableVersion], documents: dict
         updated=now,
         **error_columns(None),
     )
+    _titles_set(batch, documents)
+
+
+def _titles_set(batch: Sequence[PublishableVersion], documents: Mapping[int, Document]) -> None:
+    """Titles that follow the file; one that somebody has changed since the version was described stays."""
+    for one in batch:
+        before, locked = one.version.document.title, documents[one.version.document_id]
+        if one.prepared.title != before and locked.title == before:
+            Document.objects.filter(pk=locked.pk).update(title=one.prepared.title)
 
 
 def _items_finish(ready: Sequence[PublishableVersion]) -> None:

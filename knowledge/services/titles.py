@@ -1,0 +1,40 @@
+"""Titles that follow the file: what its content says takes the place of the file name, unless a person named it."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from knowledge.models import Document, DocumentVersion
+from knowledge.services.registration import TITLED
+from ragcore.parsing.titles import title_by_content
+from ragcore.types import ParsedDocument
+
+
+def title_by_version(version: DocumentVersion, parsed: ParsedDocument) -> str:
+    """What the document is to be called while this version is live.
+
+    The title that its content gives, or else the file name; the present one where a person, the sender or the handler
+    of the source gave it.
+    """
+    document = version.document
+    if not _follows_the_file(document):
+        return document.title
+    return (title_by_content(parsed, name=version.file_name) or PurePath(version.file_name).stem or document.title)[
+        :512
+    ]
+
+
+def _follows_the_file(document: Document) -> bool:
+    """Whether the present title came from a file: from its name, or from the content of a version."""
+    if document.is_title_given or document.handled.get(TITLED) or not _has_file_of_its_own(document):
+        return False
+    rows = document.versions.values_list("file_name", "title")
+    names = {name for file_name, title in rows for name in (PurePath(file_name).stem[:512], title) if name}
+    return document.title in names
+
+
+def _has_file_of_its_own(document: Document) -> bool:
+    """False for texts of bulk loads from before senders' titles were marked: their titles were made file names."""
+    last = document.versions.order_by("-number").values_list("file_name", flat=True).first() or ""
+    identity = document.external_id
+    return not identity or "://" in identity or identity.endswith(last) or identity.replace("/", "_")[:200] in last

@@ -1,0 +1,92 @@
+"""The title of a document by what its file says: declared, or its first heading; never what a program left there.
+
+Files declare titles that nobody wrote ("Microsoft Word - Document1", "PowerPoint Presentation", a date), and many begin
+with a chapter ("1 Introduction"). Such texts name no document: then the caller's own name for it is better.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from ragcore.text.normalise import nfkc
+from ragcore.types import Block, ParsedDocument
+
+MAX_CHARACTERS = 160
+MAX_SENTENCE = 60  # characters of a title that ends like a sentence
+HEAD_BLOCKS = 12  # a title stands at the beginning, perhaps below a logo, a date and a note on secrecy
+# Their headings are names of sheets, or what character recognition took for large letters.
+_NO_HEADINGS = "bmp|csv|et|gif|jpe?g|log|ods|png|tiff?|tsv|webp|xls[mx]?|zip"
+NO_HEADINGS = re.compile(rf"\.(?:{_NO_HEADINGS})")
+MAILS = frozenset({".eml", ".msg"})
+
+_GENERATED = re.compile(
+    r"microsoft (?:word|powerpoint|excel|office)\b.*|power ?point presentation|word document|.*\.(?:docx?|pptx?|xlsx?|"
+    r"pdf|html?|md|txt|odt|odp|indd|tex|dwg|vsdx?|wps|dps)|[a-z]:\\.*|(?:https?|file)://.*|[\w.-]+[\\/][\w./\\-]+"
+)
+_PLACEHOLDER = re.compile(
+    r"(?:untitled|unnamed|no title|document|new document|presentation|book|workbook|sheet|slide|page|scan|image|img"
+    r"|draft|title|test|template|index|home|readme|default|main"
+    r"|无标题|未命名|未命名文档|文档|新建文档|新文档|演示文稿|幻灯片|工作簿|工作表|标题|封面|首页|扫描|图片)"
+    r"[\s_(（-]*\d*[)）]?"
+)
+_PART = re.compile(
+    r"(?:table of )?contents|(?:an? )?introduction|overview|abstract|(?:executive )?summary|foreword|preface|scope"
+    r"|background|purpose|references|revision history|document history|change (?:log|history)|cover(?: page)?|agenda"
+    r"|confidential|strictly confidential|internal(?: use only)?|company confidential"
+    r"|目录|目次|目 录|引言|前言|概述|简介|摘要|背景|目的|范围|修订记录|修订历史|变更记录"
+    r"|机密|秘密|内部资料|内部公开|议程"
+)
+_CHAPTER = re.compile(
+    r"\d{1,2}(?:\.\d{1,3})*[.)、．]?\s.*|\d{1,2}(?:\.\d{1,3})+\S.*|[ivx]{1,5}\.\s.*|\(?\d{1,2}[)、）].*"
+    r"|第\s*[\d一二三四五六七八九十百]+\s*[章节部分篇条].*|[一二三四五六七八九十]+、.*|(?:chapter|section|part|annex|appendix)\s+\w+\b.*|附录.*"
+)
+_DATE = re.compile(
+    r"(?:[\d\s./:,年月日时分秒_-]|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b"
+    r"|(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b|(?<=\d)(?:st|nd|rd|th)\b|[ap]m\b|星期.|周[一二三四五六日])+"
+)
+_MARKUP = re.compile(r"!?\[([^\[\]]{0,200})\]\([^()]{0,200}\)|[*_`]{2,}|(?<!\w)[*_`]|[*_`](?!\w)|<[^<>]{1,40}>")
+
+
+def title_by_content(document: ParsedDocument, *, name: str) -> str:
+    """The title that the file declares, else its first heading that names it; "" where neither is fit.
+
+    `name`: of the file.
+    """
+    ending = PurePath(name).suffix.lower()
+    return next((title for text in _candidates(document, ending) if (title := usable_title(text))), "")
+
+
+def usable_title(text: str) -> str:
+    """The text in one line without markup; "" where it names no document."""
+    title = " ".join(_MARKUP.sub(_label, text).split())
+    low = nfkc(title).casefold().strip(" .:：。-–—")
+    letters = sum(char.isalpha() for char in low)
+    if letters < 2 or len(title) > MAX_CHARACTERS or (len(title) > MAX_SENTENCE and title[-1] in ".。！？!?;；"):
+        return ""
+    is_named = not any(pattern.fullmatch(low) for pattern in (_GENERATED, _PLACEHOLDER, _PART, _DATE))
+    return title if is_named else ""
+
+
+def _label(match: re.Match[str]) -> str:
+    """The words of a link; nothing of a picture and of other markup."""
+    return match[1] if match[1] and not match[0].startswith("!") else ""
+
+
+def _candidates(document: ParsedDocument, ending: str) -> Iterator[str]:
+    headings = [_text(block) for block in document.blocks[:HEAD_BLOCKS] if block.kind == "heading"]
+    declared = document.title
+    if ending in MAILS or not (_is_chapter(declared) and declared in headings):
+        yield declared
+    if not NO_HEADINGS.fullmatch(ending):
+        yield from (heading for heading in headings[:1] if not _is_chapter(heading))
+
+
+def _text(block: Block) -> str:
+    return block.text.strip()
+
+
+def _is_chapter(text: str) -> bool:
+    return _CHAPTER.fullmatch(nfkc(text).casefold().strip()) is not None
