@@ -271,3 +271,14 @@ def test_the_report_of_an_upload_names_no_source_and_no_zeros(administrator, own
 
     assert [number for _words, number in page.context["figures"]] == [2, 1]
     assert "Rejected" in page.content.decode()
+
+
+def test_retries_are_said_of_a_document_that_failed_and_not_of_claims_that_went_well(owner, own_set):
+    make_item(owner, own_set, title="broken", stage="failed", attempt=4, faults=2)
+    make_item(owner, own_set, title="well", stage="live", attempt=3, finished=timezone.now())
+
+    page = signed_in(owner).get(reverse(RECENT)).content.decode()
+
+    assert page.count("retried") == 1
+    assert "retried 2 times" in page
+    assert "attempt" not in page
