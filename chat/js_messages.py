@@ -43,6 +43,7 @@ def _evidence() -> dict[str, str]:
     return {
         "source_n": _("Source {n}"),
         "page_n": _("p. {n}"),
+        "edited": _("Edited by the owner"),
         "evidence_early": _("The source can be opened when the answer is complete."),
         "evidence_failed": _("The source could not be loaded. Check your connection and try again."),
         "evidence_refused": _("This source is no longer available. It was removed, or you no longer have access."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from accounts.error_messages import stored_message
@@ -13,6 +14,7 @@ from chat.answering.passage_search import UnderstoodQuery
 from chat.answering.progress import explain_reasons
 from chat.answering.retrieval import SearchOutcome, final_score
 from chat.models import Message, MessageCitation
+from chat.source_lines import edited_words
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord, to_plain
 from knowledge.errors import UnmatchedFilterError
 from knowledge.selectors.filters import FilterChoices
@@ -93,6 +95,8 @@ def serialize_citation(citation: CitationRecord) -> dict[str, Any]:
         "answer_segment": citation.segment,
         "weak": citation.weak,
         "relevance": citation.relevance,
+        "edited": bool(citation.edited),
+        "edited_at": citation.edited or None,
     }
 
 
@@ -143,7 +147,8 @@ def _escaped(text: str) -> str:
 
 def _named(citation: CitationRecord) -> str:
     name = " ".join(visible(citation.title or citation.external_id or f"#{citation.document_id}").split())
-    return f"{name}, p. {citation.page}" if citation.page is not None else name
+    name = f"{name}, p. {citation.page}" if citation.page is not None else name
+    return f"{name} ({edited_words(datetime.fromisoformat(citation.edited))})" if citation.edited else name
 
 
 AS_WRITTEN = UnderstoodQuery()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -42,6 +43,7 @@ class SharedSource:
     section: str = ""
     html: SafeString = SafeString("")
     document_id: int | None = None
+    edited: datetime | None = None  # when an owner wrote the text of the passage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,4 +161,5 @@ def _source(citation: MessageCitation, is_readable: bool, sets: dict[int, Knowle
         section=" › ".join(heading for heading in chunk.heading_path if heading != document.title),
         html=markdown_html(chunk.text, claim=citation.segment),
         document_id=document.pk,
+        edited=chunk.edited,
     )

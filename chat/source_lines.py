@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
@@ -35,6 +37,7 @@ class SourceLine:
     section: str = ""  # headings above the passage, without the title
     excerpt: str = ""  # the beginning of the passage, in plain words
     review_due: date | None = None  # by when its document was to be reviewed, where that is past
+    edited: datetime | None = None  # when an owner wrote the text of the passage; None: it is as in the document
 
     @property
     def words(self) -> str:
@@ -43,12 +46,23 @@ class SourceLine:
             return f"[{self.number}] {_('This source was removed, or you no longer have access.')}"
         page = _("p. %(page)s") % {"page": self.page} if self.page else ""
         where = ", ".join(part for part in (self.title, self.section, page) if part)
-        return f"[{self.number}] {where}" + (f" ({self.sets})" if self.sets else "")
+        note = f" – {self.edited_note}" if self.edited else ""
+        return f"[{self.number}] {where}" + (f" ({self.sets})" if self.sets else "") + note
+
+    @property
+    def edited_note(self) -> str:
+        """That an owner changed the passage, and when; "" where nobody did."""
+        return edited_words(self.edited) if self.edited else ""
 
     @property
     def relevance_level(self) -> str:
         """high, medium or low."""
         return level_of(self.relevance or 0.0)
+
+
+def edited_words(at: datetime) -> str:
+    """That an owner changed a passage, with the day."""
+    return _("edited by the owner on %(day)s") % {"day": date_format(localtime(at), "DATE_FORMAT")}
 
 
 def level_of(relevance: float) -> str:
@@ -93,6 +107,7 @@ def source_line(citation: MessageCitation, document: KnownDocument | None) -> So
         section=" › ".join(heading for heading in citation.chunk.heading_path if heading != title) if document else "",
         excerpt=excerpt_of(citation) if document else "",
         review_due=document.review_due if document else None,
+        edited=citation.chunk.edited if document else None,
     )
 
 

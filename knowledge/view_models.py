@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -30,10 +31,13 @@ from knowledge.models import (
 )
 from knowledge.page_picture import BoxOnPage, page_png
 from knowledge.rendering import markdown_html, marked_places, sentence_texts
+from knowledge.selectors.comparisons import DiffLine, texts_diff
 from knowledge.selectors.keeping import OriginalsWithheldError
+from knowledge.selectors.passages import text_before_edit
 from knowledge.selectors.reviews import review_of
 
 CHUNKS_A_PAGE = 60
+MAX_SENTENCES = 2000  # of a passage
 PICTURES_KEPT = 2000  # files of about 100 KB
 DRAWING = 2  # raised whenever pages are drawn in another way
 PICTURE_AGE_SECONDS = 30 * 24 * 3600
@@ -57,6 +61,7 @@ class ChunkView:
     html: SafeString
     heading_path: tuple[str, ...]
     page: int | None
+    edited: datetime | None = None  # when an owner wrote its text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +79,9 @@ class SourceView:
     marks: tuple[int, ...]  # numbers of the marked sentences, for `page_picture`
     has_original: bool
     review: DocumentReview | None  # by when it is to be reviewed, and when it last was
+    original_wording: tuple[
+        DiffLine, ...
+    ]  # what an owner changed in it; () where nothing, or it is not kept or withheld
     withheld: str  # "": nothing; set: of this set only cited passages are shown; version: of this version
 
 
@@ -110,6 +118,7 @@ def source_view(*, scope: Scope, chunk_id: int, claim: str = "", is_cited: bool 
         after=_view(after) if after else None,
         pictures=() if withheld else picture_pages(chunk),
         marks=marked_places(chunk.text, claim),
+        original_wording=() if withheld else _changes(chunk),
         has_original=bool(version.file) and not withheld,
         review=review_of(scope=scope, document=document),
         withheld=withheld,
@@ -125,6 +134,12 @@ def _withheld(scope: Scope, chunk: Chunk) -> str:
     except NotFoundError:
         return "version"
     return ""
+
+
+def _changes(chunk: Chunk) -> tuple[DiffLine, ...]:
+    """The original text of an edited passage against its own, sentence by sentence."""
+    before = text_before_edit(chunk)
+    return tuple(texts_diff(before, chunk.text)) if before else ()
 
 
 def _neighbours(chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
@@ -228,6 +243,11 @@ def page_picture(
         raise NotFoundError("page_picture", chunk=chunk_id)
     wanted = page or pages[0]
     words = sentence_texts(chunk.text, frozenset(marks)) if marks else []
+    if chunk.edited is not None:  # the page shows the original: only sentences that stand there, too, are marked
+        original = (
+            frozenset(sentence_texts(before, range(MAX_SENTENCES))) if (before := text_before_edit(chunk)) else ()
+        )
+        words = [text for text in words if text in original]
     return page_drawn(chunk.version, wanted, boxes=_boxes_on(chunk, wanted), words=words, is_clip=is_clip)
 
 
@@ -284,4 +304,5 @@ def _view(chunk: Chunk, *, claim: str = "", with_pictures: bool = True) -> Chunk
         html=markdown_html(chunk.text, claim=claim, version_id=chunk.version_id if with_pictures else None),
         heading_path=tuple(chunk.heading_path),
         page=chunk.page,
+        edited=chunk.edited,
     )

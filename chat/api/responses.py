@@ -67,6 +67,8 @@ class CitationOut(Out):
     answer_segment: str
     weak: bool
     relevance: float | None = Field(description="0 to 1: that the source answers the question; null: not judged.")
+    edited: bool = Field(description="An owner changed the text of the passage: the original document says otherwise.")
+    edited_at: str | None = Field(description="When; null: the text is as in the document.")
 
 
 class SentenceOut(Out):

@@ -207,12 +207,17 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
 
 def _with_version_numbers(record: AnswerRecord) -> AnswerRecord:
     chunks = [citation.chunk_id for citation in record.citations if not citation.attachment]
-    found = Chunk.objects.filter(pk__in=chunks).order_by().values_list("pk", "version__number")
-    numbers = dict(found) if chunks else {}
+    found = list(Chunk.objects.filter(pk__in=chunks).order_by().values_list("pk", "version__number", "edited"))
+    numbers = {pk: number for pk, number, _edited in found}
+    edited = {pk: at.isoformat() for pk, _number, at in found if at is not None}
     if passages := [-citation.chunk_id for citation in record.citations if citation.attachment]:
         kept = AttachmentPassage.objects.filter(pk__in=passages).values_list("pk", flat=True)
         numbers |= {-pk: 1 for pk in kept}  # one that was removed meanwhile is no source any more
-    bound = (replace(c, version=numbers[c.chunk_id]) for c in record.citations if c.chunk_id in numbers)
+    bound = (
+        replace(c, version=numbers[c.chunk_id], edited=edited.get(c.chunk_id, ""))
+        for c in record.citations
+        if c.chunk_id in numbers
+    )
     return replace(record, citations=tuple(bound))
 
 

@@ -162,4 +162,5 @@ def _record(row: MessageCitation) -> CitationRecord:
         segment=row.segment,
         weak=row.weak,
         cited=row.cited,
+        edited=row.chunk.edited.isoformat() if row.chunk.edited else "",
     )

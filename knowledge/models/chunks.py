@@ -34,6 +34,8 @@ class Chunk(models.Model):
     edit = models.ForeignKey(  # this text is an owner's; the one that it supersedes has the same ordinal
         "knowledge.ChunkEdit", null=True, blank=True, on_delete=models.SET_NULL, related_name="chunks"
     )
+    # when an owner wrote this text; stays when the edit is undone, for answers that cite the text
+    edited = models.DateTimeField(_("edited"), null=True, blank=True, editable=False)
 
     class Meta:
         verbose_name = _("passage")

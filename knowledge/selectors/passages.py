@@ -56,7 +56,7 @@ def chunk_get(*, scope: Scope, chunk_id: int, is_cited: bool = False) -> Chunk:
     `is_cited`: an answer to the asker cites it; then its text stays readable as long as the document is, also where the
     originals are withheld or the version was replaced. Raises NotFoundError, OriginalsWithheldError.
     """
-    rows = Chunk.objects.select_related("version__document")
+    rows = Chunk.objects.select_related("version__document", "edit")
     found = rows.filter(pk=chunk_id, version__document__in=documents_readable(scope=scope)).first()
     if found is None:
         raise NotFoundError("passage", chunk=chunk_id)
@@ -74,6 +74,14 @@ def chunks_readable(*, scope: Scope) -> QuerySet[Chunk]:
     kept = documents_kept(scope=scope).order_by().values("pk")
     in_force = Q(version__live_for__isnull=False, retired=None)
     return Chunk.objects.filter(in_force | Q(version__document__in=kept), version__document__in=readable)
+
+
+def text_before_edit(chunk: Chunk) -> str:
+    """The text of an edited passage as its document has it; "" where it is not edited, or the edit was undone since."""
+    edit = chunk.edit
+    if chunk.edited is None or edit is None:
+        return ""
+    return edit.anchor_text
 
 
 def chunk_open_check(*, scope: Scope, chunk: Chunk) -> None:

@@ -58,7 +58,8 @@ def chunk_replace(*, scope: Scope, actor: User, chunk_id: int, text: str) -> Chu
     fresh = passage_prepare(passage_successor(chunk, text=text), questions=passage_questions(chunk))
     with transaction.atomic():
         totals = passage_lock(chunk, fresh=fresh)
-        fresh.chunk.edit = _edit_store(chunk, actor=actor, kind=Kind.REPLACE, text=text)
+        edit = _edit_store(chunk, actor=actor, kind=Kind.REPLACE, text=text)
+        fresh.chunk.edit, fresh.chunk.edited = edit, edit.updated
         audit_record(actor=actor, action="passage.change", target=chunk.version.document.title, chunk=chunk.pk)
         passage_substitute(old=chunk, fresh=fresh, totals=totals)
     return fresh.chunk
@@ -143,6 +144,7 @@ def passage_successor(chunk: Chunk, *, text: str, edit: ChunkEdit | None = None)
         boxes=chunk.boxes,
         tokens=counter().count(text),
         edit=edit,
+        edited=chunk.edited if edit is not None and text == chunk.text else None,
     )
 
 

@@ -120,6 +120,7 @@ class ReappliedEdits:
     disabled: frozenset[int] = frozenset()
     questions: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     edit_ids: Mapping[int, int] = field(default_factory=dict)  # of the edit that a passage shows
+    replaced: Mapping[int, datetime] = field(default_factory=dict)  # when owners wrote the texts of passages
     applied: tuple[int, ...] = ()  # edit ids
     lost: tuple[int, ...] = ()  # edit ids whose passage is gone
     moved: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # edit id → its new anchor and text
@@ -177,6 +178,7 @@ class _EditMatcher:
         self._questions: dict[int, tuple[str, ...]] = {}
         self._replaced_by: dict[int, int] = {}  # ordinal → edit id
         self._shown: dict[int, int] = {}
+        self._written: dict[int, datetime] = {}
         self._applied: list[int] = []
         self._lost: list[int] = []
         self._moved: dict[int, tuple[str, str]] = {}
@@ -215,6 +217,7 @@ class _EditMatcher:
             return
         text = edit.text if is_whole else now.text.replace(edit.anchor_text, edit.text)
         self._drafts[ordinal] = replace(now, text=text, tokens=counter().count(text))
+        self._written[ordinal] = max(edit.updated, self._written.get(ordinal, edit.updated))
         first = self._replaced_by.setdefault(ordinal, edit.pk)
         self._shown.setdefault(ordinal, first)
         if first == edit.pk:
@@ -230,6 +233,7 @@ class _EditMatcher:
             disabled=frozenset(self._disabled),
             questions=self._questions,
             edit_ids=self._shown,
+            replaced=self._written,
             applied=tuple(self._applied),
             lost=tuple(self._lost),
             moved=self._moved,

@@ -19,7 +19,7 @@ function sourceOf(chip) {
   if (listed) return { ...listed.dataset, bar: listed.querySelector(".relevance")?.cloneNode(true) };
   const streamed = JSON.parse(turn?.dataset.citations ?? "[]");
   const found = streamed.find((citation) => String(citation.citation_num) === chip.dataset.cite);
-  return found ? { title: found.title, page: found.page ?? "", sets: "", section: "", excerpt: found.content } : null;
+  return found ? { title: found.title, page: found.page ?? "", sets: "", section: "", excerpt: found.content, edited: found.edited ? words("edited") : "" } : null;
 }
 
 function describeSource(chip) {
@@ -31,6 +31,7 @@ function describeSource(chip) {
   const lines = [line("tooltip-place", place.filter(Boolean).join(" · ")), line("tooltip-excerpt", source.excerpt ?? "")];
   const row = line("tooltip-row", "");
   if (source.bar) row.append(source.bar);
+  if (source.edited) lines.push(line("tooltip-edited", source.edited));
   return [title, ...lines.filter((one) => one.textContent), ...(source.bar ? [row] : [])];
 }
 

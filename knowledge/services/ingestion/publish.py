@@ -156,6 +156,7 @@ def _chunk(one: PublishableVersion, draft: ChunkDraft, ids: dict[int, int]) -> C
         boxes=[[b.page, b.x0, b.y0, b.x1, b.y1] for b in draft.boxes],
         tokens=draft.tokens,
         edit_id=edits.edit_ids.get(draft.ordinal),
+        edited=edits.replaced.get(draft.ordinal),
         retired=timezone.now() if draft.ordinal in edits.disabled else None,
     )
 
