@@ -95,6 +95,7 @@ class NotAllowedError(PermanentError):
         "already_live": "The newest version of this document is already searchable.",
         "not_live": "This document is not searchable; retry it instead.",
         "add_to_source": "Only its owner and administrators may add documents to the source '%(name)s'.",
+        "version_of_source": "The source '%(name)s' brings new versions of this document itself.",
         "sets_of_others": "Only platform administrators may create sets in other tenants.",
         "last_set": "It is its last knowledge set; delete the document instead.",
         "erase_oneself": "Nobody can erase themselves; ask another administrator.",

@@ -43,6 +43,7 @@ from knowledge.admin.document_actions import (
 from knowledge.admin.document_acts import edit_view, readers_view, withdraw_view
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
 from knowledge.admin.jobs import rows_of, stage_of
+from knowledge.admin.new_versions import known_names_view, version_view
 from knowledge.admin.passages import edit_urls, spread_of
 from knowledge.admin.representation_retries import notice_of
 from knowledge.models import Document, DocumentVersion, IngestItem
@@ -51,6 +52,7 @@ from knowledge.selectors.keeping import is_kept, versions_listed
 from knowledge.selectors.representation_retries import retries_of_document
 from knowledge.selectors.reviews import SOON, reviews_due
 from knowledge.services.reading import document_read_record
+from knowledge.services.registration import is_open
 from knowledge.services.reingest import document_rebuild
 from ragcore.errors import RagError
 
@@ -135,6 +137,8 @@ class DocumentAdmin(CuratorAdmin):
             ("review/", self.review, "review"),
             ("<int:pk>/retry/", self.retry, "retry"),
             ("<int:pk>/rebuild/", self.rebuild, "rebuild"),
+            ("upload/known/", known_names_view, "known"),
+            ("<int:pk>/version/", self.new_version, "version"),
             ("<int:pk>/diff/", self.diff, "diff"),
             ("<int:pk>/edit/", self.edit, "edit"),
             ("<int:pk>/readers/", self.readers, "readers"),
@@ -217,6 +221,7 @@ class DocumentAdmin(CuratorAdmin):
             "view": view,
             "rows": rows_of(scope=scope, items=[*items, *last_failed]),
             "may_edit": self._may_edit(request, document),
+            "takes_versions": is_open(document.source),
             "retries": notice_of(retries_of_document(scope=scope, document=document)),
             **self._view(request, document, shown, view),
         }
@@ -338,6 +343,10 @@ class DocumentAdmin(CuratorAdmin):
     def readers(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The page that asks who alone may read it."""
         return readers_view(request, pk, context=self.admin_site.each_context(request))
+
+    def new_version(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The page that takes a new version."""
+        return version_view(request, pk, context=self.admin_site.each_context(request))
 
     def withdraw(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
         """The page that asks whether to withdraw a version."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 from django import forms
-from django.contrib import messages
+from django.contrib import admin, messages
+from django.contrib.admin.widgets import AutocompleteSelectMultiple
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -28,11 +31,15 @@ from accounts.scope import Scope
 from knowledge.admin.curation import creates_sets
 from knowledge.models import KnowledgeSet
 from knowledge.selectors.sets import sources_usable
-from knowledge.services.reader_lists import SEPARATORS
-from knowledge.services.set_setup import SetPlan, SetSetup, set_setup
+from knowledge.services.set_setup import PlannedFile, SetPlan, SetSetup, set_setup
 from ragcore.errors import RagError
 
 FIELD_OF_CODE = {"name_taken": "code", "url_not_allowed": "addresses", "quota_exceeded": "name"}
+
+
+def people_widget(relation: str) -> AutocompleteSelectMultiple:
+    """People of the asker's tenant, found by typing, as on the page of a set."""
+    return AutocompleteSelectMultiple(KnowledgeSet._meta.get_field(relation), admin.site)
 
 
 class FilesField(forms.FileField):
@@ -72,17 +79,19 @@ class SetSetupForm(forms.Form):
         initial=KnowledgeSet.Visibility.EVERYONE,
         widget=UnfoldAdminRadioSelectWidget,
     )
-    owners = forms.CharField(
+    owners = forms.ModelMultipleChoiceField(
         label=_("Other owners"),
+        queryset=User.objects.none(),
         required=False,
-        widget=UnfoldAdminTextInputWidget,
-        help_text=_("User names, separated by commas. You are an owner, too."),
+        widget=people_widget("owners"),
+        help_text=_("You are an owner, too."),
     )
-    users = forms.CharField(
+    users = forms.ModelMultipleChoiceField(
         label=_("Members"),
+        queryset=User.objects.none(),
         required=False,
-        widget=UnfoldAdminTextInputWidget,
-        help_text=_("User names, separated by commas; needed where only members may read."),
+        widget=people_widget("members"),
+        help_text=_("Needed where only members may read."),
     )
     groups = forms.ModelMultipleChoiceField(
         label=_("User groups"), queryset=UserGroup.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
@@ -124,6 +133,8 @@ class SetSetupForm(forms.Form):
         super().__init__(*args, **options)
         self.scope = scope
         fields: dict[str, Any] = self.fields
+        people = User.objects.filter(tenant=scope.tenant_id, is_active=True)
+        fields["owners"].queryset = fields["users"].queryset = people
         fields["groups"].queryset = UserGroup.objects.filter(tenant=scope.tenant_id)
         fields["source"].queryset = sources_usable(scope=scope).filter(tenant=scope.tenant_id).order_by("name")
         fields["clearance"].choices = [level for level in ClearanceLevel.choices if level[0] <= scope.clearance]
@@ -131,12 +142,6 @@ class SetSetupForm(forms.Form):
     def lines(self) -> list[tuple[Any, list[forms.BoundField]]]:
         """The steps with their fields."""
         return [(words, [self[name] for name in names]) for words, names in self.steps]
-
-    def clean_owners(self) -> list[int]:
-        return self._people("owners")
-
-    def clean_users(self) -> list[int]:
-        return self._people("users")
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
@@ -148,24 +153,12 @@ class SetSetupForm(forms.Form):
         data["code"] = code[:64]
         return data
 
-    def _people(self, field: str) -> list[int]:
-        entered = (name.strip() for name in SEPARATORS.split(self.cleaned_data[field]))
-        names = list(dict.fromkeys(name for name in entered if name))
-        found = dict(
-            User.objects.filter(tenant=self.scope.tenant_id, is_active=True, username__in=names).values_list(
-                "username", "pk"
-            )
-        )
-        if missing := [name for name in names if name not in found]:
-            raise forms.ValidationError(_("Unknown users: %(names)s") % {"names": ", ".join(missing)})
-        return list(found.values())
-
     def plan(self) -> SetPlan:
         """What was entered, as the service takes it."""
         data = self.cleaned_data
         values = {name: data[name] for name in ("name", "name_zh", "code", "axis", "description", "visibility")}
         values["example_questions"] = [data["question"]] if data["question"] else []
-        people = {"owners": data["owners"], "users": data["users"], "groups": [group.pk for group in data["groups"]]}
+        people = {name: [one.pk for one in data[name]] for name in ("owners", "users", "groups")}
         source = data["source"]
         return SetPlan(
             values=values, people=people, source_id=source.pk if source else None, addresses=data["addresses"]
@@ -173,24 +166,42 @@ class SetSetupForm(forms.Form):
 
 
 def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
-    """GET: the page; POST: make the set, and go to it."""
+    """GET: the page; POST: make the set, and go to it.
+
+    The page's script asks for JSON: then faults come back alone, and the page keeps what was entered and chosen.
+    """
     if not creates_sets(request):
         raise PermissionDenied
-    scope = admin_scope(request)
     posted = (request.POST, request.FILES) if request.method == "POST" else (None, None)
-    form = SetSetupForm(*posted, scope=scope)
-    if form.is_bound and form.is_valid():
-        files = [(file.name or "", file) for file in form.cleaned_data["uploads"]]
-        clearance = form.cleaned_data["clearance"]
-        try:
-            done = set_setup(scope=scope, actor=admin_user(request), plan=form.plan(), files=files, clearance=clearance)
-        except RagError as error:
-            form.add_error(FIELD_OF_CODE.get(error.code), error_message(error))
-        else:
-            _tell(request, done)
-            return redirect("admin:knowledge_knowledgeset_change", done.knowledge_set.pk)
+    form = SetSetupForm(*posted, scope=admin_scope(request))
+    done = _made(request, form) if form.is_bound and form.is_valid() else None
+    wants_json = request.headers.get("Accept") == "application/json"
+    if done is not None:
+        _tell(request, done)
+        address = reverse("admin:knowledge_knowledgeset_change", args=[done.knowledge_set.pk])
+        return JsonResponse({"location": address}) if wants_json else redirect(address)
+    if wants_json and form.is_bound:
+        return JsonResponse({"errors": form.errors}, status=422)
     page = {**context, "title": _("Set up a knowledge set"), "form": form}
     return TemplateResponse(request, "admin/knowledge/knowledgeset/setup.html", page)
+
+
+def _made(request: HttpRequest, form: SetSetupForm) -> SetSetup | None:
+    """The new set; None where it was refused, which the form says then."""
+    versions = request.POST.getlist("version_of")
+    uploads = form.cleaned_data["uploads"]
+    files = [
+        PlannedFile(file.name or "", file, int(number) if number.isdecimal() and len(number) < 18 else None)
+        for file, number in zip_longest(uploads, versions[: len(uploads)], fillvalue="")
+    ]
+    clearance = form.cleaned_data["clearance"]
+    try:
+        return set_setup(
+            scope=admin_scope(request), actor=admin_user(request), plan=form.plan(), files=files, clearance=clearance
+        )
+    except RagError as error:
+        form.add_error(FIELD_OF_CODE.get(error.code), error_message(error))
+        return None
 
 
 def _tell(request: HttpRequest, done: SetSetup) -> None:

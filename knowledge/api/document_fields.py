@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -22,7 +23,11 @@ class UploadBody(StrictSerializer):
     """A file and what is said about it."""
 
     file = serializers.FileField(max_length=512, allow_empty_file=True)
-    sets = serializers.ListField(child=Identifier(), min_length=1, max_length=100)
+    sets = serializers.ListField(child=Identifier(), max_length=100, required=False, default=list)
+    new_version_of = Identifier(
+        required=False,
+        help_text="The id of a document that you keep: the file is its next version. `sets` are added to its own.",
+    )
     title = Text(max_length=512, required=False, allow_blank=True)
     external_id = Text(max_length=512, required=False, allow_blank=True)
     source = Text(max_length=128, required=False, allow_blank=True)  # type: ignore[assignment]
@@ -31,6 +36,17 @@ class UploadBody(StrictSerializer):
     tags = serializers.ListField(child=Text(max_length=64), max_length=100, required=False)
     review_by = serializers.DateField(required=False, help_text="By when it is to be reviewed.")
     unpack = serializers.BooleanField(default=False, help_text="Each file of a .zip becomes a document of its own.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A new document needs a set; a new version has the sets, source and external id of its document."""
+        is_version = "new_version_of" in attrs
+        if not is_version and not attrs["sets"]:
+            raise serializers.ValidationError({"sets": _("Give at least one knowledge set.")})
+        if is_version and (attrs.get("external_id") or attrs.get("source") or attrs["unpack"]):
+            raise serializers.ValidationError(
+                {"new_version_of": _("It goes with no external id, source or archive to unpack.")}
+            )
+        return attrs
 
 
 class DocumentBody(StrictSerializer):

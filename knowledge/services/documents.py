@@ -30,11 +30,13 @@ from knowledge.services.registration import (
     DEFAULT_SOURCE,
     TITLED,
     Arrival,
+    Registration,
     clearance_check,
     clearance_note,
     document_register,
     sets_owned,
     source_ensure,
+    version_register,
 )
 from knowledge.services.reviews import Keep, review_change, reviews_arrived
 from ragcore.errors import EmptyDocumentError
@@ -66,10 +68,13 @@ def document_upload(
     metadata: Mapping[str, Any] | None = None,
     tags: Sequence[str] = (),
     review_by: date | None = None,
+    new_version_of: int | None = None,
 ) -> UploadResult:
     """Store a file once per tenant and queue its ingestion. A file is read in pieces, never as a whole.
 
     Who keeps the same bytes merges sets; others get a record of their own, as if the bytes were new.
+    `new_version_of`: the document whose next version it is; it keeps its sets, source and external id, and `sets` are
+    added. The version that was live until then stays for the answers that cite it.
 
     Raises UploadTooLargeError, EmptyDocumentError, UnsupportedFormatError, NotFoundError, NotAllowedError,
     ClearanceTooHighError, MixedTenantsError.
@@ -90,15 +95,23 @@ def document_upload(
             tags=tags,
             review_by=review_by,
         )
-        found = document_register(
-            scope=scope, actor=actor, arrival=arrival, source=source_ensure(tenant_id=tenant_id, name=source)
-        )
+        found = _registered(scope, actor, arrival, source_name=source, tenant_id=tenant_id, document_id=new_version_of)
+        tenant_id = found.document.tenant_id
         if review_by is not None:
             reviews_arrived(arrived={found.document.pk: review_by})
         if found.merged:
             epoch_advance(tenant_id=tenant_id, documents=[found.document.pk])
         job = job_start(tenant_id=tenant_id, actor=actor, versions=[found.version]) if found.version else None
         return UploadResult(found.document, job, found.duplicate)
+
+
+def _registered(
+    scope: Scope, actor: User, arrival: Arrival, *, source_name: str, tenant_id: int, document_id: int | None
+) -> Registration:
+    if document_id is not None:
+        return version_register(scope=scope, actor=actor, arrival=arrival, document_id=document_id)
+    source = source_ensure(tenant_id=tenant_id, name=source_name)
+    return document_register(scope=scope, actor=actor, arrival=arrival, source=source)
 
 
 def upload_check(*, name: str, size_bytes: int) -> None:

@@ -14,14 +14,14 @@ from django.core.files.base import ContentFile, File
 from django.db import IntegrityError, transaction
 from django.db.models import Case, IntegerField, Max, Q, When, prefetch_related_objects
 
-from accounts.errors import NotAllowedError
+from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwnedError
 from knowledge.indexes.statements import files_lock_shared
 from knowledge.models import Document, DocumentNames, DocumentVersion, KnowledgeSet, Source
-from knowledge.selectors import documents_kept, documents_readable, set_curated
+from knowledge.selectors import document_get, documents_kept, documents_readable, is_kept, set_curated
 from knowledge.selectors.documents import documents_in_any
 from knowledge.services.composition import documents_settle, memberships_by_hand_record
 from knowledge.services.entities import entities_attributes_changed
@@ -132,6 +132,35 @@ def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, sou
     if document.source_id == source.pk:
         document.source = source  # the same row, with what it knows already
     return _register_again(scope=scope, actor=actor, document=document, arrival=arrival, quota=quota)
+
+
+def version_register(*, scope: Scope, actor: User | None, arrival: Arrival, document_id: int) -> Registration:
+    """Add what has arrived to a document that the sender keeps as its next version, whatever its name and id.
+
+    The same bytes as those of the newest version add nothing. Raises NotFoundError, NotAllowedError.
+    """
+    document = document_get(scope=scope, document_id=document_id)
+    if not is_kept(scope=scope, document=document):
+        raise NotAllowedError("kept_by_others")
+    if not is_open(document.source):  # the next run of the source would bring its own again
+        raise NotAllowedError("version_of_source", name=document.source.name)
+    if any(s.tenant_id != document.tenant_id for s in arrival.sets):
+        raise MixedTenantsError
+    quota = quota_hold(tenant_id=document.tenant_id)
+    document = Document.objects.select_for_update(of=("self",)).select_related("source").get(pk=document_id)
+    if document.deleted is not None:
+        raise NotFoundError("document", document=document_id)
+    if not document.external_id and _is_taken(document, arrival):
+        document.home = -document.pk
+    return _register_again(scope=scope, actor=actor, document=document, arrival=arrival, quota=quota)
+
+
+def _is_taken(document: Document, arrival: Arrival) -> bool:
+    """Whether another document with the same home has these bytes: they identify only one document of a home."""
+    same = Document.objects.filter(
+        tenant_id=document.tenant_id, source=document.source_id, home=document.home, external_id="", deleted=None
+    )
+    return same.filter(sha256=arrival.sha256).exclude(pk=document.pk).exists()
 
 
 def arrival_check(*, scope: Scope, arrival: Arrival, source: Source) -> None:

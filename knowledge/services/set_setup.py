@@ -31,6 +31,15 @@ class SetPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """A file for the new set; with `new_version_of` it is the next version of that document, which joins the set."""
+
+    name: str
+    content: bytes | File[bytes]
+    new_version_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FileRefusal:
     """A file that was not taken, and why."""
 
@@ -52,7 +61,7 @@ def set_setup(
     scope: Scope,
     actor: User,
     plan: SetPlan,
-    files: Sequence[tuple[str, bytes | File[bytes]]] = (),
+    files: Sequence[PlannedFile] = (),
     clearance: int = 0,
 ) -> SetSetup:
     """Create a set, put people and a source into it, and upload files. Either the set is there with people and source,
@@ -62,12 +71,20 @@ def set_setup(
     """
     made = _make(scope=scope, actor=actor, plan=plan)
     stored, refused = 0, []
-    for name, content in files:
+    for file in files:
         try:
-            document_upload(scope=scope, actor=actor, sets=[made.pk], name=name, content=content, clearance=clearance)
+            document_upload(
+                scope=scope,
+                actor=actor,
+                sets=[made.pk],
+                name=file.name,
+                content=file.content,
+                clearance=clearance,
+                new_version_of=file.new_version_of,
+            )
             stored += 1
         except RagError as error:
-            refused.append(FileRefusal(name, error))
+            refused.append(FileRefusal(file.name, error))
     return SetSetup(made, stored, tuple(refused))
 
 

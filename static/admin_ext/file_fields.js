@@ -6,6 +6,7 @@ function listNames(drop) {
   const names = [...drop.querySelector("input").files].map((file) => file.name);
   const items = names.map((name) => Object.assign(document.createElement("li"), { textContent: name }));
   drop.querySelector("[data-names]").replaceChildren(...items);
+  drop.dispatchEvent(new CustomEvent("files-listed", { bubbles: true }));
 }
 
 document.addEventListener("change", (event) => field(event) && listNames(field(event)));

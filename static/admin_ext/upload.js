@@ -1,5 +1,6 @@
 /* Uploads dropped files and folders one by one through the public API; live.js follows what became of them. */
 
+import { chooseForAll, choiceOf, knownDocuments } from "./known_names.js";
 import { refreshAnew } from "./live.js";
 
 const SENDING_AT_ONCE = 2;
@@ -12,6 +13,8 @@ const hint = form.querySelector("[data-hint]");
 const drop = form.querySelector("[data-drop]");
 const input = drop.querySelector("input");
 const list = form.querySelector("[data-files]");
+const questions = form.querySelector("[data-questions]");
+const unanswered = []; // files of known names, with the list of choices of each
 const waiting = [];
 let sending = 0;
 
@@ -37,7 +40,14 @@ function addRow(file) {
   list.append(row);
   return {
     again,
+    /** What the file is must be said before it is sent. */
+    ask(select) {
+      part("words").textContent = words.known;
+      part("trouble").before(select);
+      bar.hidden = true;
+    },
     show(text, share) {
+      row.querySelector("select")?.remove();
       row.dataset.state = "working";
       part("words").textContent = text;
       bar.value = share;
@@ -86,17 +96,58 @@ function enqueue(files) {
   }
   hint.textContent = files.length ? "" : words.nothing;
   const common = { sets: chosenSets(), clearance: form.elements.clearance.value, unpack: form.elements.unpack.checked };
-  for (const file of files) {
-    const row = addRow(file);
-    if (file.size > Number(form.dataset.maxBytes)) {
-      row.fail(words.tooLarge, "", false);
-      continue;
-    }
-    const item = { file, row, ...common };
-    row.again.addEventListener("click", () => push(item));
-    push(item);
+  const items = files.map((file) => ({ file, row: addRow(file), ...common }));
+  const small = items.filter((item) => item.file.size <= Number(form.dataset.maxBytes));
+  for (const item of items) {
+    if (small.includes(item)) item.row.again.addEventListener("click", () => begin([item]));
+    else item.row.fail(words.tooLarge, "", false);
+  }
+  begin(small);
+}
+
+const isUnpacked = (item) => item.unpack && /\.zip$/i.test(item.file.name);
+
+/** Sends what has no known name; asks about the others. */
+async function begin(items) {
+  const open = items.filter((item) => item.version === undefined && !isUnpacked(item));
+  let known;
+  try {
+    for (const item of items) item.row.show(words.queued, 0);
+    known = open.length ? await knownDocuments(form.dataset.knownUrl, open.map((item) => item.file.name), items[0].sets) : new Map();
+  } catch {
+    for (const item of items) item.row.fail(words.network, "", true);
+    return;
+  }
+  for (const item of items) {
+    const documents = open.includes(item) ? known.get(item.file.name) : null;
+    if (documents) ask(item, documents);
+    else push(item);
   }
 }
+
+function ask(item, documents) {
+  const select = choiceOf(item.file.name, documents, words);
+  item.row.ask(select);
+  unanswered.push({ item, select });
+  showQuestions();
+}
+
+function showQuestions() {
+  questions.hidden = !unanswered.length;
+  for (const button of questions.querySelectorAll("[data-all]")) button.hidden = unanswered.length < 2;
+}
+
+questions.addEventListener("click", (event) => {
+  const { all, go } = event.target.closest("button")?.dataset ?? {};
+  const selects = unanswered.map(({ select }) => select);
+  if (all !== undefined) chooseForAll(selects, all === "version");
+  if (go === undefined) return;
+  for (const { item, select } of unanswered.splice(0)) {
+    if (go === "upload") push({ ...item, version: select.value });
+    else item.row.remove();
+  }
+  showQuestions();
+});
 
 function push(item) {
   item.row.show(words.queued, 0);
@@ -129,12 +180,13 @@ function post(body, onShare) {
 }
 
 /** Sends one file. What was accepted is shown by the list of the server from then on. */
-async function send({ file, row, sets, clearance, unpack }) {
+async function send({ file, row, sets, clearance, unpack, version }) {
   row.show(words.sending, 0);
   const body = new FormData();
   body.append("file", file);
   sets.forEach((id) => body.append("sets", id));
   body.append("clearance", clearance);
+  if (version) body.append("new_version_of", version);
   if (unpack && /\.zip$/i.test(file.name)) body.append("unpack", "true");
   let answer;
   try {

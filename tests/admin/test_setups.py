@@ -10,7 +10,7 @@ from accounts.models import AuditEvent, User, UserGroup
 from accounts.selectors import roles_held
 from knowledge.models import Document, KnowledgeSet, SetSource, Source
 from tests.admin.conftest import signed_in
-from tests.factories import make_user
+from tests.factories import make_tenant, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +25,7 @@ def test_a_set_is_set_up_in_one_page_with_people_a_source_files_and_a_question(o
     files = [SimpleUploadedFile("valve.md", b"# Valve\n\nIt opens at 7 bar."), SimpleUploadedFile("tune.xyz", b"?")]
     form = {
         **NEEDED,
-        "users": "friend",
+        "users": [friend.pk],
         "groups": [group.pk],
         "addresses": "https://example.org/boilers",
         "uploads": files,
@@ -49,12 +49,14 @@ def test_a_set_is_set_up_in_one_page_with_people_a_source_files_and_a_question(o
     assert AuditEvent.objects.filter(action="set.create", target="boilers").exists()
 
 
-def test_people_are_separated_as_chinese_is_written(owner):
+def test_several_owners_and_members_are_chosen(owner):
     owner.can_create_sets = True
     owner.save()
     people = [make_user(name) for name in ("张三", "李四", "王五")]
 
-    signed_in(owner).post(SET, {**NEEDED, "owners": f"{owner.username}；张三", "users": "李四，王五"})
+    signed_in(owner).post(
+        SET, {**NEEDED, "owners": [owner.pk, people[0].pk], "users": [person.pk for person in people[1:]]}
+    )
 
     made = KnowledgeSet.objects.get(code="boilers")
     assert set(made.owners.all()) == {owner, people[0]}
@@ -72,8 +74,10 @@ def test_a_set_whose_source_is_refused_is_not_made_at_all(owner):
     assert not Source.objects.filter(name="Boilers").exists()
 
 
-def test_unknown_people_and_a_name_without_latin_letters_are_told_at_their_fields(administrator):
-    page = signed_in(administrator).post(SET, {**NEEDED, "name": "锅炉", "users": "nobody"})
+def test_people_of_others_and_a_name_without_latin_letters_are_told_at_their_fields(administrator):
+    stranger = make_user(tenant=make_tenant())
+
+    page = signed_in(administrator).post(SET, {**NEEDED, "name": "锅炉", "users": [stranger.pk]})
 
     assert set(page.context["form"].errors) == {"users", "code"}
 

@@ -293,6 +293,8 @@ OWN: dict[str, Opens | None] = {
         _tenant_of("user")(r, w, pk) and r.facts.row("user", pk)["service_owner_id"] is None
     ),
     "knowledge_document_upload": lambda r, w, pk: _curators(r, w),
+    "knowledge_document_known": lambda r, w, pk: _curators(r, w),
+    "knowledge_document_version": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
     "knowledge_document_recent": lambda r, w, pk: _curators(r, w),
     "knowledge_document_transfer": None,
     "knowledge_document_weigh": lambda r, w, pk: _curators(r, w),

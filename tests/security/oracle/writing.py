@@ -83,6 +83,8 @@ class Acts:
             "external_id": rng.choice(("", self.name("document", "external_id"))),
             "source": rng.choice(("", self.name("source", "name"))),
         }
+        version = {name: upload[name] for name in ("sets", "clearance")}
+        version["file"] = SimpleUploadedFile("note.txt", rng.choice((b"same bytes", self.new().encode())))
         line = {
             "external_id": self.name("document", "external_id"),
             "text": self.new(),
@@ -120,7 +122,10 @@ class Acts:
                 ("put", body([]), lambda: r.manages_set(who, get("set"))),
             ],
             "knowledge-sets/<int:set_id>/ingest": [("post", {}, None)],
-            "documents": [("post", {"data": upload}, None)],
+            "documents": [
+                ("post", {"data": upload}, None),
+                ("post", {"data": {**version, "new_version_of": self.any("document")}}, None),
+            ],
             "documents/bulk": [("post", {"data": json.dumps(line), "content_type": "application/x-ndjson"}, None)],
             "documents/url": [("post", body({"url": "https://example.org/a", "sets": [self.any("set")]}), None)],
             "documents/<int:document_id>": [
@@ -334,6 +339,7 @@ class Acts:
             "knowledge_document_upload": [
                 form(sets=sets, clearance=str(rng.randrange(5)), files=SimpleUploadedFile("a.txt", b"same bytes"))
             ],
+            "knowledge_document_version": [form(file=SimpleUploadedFile("a.txt", self.new().encode()))],
             "knowledge_document_transfer": [form(ids=ids, from_set=sets[0], to_set=sets[1])],
             "knowledge_document_weigh": [form(ids=ids, weight="2")],
             "knowledge_document_review": [form(ids=ids, review_by="2099-05-01")],
