@@ -33,7 +33,6 @@ from knowledge.page_picture import BoxOnPage, page_png
 from knowledge.rendering import markdown_html, marked_places, sentence_texts
 from knowledge.selectors.comparisons import DiffLine, texts_diff
 from knowledge.selectors.keeping import OriginalsWithheldError
-from knowledge.selectors.passages import text_before_edit
 from knowledge.selectors.reviews import review_of
 
 CHUNKS_A_PAGE = 60
@@ -138,7 +137,7 @@ def _withheld(scope: Scope, chunk: Chunk) -> str:
 
 def _changes(chunk: Chunk) -> tuple[DiffLine, ...]:
     """The original text of an edited passage against its own, sentence by sentence."""
-    before = text_before_edit(chunk)
+    before = chunk.text_before_edit
     return tuple(texts_diff(before, chunk.text)) if before else ()
 
 
@@ -244,9 +243,7 @@ def page_picture(
     wanted = page or pages[0]
     words = sentence_texts(chunk.text, frozenset(marks)) if marks else []
     if chunk.edited is not None:  # the page shows the original: only sentences that stand there, too, are marked
-        original = (
-            frozenset(sentence_texts(before, range(MAX_SENTENCES))) if (before := text_before_edit(chunk)) else ()
-        )
+        original = frozenset(sentence_texts(before, range(MAX_SENTENCES))) if (before := chunk.text_before_edit) else ()
         words = [text for text in words if text in original]
     return page_drawn(chunk.version, wanted, boxes=_boxes_on(chunk, wanted), words=words, is_clip=is_clip)
 

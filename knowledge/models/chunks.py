@@ -52,6 +52,11 @@ class Chunk(models.Model):
     def __str__(self) -> str:
         return f"{self.version_id}/{self.ordinal}"
 
+    @property
+    def text_before_edit(self) -> str:
+        """The text as its document has it; "" where nobody edited the passage, or the edit was undone since."""
+        return self.edit.anchor_text if self.edited is not None and self.edit is not None else ""
+
 
 class ChunkEdit(models.Model):
     """An owner's change of one passage. It is found again by its anchor, the text that it was made on."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any, Literal
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
@@ -14,18 +12,11 @@ from accounts.scope import Scope
 from knowledge.models import Document, DocumentVersion, Source
 from knowledge.selectors.documents import documents_in_any
 from knowledge.selectors.keeping import documents_kept
+from ragcore.text.file_names import loose_key, name_key
 from ragcore.text.names import key_of, name_words
-from ragcore.text.normalise import nfkc
-from ragcore.text.scripts import CJK
 
 MOST_SHOWN = 5  # of one name
 MOST_COMPARED = 200  # documents whose names have the same words
-LEAST_LETTERS = 3  # of a name without its version: "a (2).md" is like too many others
-
-# What people add to the name of a file that is another version: a number, a day, "final", "copy".
-_ADDED = re.compile(r"(?:v|ver|version|rev|r|版本)?\d{1,8}|copy|final|draft|new|old|latest|updated|of|v|rev|version")
-_IS_CJK = re.compile(f"[{CJK}]")
-_ADDED_CHINESE = re.compile(r"(?<=.)(?:副本|终稿|定稿|最终版|修订版|新版|旧版|初稿|草稿)$")
 
 Match = Literal["same", "elsewhere", "near"]
 ORDER: tuple[Match, ...] = ("same", "elsewhere", "near")
@@ -52,20 +43,6 @@ def documents_named(*, scope: Scope, name: str, sets: Collection[int] = ()) -> l
     found = [_known(row, name, is_here=row.pk in here) for row in rows.order_by("-pk")[:MOST_COMPARED]]
     known = [one for one in found if one is not None]
     return sorted(known, key=lambda one: ORDER.index(one.match))[:MOST_SHOWN]
-
-
-def name_key(name: str) -> str:
-    """A file name for comparing: NFKC, without regard to capitals, with single spaces."""
-    return " ".join(nfkc(PurePath(name).name).casefold().split())
-
-
-def loose_key(name: str) -> str:
-    """The name without its ending and what marks a version of it; "" where too little is left to compare."""
-    words = key_of(name_key(name)).split()
-    while len(words) > 1 and _ADDED.fullmatch(words[-1]):
-        words.pop()
-    key = _ADDED_CHINESE.sub("", " ".join(words))
-    return key if sum(char.isalpha() for char in key) >= (2 if _IS_CJK.search(key) else LEAST_LETTERS) else ""
 
 
 # ── one name ──────────────────────────────────────────────────────────────────────────────────────

@@ -76,14 +76,6 @@ def chunks_readable(*, scope: Scope) -> QuerySet[Chunk]:
     return Chunk.objects.filter(in_force | Q(version__document__in=kept), version__document__in=readable)
 
 
-def text_before_edit(chunk: Chunk) -> str:
-    """The text of an edited passage as its document has it; "" where it is not edited, or the edit was undone since."""
-    edit = chunk.edit
-    if chunk.edited is None or edit is None:
-        return ""
-    return edit.anchor_text
-
-
 def chunk_open_check(*, scope: Scope, chunk: Chunk) -> None:
     """Raise NotFoundError or OriginalsWithheldError if the asker may open neither the passage nor what is around it."""
     document = document_openable(scope=scope, document_id=chunk.version.document_id)

@@ -8,7 +8,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.selectors import scope_for
 from knowledge.models import Document, IndexEntry, Source
 from knowledge.selectors import chunk_get, chunks_of
-from knowledge.selectors.known_names import documents_named, loose_key, name_key
+from knowledge.selectors.known_names import documents_named
 from tests.factories import make_admin, make_set, make_tenant, make_user, run_job, scope_of
 from tests.knowledge.uploads import upload
 
@@ -27,36 +27,6 @@ def live(owner, home, **fields) -> Document:
     done = upload(owner, home, **fields)
     run_job(done.job.pk)
     return done.document
-
-
-@pytest.mark.parametrize(
-    ("name", "same"), [("LEAVE.md", "leave.md"), ("ｌeave.md", "leave.md"), ("travel  policy.md", "travel policy.md")]
-)
-def test_capitals_and_forms_of_characters_make_no_other_name(name, same):
-    assert name_key(name) == name_key(same)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "leave policy (1).md",
-        "leave_policy_v2.docx",
-        "Leave-Policy-2026.md",
-        "leave policy final.md",
-        "leave policy - copy.md",
-        "leave.policy.rev3.md",
-    ],
-)
-def test_what_people_add_to_a_name_makes_it_a_near_one(name):
-    assert loose_key(name) == loose_key("leave policy.md")
-
-
-def test_chinese_names_with_a_version_are_near_ones():
-    assert loose_key("请假制度_v2.docx") == loose_key("请假制度终稿.docx") == loose_key("请假制度.docx")
-
-
-def test_names_with_nothing_but_a_number_are_near_to_none():
-    assert loose_key("a (2).md") == loose_key("2026.md") == ""
 
 
 def test_the_name_in_the_same_set_comes_first_then_elsewhere_then_near_ones(owner, common):
