@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from ragcore.extractive.generator import ExtractiveGenerator
@@ -42,7 +44,7 @@ def test_the_styles_differ_in_what_they_show(question, passage):
 def test_a_short_answer_has_the_best_sentences_and_no_further_points():
     text = "One [1] Two [1] Three [1]\n\n**Also relevant**\n\n- Four [2]"
 
-    assert shortened(text, {"Two": 2.0, "Three": 1.0}.get) == "Two [1] Three [1]"
+    assert shortened(text, lambda sentence: {"Two": 2.0, "Three": 1.0}.get(sentence, 0.0)) == "Two [1] Three [1]"
     assert shortened("1. First. [1] More. [1]\n2. Second. [1]") == "1. First. [1]\n2. Second. [1]"
     assert shortened("Only one. [1]") == "Only one. [1]"
     assert shortened("| a | b |\n| --- | --- |\n| 1 | 2 [1] |") == "| a | b |\n| --- | --- |\n| 1 | 2 [1] |"
@@ -70,8 +72,17 @@ def test_parts_have_sources_and_leads_of_their_own():
 
 
 def test_a_summary_takes_sentences_of_all_parts_in_their_order():
-    sections = [f"## Part {n}\n\nThe rule number {n} speaks of topic{n} and of things{n}.\n" for n in range(20)]
-    passage = source(1, "# Rules\n\n" + "\n".join(sections))
+    facts = [
+        f"## Part {n}\n\nThe {who} {does} every {what}.\n"
+        for n, (who, does, what) in enumerate(
+            itertools.zip_longest(
+                ["guard", "clerk", "nurse", "pilot", "baker", "farmer", "painter", "miner", "weaver"],
+                ["opens", "signs", "checks", "lands", "bakes", "ploughs", "dries", "digs", "spins"],
+                ["gate", "letter", "patient", "aircraft", "loaf", "meadow", "canvas", "tunnel", "thread"],
+            )
+        )
+    ]
+    passage = source(1, "# Rules\n\n" + "\n".join(facts))
 
     statements = summary_statements([passage], TOKENIZER)
 
