@@ -122,6 +122,8 @@ class TurnView:
     def same_ways(self) -> str:
         """Ways to answer again that would bring the same text: quotations that cannot be shorter or closer."""
         text, style = self.message.answer, self.message.request.get("style")
+        if self.notice in ("search_results", "refused") and not self.message.metadata.get("model"):
+            return "simple precise"
         if not self.is_quoted:
             return ""
         same = {"simple": style == "simple" or shortened(text) == text}

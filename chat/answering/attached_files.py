@@ -59,6 +59,11 @@ class AttachedSubject:
     def is_summary(self) -> bool:
         return self.asked.kind == "overview"
 
+    @property
+    def plain_question(self) -> str:
+        """The question without its mention of the file, as other documents are asked."""
+        return self.asked.text if self.is_bound and not self.is_summary else self.question
+
     def search(self) -> tuple[Ranked, ...]:
         """The passages of the files that the question is answered from, best first; of a summary in their order."""
         if self.is_summary:
@@ -168,13 +173,13 @@ class AttachedSubject:
                     lead=f"#### {IN_FILES[spoken]}\n\n",
                     otherwise=NOT_IN_FILES[spoken],
                 ),
-                AnswerPart(question=self.question, sources=others, lead=lead, otherwise=NOT_IN_OTHERS[spoken]),
+                AnswerPart(question=self.plain_question, sources=others, lead=lead, otherwise=NOT_IN_OTHERS[spoken]),
             )
         if not self.is_bound:
             return ()
         return (
             AnswerPart(question="", sources=(), otherwise=NOT_IN_FILES[spoken]),
-            AnswerPart(question=self.question, sources=others, lead=lead),
+            AnswerPart(question=self.plain_question, sources=others, lead=lead),
         )
 
     def introduction(self) -> str:

@@ -23,6 +23,7 @@ from knowledge import model_registry
 from knowledge.selectors import documents_askable
 from knowledge.types import Filters
 from ragcore.answering.pipeline import build_stages, run_stages
+from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.ports import GenerationRequest
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState
@@ -90,7 +91,7 @@ def _answering_document(state: AnswerState) -> int | None:
     """The document that the answer to the wide search begins with; the first source where nothing can be quoted."""
     sources: Sequence[Source] = state.sources
     request = GenerationRequest(question=state.query, sources=tuple(sources))
-    text = "".join(model_registry.extractive_generator().blocks(request))
+    text = "".join(ExtractiveGenerator(model_registry.tokenizer()).blocks(request))
     match = _MARKER.search(text)
     number = int(match[1]) if match else sources[0].number
     return next((source.passage.document for source in sources if source.number == number), None)

@@ -140,7 +140,10 @@ async def ground_draft(
     files: AttachedSubject | None = None,
 ) -> AnswerRecord:
     """The draft against its sources; what could not be checked is a warning of the draft."""
-    judge = files.judge() if files is not None and files.is_alone else relevance_judge(state.query, outcome)
+    if files is not None and files.is_alone:
+        judge = files.judge()
+    else:
+        judge = relevance_judge(files.plain_question if files is not None else state.query, outcome)
     status = "degraded" if draft.degraded else "answered"
     sources = state.sources
     check = partial(

@@ -64,7 +64,7 @@ def _worths(usable: Sequence[Statement]) -> FloatArray:
     texts = [set(statement.terms) for statement in usable]
     frequency = Counter(term for text in texts for term in text)
     rarity = idf_in(frequency, texts)
-    worths = np.zeros(len(usable))
+    worths = np.zeros(len(usable), np.float32)
     seen: set[tuple[int, str]] = set()
     for at, statement in enumerate(usable):
         terms = texts[at]
