@@ -19,7 +19,7 @@ from ragcore.ports import GenerationRequest
 from ragcore.text.scripts import language_of
 from ragcore.training.answer_sets import AnswerSet, Ranking, SetQuestion
 
-SETS = 8
+SETS = 60
 HEAD = (
     "| set | asked | answered everywhere | of these refused in the set alone | mended "
     "| without an answer | answered everywhere | in their set alone | mended |\n|---|---|---|---|---|---|---|---|---|"

@@ -58,3 +58,31 @@ def test_the_time_of_rounds_has_a_line_besides_that_of_their_searches(stage, lin
     assert [step.name for step in steps] == lines
     assert sum(step.seconds for step in steps) == pytest.approx(45.3 if len(lines) == 2 else 1.3)
     assert sum(step.share for step in steps) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "style", "same"),
+    [
+        ("answered", "One. [1] Two. [1] Three. [1]", "report", ""),
+        ("answered", "One. [1]", "report", "simple"),
+        ("answered", "One. [1] Two. [1] Three. [1]", "simple", "simple"),
+        ("answered", "> One. [1]\n\n> Two. [1]", "precise", "precise"),
+        ("answered", "| a | b |\n| --- | --- |\n| 1 | 2 [1] |", "report", "simple precise"),
+        ("search_results", "1. **Guide** [1]", "report", "simple precise"),
+    ],
+)
+def test_ways_to_answer_again_that_would_change_nothing_are_named(status, answer, style, same):
+    model = "" if status == "search_results" else "extractive"
+    message = Message(
+        question="What?",
+        answer=answer,
+        status=status,
+        state="done",
+        metadata={"model": model},
+        request={"style": style},
+    )
+    view = view_models.TurnView(
+        message=message, lang="en", is_long=False, sources=(), steps=(), seconds=None, notice=status
+    )
+
+    assert view.same_ways == same
