@@ -1,4 +1,4 @@
-"""Markdown of answers to safe HTML, whole or block by block while it streams (D32, B4).
+"""Markdown of answers to safe HTML (D32, B4).
 
 Nothing that a model writes becomes a link or a picture unless its address is that of a source; `[n]` becomes a button
 outside of code; sentences that are not well supported are marked; formulas and code are set as such.
@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from itertools import count, islice
-from typing import Any
+from typing import Any, cast
 
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
-from pygments.util import ClassNotFound
 
+from chat.rendering.code import highlighted_code
+from chat.rendering.effort import Effort, TooMuchError, limit_effort
 from chat.rendering.formulas import ATTRIBUTES as FORMULA_ATTRIBUTES
 from chat.rendering.formulas import TAGS as FORMULA_TAGS
 from chat.rendering.formulas import formula_mathml
@@ -39,13 +37,11 @@ _SPAN = re.compile(f"{_OPEN}(\\d+){_OPEN}|{_CLOSE}")
 LEAST_CLAIM = 12  # letters and digits of a part of a sentence that can be looked for by itself
 _PLACES = re.compile(f"{_PLACE}\\d+{_PLACE}")
 _PRIVATE_ENTITY = re.compile(r"&#(?:x0*e00[012]|0*5734[456]);?", re.IGNORECASE)  # would become those characters
-_FORMULA = re.compile(  # prices are none (`$5 and $10`, `US$ and A$`), nor is an escaped bracket within a line
-    r"\$\$(?P<block>[^$]+)\$\$"
-    r"|(?<![^\n])\\\[(?P<square>.+?)\\\](?=[ \t]*[.,;。，；]?[ \t]*(?:\n|\Z))"
-    r"|\\\((?P<round>.+?)\\\)"
-    r"|\$(?P<inline>[^\s$](?:[^$\n]*[^\s$\\])?)\$(?!\d)",
-    re.DOTALL,
+_DOLLARS = re.compile(  # prices are none: `$5 and $10`, `US$ and A$`
+    r"\$\$(?P<block>[^$]+)\$\$|\$(?P<inline>[^\s$](?:[^$\n]*[^\s$\\])?)\$(?!\d)"
 )
+_ROUND_END = re.compile(r"\\\)")
+_SQUARE_END = re.compile(r"\\\](?=[ \t]*[.,;。，；]?[ \t]*(?:\n|\Z))")  # not an escaped bracket within a line
 _TAGS = (
     "a p br hr h1 h2 h3 h4 h5 h6 strong em s ul ol li blockquote pre code table thead tbody tr th td img span button"
 )
@@ -60,8 +56,8 @@ _ATTRIBUTES = {
     "button": {"class", "type", "data-cite", "data-place"},
     "span": {"class", "tabindex", "data-support-reason"},
 }
-MAX_CODE_CHARACTERS = 20_000  # longer code is shown without colours
-_LANGUAGE = re.compile(r"[A-Za-z0-9+#-]{1,20}")
+_LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,20}")
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 
 
 def render_markdown(
@@ -74,11 +70,18 @@ def render_markdown(
 ) -> str:
     """Sanitised HTML. `citations`: numbers that become buttons; `sentences`: with text, support and reason, in order;
     `addresses`: URLs of sources that may be linked or shown; `with_places`: markers tell which one of the text they
-    are, as `claim_at` takes it.
+    are, as `claim_at` takes it. What takes too long, or has too many levels, is shown as it was written.
+
+    Computes for up to some seconds: call it in a thread, never on the event loop.
     """
     marked, spans = _with_spans(_without_private(text), sentences)
-    env = {"citations": frozenset(citations), "addresses": frozenset(addresses)}
-    rendered = _PLACES.sub("", _parser().render(_with_places(marked) if with_places else marked, env))
+    marked = _with_places(marked) if with_places else marked
+    env = {"citations": frozenset(citations), "addresses": frozenset(addresses), "effort": Effort()}
+    try:
+        rendered = markdown_parser().render(marked, env)
+    except (TooMuchError, RecursionError):
+        rendered = _plain(marked, env)
+    rendered = _PLACES.sub("", rendered)
     return _sanitize(_SPAN.sub(lambda match: _span_tag(match, spans), rendered))
 
 
@@ -87,7 +90,7 @@ def render_notice(text: str) -> str:
 
     Pictures, headings, tables and everything else lose their marks and keep their words.
     """
-    tokens = [child for token in _parser().parse(text) for child in token.children or ()]
+    tokens = [child for token in markdown_parser().parse(text) for child in token.children or ()]
     addresses = {str(child.attrGet("href")) for child in tokens if child.type == "link_open"}
     return nh3.clean(
         render_markdown(text, addresses=addresses),
@@ -117,41 +120,17 @@ def _with_places(text: str) -> str:
     return _MARKER.sub(lambda match: f"{match[0]}{_PLACE}{next(places)}{_PLACE}", text)
 
 
-@dataclass(slots=True)
-class BlockStream:
-    """Cuts a growing Markdown text into finished top-level blocks and an unfinished tail."""
-
-    tail: str = ""
-    _buffer: list[str] = field(default_factory=list)
-
-    def feed(self, text: str) -> list[str]:
-        """Blocks that are complete with this piece; further text cannot change how they look."""
-        self.tail += text
-        return self._finished() if "\n" in text else []
-
-    def _finished(self) -> list[str]:
-        starts = [
-            token.map[0]
-            for token in _parser().parse(self.tail, {})
-            if token.level == 0 and token.map and token.nesting >= 0
-        ]
-        if len(starts) < 2:
-            return []
-        lines = self.tail.splitlines(keepends=True)
-        blocks = ["".join(lines[a:b]) for a, b in zip(starts, starts[1:], strict=False)]
-        self.tail = "".join(lines[starts[-1] :])
-        return [block for block in blocks if block.strip()]
-
-
 # ── markdown-it ─────────────────────────────────────────────────────────────────────────────────
 
 
 @cache
-def _parser() -> MarkdownIt:
+def markdown_parser() -> MarkdownIt:
+    """The parser of answers; `env["effort"]` limits what a text may cost."""
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     parser.disable(["html_block", "html_inline", "reference"])
     parser.inline.ruler.before("link", "cite", _cite)
     parser.inline.ruler.before("escape", "formula", _formula)
+    limit_effort(parser)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)
     return parser
@@ -176,17 +155,76 @@ def _formula(state: StateInline, silent: bool) -> bool:
     """
     if state.src[state.pos] not in "$\\":
         return False
-    match = _FORMULA.match(state.src, state.pos)
-    if match is None or _OPEN in match[0] or _CLOSE in match[0]:
+    written = _dollars(state) if state.src[state.pos] == "$" else _bracketed(state)
+    if written is None or _OPEN in written.whole or _CLOSE in written.whole:
         return False
-    display = match.lastgroup in ("block", "square")
-    markup = formula_mathml(_PLACES.sub("", match[match.lastgroup or 0]).strip(), display=display)
-    if markup is None and match.lastgroup == "inline":
+    markup = _formula_markup(state, written)
+    if markup is None and written.is_doubtful:
         return False
     if not silent:
-        state.push("formula", "", 0).content = markup or f"<code>{html.escape(match[0])}</code>"
-    state.pos = match.end()
+        state.push("formula", "", 0).content = markup or f"<code>{html.escape(written.whole)}</code>"
+    state.pos += len(written.whole)
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A formula with its marks, without them, and how it is set."""
+
+    whole: str
+    source: str
+    is_display: bool
+    is_doubtful: bool = False  # one dollar sign may be a price
+
+
+def _dollars(state: StateInline) -> _Written | None:
+    match = _DOLLARS.match(state.src, state.pos)
+    if match is None:
+        return None
+    is_inline = match.lastgroup == "inline"
+    return _Written(match[0], match[match.lastgroup or 0], is_display=not is_inline, is_doubtful=is_inline)
+
+
+def _bracketed(state: StateInline) -> _Written | None:
+    """`\\(…\\)`, or `\\[…\\]` at the beginning of a line and up to the end of one."""
+    start, kind = state.pos, state.src[state.pos + 1 : state.pos + 2]
+    if kind not in ("(", "[") or (kind == "[" and start > 0 and state.src[start - 1] != "\n"):
+        return None
+    ends = _ends(state, kind)
+    place = bisect_left(ends, start + 3)  # something stands between
+    if place == len(ends):
+        return None
+    return _Written(state.src[start : ends[place] + 2], state.src[start + 2 : ends[place]], is_display=kind == "[")
+
+
+def _ends(state: StateInline, kind: str) -> list[int]:
+    """Where formulas end in this text. Looked for once: many that begin and never end would take quadratic time."""
+    known = state.env.setdefault("formula_ends", {})
+    if known.get(kind, ("",))[0] != state.src:
+        expression = _ROUND_END if kind == "(" else _SQUARE_END
+        known[kind] = (state.src, [match.start() for match in expression.finditer(state.src)])
+    return cast(list[int], known[kind][1])
+
+
+def _formula_markup(state: StateInline, written: _Written) -> str | None:
+    """MathML, computed once for a formula: markers of links are read several times."""
+    known = state.env.setdefault("formulas", {})
+    key = (written.source, written.is_display)
+    if key not in known:
+        make = partial(formula_mathml, _PLACES.sub("", written.source).strip(), display=written.is_display)
+        known[key] = state.env["effort"].decorate(make) if "effort" in state.env else make()
+    return cast("str | None", known[key])
+
+
+def _plain(text: str, env: Mapping[str, Any]) -> str:
+    """Paragraphs of the text as it was written, with its markers and marks of support."""
+    shown = _CITE.sub(lambda match: _plain_marker(match, env), html.escape(text))
+    paragraphs = (part.strip("\n").replace("\n", "<br>\n") for part in _BLANK_LINES.split(shown))
+    return "".join(f"<p>{part}</p>\n" for part in paragraphs if part.strip())
+
+
+def _plain_marker(match: re.Match[str], env: Mapping[str, Any]) -> str:
+    return _marker(match[1], match[2] or "") if int(match[1]) in env["citations"] else match[0]
 
 
 def _render_formula(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -194,7 +232,10 @@ def _render_formula(self: RendererHTML, tokens: Sequence[Token], index: int, opt
 
 
 def _render_cite(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    number, place = tokens[index].content, tokens[index].info
+    return _marker(tokens[index].content, tokens[index].info)
+
+
+def _marker(number: str, place: str) -> str:
     which = f' data-place="{place}"' if place else ""
     return f'<button class="cite" type="button" data-cite="{number}"{which}>{number}</button>'
 
@@ -222,7 +263,11 @@ def _render_fence(self: RendererHTML, tokens: Sequence[Token], index: int, optio
     language = _LANGUAGE.match(token.info.strip())
     name = f' class="language-{language[0]}"' if language else ""
     content = _PLACES.sub("", _SPAN.sub("", token.content))
-    return f"<pre><code{name}>{highlighted_code(content, language[0] if language else '')}</code></pre>\n"
+    effort = env["effort"]
+    coloured = effort.decorate(
+        partial(highlighted_code, content, language[0] if language else "", seconds=effort.for_code())
+    )
+    return f"<pre><code{name}>{html.escape(content) if coloured is None else coloured}</code></pre>\n"
 
 
 def _render_cell(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -310,25 +355,3 @@ def _sanitize(markup: str) -> str:
         url_schemes={"http", "https"},
         link_rel="noopener noreferrer",
     )
-
-
-# ── code ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def highlighted_code(code: str, language: str) -> str:
-    """Escaped HTML of the code with `<span class="k">` around its parts; without any for a language nobody knows."""
-    lexer = _lexer(language.lower()) if language and len(code) <= MAX_CODE_CHARACTERS else None
-    return str(highlight(code, lexer, _formatter())) if lexer else html.escape(code)
-
-
-@cache
-def _formatter() -> HtmlFormatter[str]:
-    return HtmlFormatter(nowrap=True)
-
-
-@cache
-def _lexer(language: str) -> Lexer | None:
-    try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return None

@@ -15,7 +15,7 @@ from ragcore.grounding.plain_urls import MAX_BEFORE, PlainUrlRule
 
 MAX_CODE = 500  # characters of code in a line that are waited for
 MAX_INFO = 200  # characters behind an opening fence
-_PLAIN = re.compile(r"[^`~\[\]<\n]+")
+_PLAIN = re.compile(r"[^`~\[\]<\n]{1,500}")  # in parts: each address in them is looked for from its own place
 _MAY_BEGIN = re.compile(r"[:@&\\wW]")  # a bare address
 _RUN = re.compile(r"`+|~+")
 _CONTAINER = re.compile(r"[ \t>*+.)\-0-9]*")  # what may stand before a block: quotes and lists, however deep

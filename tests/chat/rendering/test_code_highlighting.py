@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.rendering import render_markdown
-from chat.rendering.markdown import MAX_CODE_CHARACTERS, highlighted_code
+from chat.rendering.code import MAX_CHARACTERS, highlighted_code
 
 
 def test_the_parts_of_code_have_the_classes_of_the_style_sheet():
@@ -19,7 +19,7 @@ def test_the_parts_of_code_have_the_classes_of_the_style_sheet():
 
 def test_a_language_that_nobody_knows_and_very_long_code_stay_plain():
     assert highlighted_code("a<b", "no-such-language") == "a&lt;b"
-    assert "<span" not in highlighted_code("x = 1\n" * MAX_CODE_CHARACTERS, "python")
+    assert "<span" not in highlighted_code("x = 1\n" * MAX_CHARACTERS, "python")
 
 
 @given(st.text(max_size=80), st.sampled_from(["python", "json", "bash", "html", "c", "", "nobody"]))
