@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
@@ -10,22 +9,15 @@ from urllib.parse import quote
 
 from django.http import StreamingHttpResponse
 
-from accounts.audit.csv_export import escaped_cell
 from knowledge.models import Triple
 from knowledge.selectors.entity_cards import ExportedEntity
+from ragcore.text.csv_rows import csv_line
 
 GraphFormat = Literal["csv", "jsonld"]
 FACT_COLUMNS = ("subject", "relation", "object", "subject_type", "object_type", "confidence", "sentence")
 ENTITY_COLUMNS = ("name", "type", "mentions", "documents", "other_names")
 MEDIA_TYPES: Mapping[GraphFormat, str] = {"csv": "text/csv; charset=utf-8", "jsonld": "application/ld+json"}
 NAMES = "urn:ragsite:"
-
-
-class _Line:
-    """Gives back what csv writes."""
-
-    def write(self, text: str) -> str:
-        return text
 
 
 def graph_file(lines: Iterator[str], form: GraphFormat, name: str) -> StreamingHttpResponse:
@@ -54,10 +46,9 @@ def entity_lines(rows: Iterable[ExportedEntity], form: GraphFormat) -> Iterator[
 
 def _csv(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
     """A header and one line for each row. Formulas are made harmless by a quote."""
-    writer = csv.writer(_Line())
-    yield writer.writerow(columns)
+    yield csv_line(columns)
     for row in rows:
-        yield writer.writerow([escaped_cell(str(cell)) for cell in row])
+        yield csv_line(row, is_read_again=True)
 
 
 def _jsonld(context: Mapping[str, str], nodes: Iterable[Mapping[str, object]]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from ragcore.text.sentences import split_sentences
 MARK_FROM = 0.45  # share of the claim's terms that a sentence must have to be marked
 QUOTED_FROM = 0.95  # the share from which a sentence counts as the one that was quoted
 MARKED_AT_MOST = 3  # sentences
+MAX_LEVELS = 120
 _TERM = re.compile(r"[a-z0-9][a-z0-9_.\-]*[a-z0-9]|[a-z0-9]|[\u3400-\u9fff]", re.IGNORECASE)
 _PICTURE = re.compile(r"picture:([A-Za-z0-9._-]{1,128})")
 _MARKER = re.compile(r"\[\d{1,3}\]")
@@ -70,6 +71,7 @@ def markdown_html(text: str, *, claim: str = "", version_id: int | None = None) 
 def _renderer() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "breaks": False}).enable(["table", "strikethrough"])
     parser.add_render_rule("image", _render_image)
+    parser.options["maxNesting"] = MAX_LEVELS  # deeper lists and quotes would be left out
     return parser
 
 

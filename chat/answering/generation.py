@@ -10,7 +10,8 @@ from chat.answering.context import AnswerContext
 from chat.answering.fallback import format_search_results, refusal_text, small_talk_reply
 from chat.answering.model_routing import route_generation
 from chat.answering.stage_ports import AnswerPorts
-from chat.answering.streaming import SECONDS, AnswerWriter, Draft, TextEmitter, draft_from_loop
+from chat.answering.streaming import SECONDS, AnswerWriter, Draft, draft_from_loop
+from chat.answering.text_emitter import TextEmitter
 from chat.executors import run_cpu
 from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError

@@ -7,32 +7,46 @@ instead, for archives and for scripts beyond that collection.
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
 from io import BytesIO
+from itertools import groupby
 from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from chat.exports.report import Block, Report, Run
+from chat.exports.report import Block, Report, Row, Run, table_parts
 
 CHINESE_FONT = "STSong-Light"
 EMBEDDED_FONT = "Export"
 CODE_FONT = "Courier"
 INDENT_POINTS = 16
-CELL_CHARACTERS = 1500  # in one cell
+CELL_CHARACTERS = 1500  # in one cell; a table with a longer one is written as text
 HEAD_CHARACTERS = 600  # of a head of one column that is repeated on each page
 CODE_COLUMNS = 92
-_OTHER_SCRIPT = re.compile(r"[^\x00-\xff]+")  # what the Latin fonts of every PDF reader do not have
+CODE_LINES = 200  # of one paragraph
 _CJK = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\u200b-\u200f\u202a-\u202e\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
+logger = logging.getLogger(__name__)
+
+
 def pdf_bytes(report: Report) -> bytes:
-    """The document as a .pdf file, A4."""
+    """The document as a .pdf file, A4. A block that cannot be laid out is written as its plain text."""
+    try:
+        return _document(report, _flowables)
+    except Exception:  # reportlab has no base class for what it cannot lay out
+        logger.exception("a block of an export cannot be laid out; its text is written instead")
+        return _document(report, _checked_flowables)
+
+
+def _document(report: Report, flowables: Callable[[Block, Any, float], Iterable[Any]]) -> bytes:
     from reportlab.lib.pagesizes import A4
     from reportlab.lib.units import cm
     from reportlab.platypus import SimpleDocTemplate
@@ -40,11 +54,12 @@ def pdf_bytes(report: Report) -> bytes:
     out = BytesIO()
     margins = {f"{side}Margin": 2 * cm for side in ("left", "right", "top", "bottom")}
     document = SimpleDocTemplate(out, pagesize=A4, title=_clean(report.title), **margins)
-    document.build(list(_flow(report, document.width)), onFirstPage=_page_number, onLaterPages=_page_number)
+    flow = list(_flow(report, document.width, flowables))
+    document.build(flow, onFirstPage=_page_number, onLaterPages=_page_number)
     return out.getvalue()
 
 
-def _flow(report: Report, width: float) -> Iterable[Any]:
+def _flow(report: Report, width: float, flowables: Callable[[Block, Any, float], Iterable[Any]]) -> Iterable[Any]:
     styles = _styles()
     yield _paragraph(_markup([Run(text=report.title)]), styles["Title"])
     for turn in report.turns:
@@ -52,7 +67,7 @@ def _flow(report: Report, width: float) -> Iterable[Any]:
             yield _paragraph(_markup([Run(text=turn.question)]), styles["Heading1"])
         yield _paragraph(_markup([Run(text=turn.note)]), styles["Note"])
         for block in turn.blocks:
-            yield _flowable(block, styles, width)
+            yield from flowables(block, styles, width)
         if turn.unsupported:
             yield _paragraph(_markup([Run(text=_("Not supported by the sources"))]), styles["Heading2"])
             for sentence in turn.unsupported:
@@ -63,13 +78,25 @@ def _flow(report: Report, width: float) -> Iterable[Any]:
                 yield _paragraph(_markup([Run(text=source)]), styles["Body"])
 
 
-def _flowable(block: Block, styles: Any, width: float) -> Any:
-    from reportlab.platypus import Spacer
-
+def _flowables(block: Block, styles: Any, width: float) -> list[Any]:
     if block.kind == "table":
-        return _table(block, styles, width) if any(block.rows) else Spacer(0, 0)
-    if block.kind == "code":
-        return _code(block.text, styles)
+        return _tables(block, styles, width)
+    return _code(block.text, styles) if block.kind == "code" else [_flowable(block, styles)]
+
+
+def _checked_flowables(block: Block, styles: Any, width: float) -> list[Any]:
+    """The block, or its text where it cannot be laid out by itself."""
+    from reportlab.platypus import SimpleDocTemplate
+
+    try:
+        SimpleDocTemplate(BytesIO()).build(_flowables(block, styles, width))
+    except Exception:  # noqa: BLE001 (the first attempt has logged it)
+        rows = [" | ".join(map(_text, row)) for row in block.rows]
+        return _code("\n".join(rows) if rows else block.text, styles)
+    return _flowables(block, styles, width)
+
+
+def _flowable(block: Block, styles: Any) -> Any:
     if block.kind == "heading":
         return _paragraph(_markup(block.runs), styles[f"Heading{min(block.level + 1, 4)}"])
     if block.kind in ("item", "quote"):
@@ -79,29 +106,43 @@ def _flowable(block: Block, styles: Any, width: float) -> Any:
     return _paragraph(_markup(block.runs), styles["Body"])
 
 
-def _code(text: str, styles: Any) -> Any:
+def _code(text: str, styles: Any) -> list[Any]:
     """Lines as they are; a long one goes on in the next."""
     whole = text.expandtabs(4).split("\n")
     lines = [line[at : at + CODE_COLUMNS] for line in whole for at in range(0, len(line) or 1, CODE_COLUMNS)]
-    shown = "<br/>".join(_fonts(line.replace(" ", "\u00a0"), CODE_FONT) for line in lines)
-    return _paragraph(shown, styles["Code"])
+    shown = [_fonts(line.replace(" ", "\u00a0"), CODE_FONT) for line in lines]
+    parts = (shown[at : at + CODE_LINES] for at in range(0, len(shown), CODE_LINES))
+    return [_paragraph("<br/>".join(part), styles["Code"]) for part in parts]
 
 
-def _table(block: Block, styles: Any, width: float) -> Any:
+def _tables(block: Block, styles: Any, width: float) -> list[Any]:
+    if any(len(_text(cell)) > CELL_CHARACTERS for row in block.rows for cell in row):
+        return list(_records(block.rows, styles))
+    return [_table(rows, styles, width) for rows in table_parts(block.rows)]
+
+
+def _records(rows: Sequence[Row], styles: Any) -> Iterator[Any]:
+    """A table in lines: the name of each column and what stands in it."""
+    head = rows[0]
+    yield _paragraph(_markup([Run(text=" · ".join(map(_text, head)))], is_bold=True), styles["Body"])
+    for row in rows[1:]:
+        for name, cell in zip(head, row, strict=False):
+            shown = f"{_markup(name, is_bold=True)}: {_markup(cell)}" if _text(name) else _markup(cell)
+            yield _paragraph(shown, styles["Body"])
+
+
+def _table(table: Sequence[Row], styles: Any, width: float) -> Any:
     from reportlab.lib import colors
     from reportlab.platypus import LongTable
 
-    count = max(map(len, block.rows))
+    count = len(table[0])
     rows = [
-        [
-            _paragraph(_markup(_shortened(cell), is_bold=number == 0), styles["Cell"])
-            for cell in (*row, *[()] * (count - len(row)))
-        ]
-        for number, row in enumerate(block.rows)
+        [_paragraph(_markup(cell, is_bold=number == 0), styles["Cell"]) for cell in row]
+        for number, row in enumerate(table)
     ]
     lines = [("GRID", (0, 0), (-1, -1), 0.5, colors.grey), ("VALIGN", (0, 0), (-1, -1), "TOP")]
     # a row that is higher than a page goes on on the next one; a head that high cannot be repeated
-    repeated = 0 if any(len(_text(cell)) > HEAD_CHARACTERS // count for cell in block.rows[0]) else 1
+    repeated = 0 if any(len(_text(cell)) > HEAD_CHARACTERS // count for cell in table[0]) else 1
     return LongTable(
         rows,
         colWidths=[width / count] * count,
@@ -115,11 +156,6 @@ def _table(block: Block, styles: Any, width: float) -> Any:
 
 def _text(runs: Sequence[Run]) -> str:
     return "".join(run.text for run in runs)
-
-
-def _shortened(runs: Sequence[Run]) -> list[Run]:
-    text = _text(runs)
-    return list(runs) if len(text) <= CELL_CHARACTERS else [Run(text=f"{text[:CELL_CHARACTERS]}…")]
 
 
 def _paragraph(markup: str, style: Any) -> Any:
@@ -141,13 +177,53 @@ def _markup(runs: Iterable[Run], *, is_bold: bool = False) -> str:
 
 
 def _fonts(text: str, latin: str = "") -> str:
-    """Escaped text; what Latin fonts do not have stands in the font for it."""
-    other, parts, end = _font(), [], 0
-    clean = _clean(text)
-    for match in _OTHER_SCRIPT.finditer(clean):
-        parts += [_in_font(clean[end : match.start()], latin), _in_font(match.group(), other)]
-        end = match.end()
-    return "".join([*parts, _in_font(clean[end:], latin)])
+    """Escaped text; what Latin fonts do not have stands in the font for it, and what neither has as words."""
+    has = _other_characters()
+    parts = []
+    for font, characters in groupby(_clean(text), lambda one: _font_of(one, has)):
+        words = "".join(characters)
+        if font == "":
+            parts.append(_in_font("".join(map(_in_words, words)), latin))
+        else:
+            parts.append(_in_font(words, latin if font == "latin" else _font()))
+    return "".join(parts)
+
+
+def _font_of(character: str, has: Callable[[str], bool]) -> str:
+    """ "latin", "other", or "" for a character that no font has."""
+    if character < "\u0100":
+        return "latin"
+    if has(character):
+        return "other"
+    return "latin" if _in_encoding(character, "cp1252") else ""
+
+
+def _in_words(character: str) -> str:
+    """A character that cannot be set: a picture by its name, anything else by its number."""
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):  # changes the one before it
+        return ""
+    name = unicodedata.name(character, "") if unicodedata.category(character) in ("So", "Sk", "Sm") else ""
+    return f"[{name.lower()}]" if name else f"[U+{ord(character):04X}]"
+
+
+@cache
+def _other_characters() -> Callable[[str], bool]:
+    """Which characters `_font` has."""
+    from reportlab.pdfbase.pdfmetrics import getFont
+
+    name = _font()
+    if name == CHINESE_FONT:
+        return lambda character: _in_encoding(character, "gbk")
+    glyphs = getFont(name).face.charToGlyph
+    return lambda character: ord(character) in glyphs
+
+
+def _in_encoding(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _in_font(text: str, font: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,9 +14,14 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from chat.outcome_words import outcome_words, unsupported_sentences
+from chat.rendering.effort import Effort, TooMuchError, limit_effort
 from chat.view_models import TurnView
 
 MAX_TURNS = 500  # of one file
+MAX_COLUMNS = 10  # of a table side by side on a page; wider ones are cut into several
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
+
+Row = tuple[tuple["Run", ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +42,7 @@ class Block:
     runs: tuple[Run, ...] = ()
     level: int = 0  # of a heading from 1, of an item from 0
     mark: str = ""  # in front of an item: "•" or "1."
-    rows: tuple[tuple[tuple[Run, ...], ...], ...] = ()  # of a table, the first one its head
+    rows: tuple[Row, ...] = ()  # of a table, the first one its head
 
     @property
     def text(self) -> str:
@@ -104,17 +110,39 @@ def _turn(turn: TurnView) -> ReportTurn:
 
 @cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["reference"])
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["reference"])
+    limit_effort(parser)
+    return parser
 
 
-def markdown_blocks(text: str) -> Iterator[Block]:
-    """The blocks of an answer in order. Formulas and code stay as they were written."""
+def markdown_blocks(text: str) -> list[Block]:
+    """The blocks of an answer in order. Formulas and code stay as they were written, and so does the whole text where
+    it has too many levels or takes too long."""
+    try:
+        return list(_blocks(_parser().parse(text, {"effort": Effort()})))
+    except (TooMuchError, RecursionError):
+        return [Block(kind="paragraph", runs=(Run(text=part),)) for part in _BLANK_LINES.split(text) if part.strip()]
+
+
+def table_parts(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of a table in tables of at most MAX_COLUMNS, each with the first column in front; all are as wide as
+    their head.
+    """
+    width = max(map(len, rows), default=0)
+    whole = [(*row, *[()] * (width - len(row))) for row in rows]
+    if width <= MAX_COLUMNS:
+        return [whole] if width else []
+    step = MAX_COLUMNS - 1
+    return [[(row[0], *row[at : at + step]) for row in whole] for at in range(1, width, step)]
+
+
+def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
     lists: list[int | None] = []  # next number of each open list; None: without numbers
     kind, level, quotes = "paragraph", 0, 0
-    rows: list[tuple[tuple[Run, ...], ...]] = []
+    rows: list[Row] = []
     cells: list[tuple[Run, ...]] | None = None
     is_first = False  # of the paragraphs of an item
-    for token in _parser().parse(text):
+    for token in tokens:
         match token.type:
             case "heading_open":
                 kind, level = "heading", int(token.tag[1])

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from chat.exports.report import Block, Report, Run
+from chat.exports.report import Block, Report, Run, table_parts
 
 EAST_ASIAN_FONT = "Microsoft YaHei"
 CODE_FONT = "Consolas"
@@ -74,15 +74,13 @@ def _add_block(document: Any, block: Block) -> None:
 
 
 def _add_table(document: Any, block: Block) -> None:
-    width = max(map(len, block.rows), default=0)
-    if not width:
-        return
-    table = document.add_table(rows=0, cols=width, style="Table Grid")
-    for number, row in enumerate(block.rows):
-        cells = table.add_row().cells
-        for cell, runs in zip(cells, row, strict=False):
-            _add_runs(cell.paragraphs[0], runs, is_bold=number == 0)
-    document.add_paragraph()
+    """Word opens no table of more than 63 columns."""
+    for rows in table_parts(block.rows):
+        table = document.add_table(rows=0, cols=len(rows[0]), style="Table Grid")
+        for number, row in enumerate(rows):
+            for cell, runs in zip(table.add_row().cells, row, strict=True):
+                _add_runs(cell.paragraphs[0], runs, is_bold=number == 0)
+        document.add_paragraph()
 
 
 def _indent(paragraph: Any, level: int) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -20,7 +18,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user
-from accounts.audit.csv_export import BOM, safe_cell
 from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from accounts.services import audit_record
@@ -43,6 +40,7 @@ from feedback.estimates import MOST_MINUTES, estimate_set
 from feedback.selectors import cases_reviewable
 from knowledge.selectors import sets_managed
 from ragcore.errors import RagError
+from ragcore.text.csv_rows import BOM, csv_line
 
 if TYPE_CHECKING:
     from evaluation.admin.golden import GoldenCaseAdmin
@@ -115,15 +113,12 @@ def csv_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
     found = dashboard(viewer=viewer, within=within)
     is_rest = request.GET.get("of") == "figures"
     rows = figure_rows(request, viewer, found) if is_rest else _day_rows(found)
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow(("figure", "of", "value") if is_rest else COLUMNS)
-    for row in rows:
-        writer.writerow([safe_cell("" if value is None else value) for value in row])
+    head = ("figure", "of", "value") if is_rest else COLUMNS
+    content = BOM + "".join(map(csv_line, (head, *rows)))
     audit_record(actor=admin_user(request), action="usage.export", target=f"{within.first} – {within.last}")
     name = f"{'figures' if is_rest else 'usage'}-{within.first}-{within.last}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(BOM + buffer.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+    return HttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _day_rows(found: Dashboard) -> Iterator[Sequence[Any]]:

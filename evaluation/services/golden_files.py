@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from accounts.audit.csv_export import BOM, escaped_cell, unescaped_cell
 from evaluation.errors import GoldenLineError, InvalidGoldenFileError
 from evaluation.models import GoldenCase
 from ragcore.text.csv_fields import allow_long_fields
+from ragcore.text.csv_rows import BOM, csv_line, unescaped_cell
 
 LISTS = ("answers", "relevant", "passages", "key_points", "tags")
 GRADED = {"grades": "relevant", "passage_grades": "passages"}  # column of grades → the column that it grades
@@ -142,9 +142,7 @@ def _cell(value: Any) -> str:
 
 
 def _csv_line(cells: Iterable[str]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer).writerow(map(escaped_cell, cells))
-    return buffer.getvalue()
+    return csv_line(cells, is_read_again=True)
 
 
 # ── reading ─────────────────────────────────────────────────────────────────────────────────────

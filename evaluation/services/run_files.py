@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml  # nosec B405 - writes only
 
-from accounts.audit.csv_export import BOM, safe_cell
 from evaluation.errors import InvalidBaselineError
 from evaluation.models import RunConfiguration
 from evaluation.services.comparison import (
@@ -27,6 +24,7 @@ from evaluation.services.comparison import (
 )
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs import run_cases
+from ragcore.text.csv_rows import BOM, csv_line
 
 FORMAT = "ragsite-baseline-1"
 MAX_BYTES = 64 * 1024 * 1024
@@ -34,14 +32,12 @@ MAX_BYTES = 64 * 1024 * 1024
 
 def comparison_csv(comparison: Comparison, *, hidden: Set[int]) -> str:
     """A line a case with both values of each metric; questions of hidden cases are left out."""
-    out = io.StringIO()
-    writer = csv.writer(out)
     names = list(comparison.metrics)
-    writer.writerow(["case", "question", *(f"{name} {which}" for name in names for which in ("first", "second"))])
+    lines = [csv_line(["case", "question", *(f"{name} {which}" for name in names for which in ("first", "second"))])]
     for row in comparison.cases:
         values = [scores.get(name, "") for name in names for scores in (row.first, row.second)]
-        writer.writerow([row.case, "" if row.case in hidden else safe_cell(row.question), *values])
-    return BOM + out.getvalue()
+        lines.append(csv_line([row.case, "" if row.case in hidden else row.question, *values]))
+    return BOM + "".join(lines)
 
 
 def comparison_junit(

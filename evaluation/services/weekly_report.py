@@ -17,7 +17,6 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from accounts.audit.csv_export import BOM, safe_cell
 from accounts.scope import Scope
 from evaluation.models import Diagnosis, RemedyApplication, WantedDocument
 from evaluation.selectors import diagnosis_shown
@@ -26,6 +25,7 @@ from feedback.models import BadCase
 from feedback.selectors import cases_reviewable
 from knowledge import model_registry
 from knowledge.models import Document
+from ragcore.text.csv_rows import BOM, csv_line
 from ragcore.text.matching import keywords
 
 DAYS = 7
@@ -157,12 +157,12 @@ def weekly_report(*, scope: Scope, is_reviewer: bool, days: int = DAYS, last: da
 def report_csv(report: WeeklyReport) -> Iterator[str]:
     """One line for each case, for spreadsheets: nothing in it is taken for a formula; a last one counts what lacks."""
     clusters = {one.case.pk: number for number, cluster in enumerate(report.clusters, 1) for one in cluster.cases}
-    yield BOM + _line(
+    yield BOM + csv_line(
         ("case", "opened", "state", "question", "cause", "sub_cause", "remedy", "confidence", "sets", "type", "pattern")
     )
     for one in report.cases:
         found = one.diagnosis
-        yield _line(
+        yield csv_line(
             (
                 str(one.case.pk),
                 one.case.created.isoformat(timespec="seconds"),
@@ -178,7 +178,7 @@ def report_csv(report: WeeklyReport) -> Iterator[str]:
             )
         )
     if (older := report.new - len(report.cases)) > 0:
-        yield _line((f"{older} older cases are not listed",))
+        yield csv_line((f"{older} older cases are not listed",))
 
 
 def cause_label(cause: str) -> str:
@@ -281,7 +281,3 @@ def _rates(scope: Scope) -> dict[str, tuple[int, int]]:
     )
     counted = rows.order_by().values("kind").annotate(answered=Count("pk", filter=Q(is_answered=True)), n=Count("pk"))
     return {row["kind"]: (row["answered"], row["n"]) for row in counted}
-
-
-def _line(cells: Sequence[str]) -> str:
-    return ",".join(f'"{safe_cell(cell).replace(chr(34), chr(34) * 2)}"' for cell in cells) + "\r\n"

@@ -17,7 +17,6 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.audit.csv_export import unescaped_cell
 from accounts.error_messages import error_message
 from accounts.models import User
 from accounts.scope import Scope
@@ -44,6 +43,7 @@ from ragcore.graph.files import (
     bounded_lines,
     read_triples,
 )
+from ragcore.text.csv_rows import unescaped_cell
 
 State = TripleImport.State
 BATCH_ROWS = 8000  # facts of a file a transaction

@@ -15,7 +15,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.audit.csv_export import unescaped_cell
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
@@ -33,6 +32,7 @@ from knowledge.services.triple_files import SHOWN_FAULTS, fault_error, fault_row
 from ragcore.errors import PermanentError
 from ragcore.graph.files import LineFault, TripleFormat, TripleLine, read_triples
 from ragcore.ports import Embedder
+from ragcore.text.csv_rows import unescaped_cell
 
 State = TripleImport.State
 BATCH = 2000  # facts a transaction

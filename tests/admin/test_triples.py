@@ -7,12 +7,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.audit.csv_export import unescaped_cell
 from knowledge.graph_exports import fact_lines
 from knowledge.graph_picture import HEIGHT, MOST_NODES, WIDTH, picture_of
 from knowledge.models import Triple, TripleImport
 from knowledge.services.triples import triples_import, triples_tend
 from ragcore.graph.files import LineFault, bounded_lines, read_triples
+from ragcore.text.csv_rows import unescaped_cell
 from tests.factories import make_admin, make_set, make_user, scope_of
 
 pytestmark = pytest.mark.django_db

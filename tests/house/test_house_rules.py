@@ -224,3 +224,21 @@ def test_taking_a_file_in_loads_no_library_of_its_format():
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().splitlines()[-1] == "[]"
+
+
+SPREADSHEET_WRITERS = {"csv": {"writer", "DictWriter"}, "openpyxl": {"Workbook"}, "xlsxwriter": {"Workbook"}}
+
+
+def test_every_spreadsheet_is_written_where_formulas_are_escaped():
+    """`ragcore.text.csv_rows.csv_line` is the only writer of cells that spreadsheets open."""
+    offenders = []
+    for module in modules():
+        for node in module.nodes(ast.Attribute, ast.ImportFrom):
+            if isinstance(node, ast.Attribute):
+                names, library = {node.attr}, getattr(node.value, "id", "")
+            else:
+                names, library = {one.name for one in node.names}, node.module or ""
+            if names & SPREADSHEET_WRITERS.get(library.split(".")[0], set()):
+                offenders.append(module.at(node, f"{library} {sorted(names)}"))
+
+    assert offenders == []

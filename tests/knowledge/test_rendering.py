@@ -92,3 +92,9 @@ def test_no_picture_is_loaded_from_elsewhere(address):
 
     assert "<img" not in html
     assert "words" in html
+
+
+def test_deep_lists_keep_their_words():
+    text = "\n".join("  " * level + f"- level {level}." for level in range(30))
+
+    assert "level 29." in markdown_html(text)

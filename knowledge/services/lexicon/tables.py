@@ -14,12 +14,12 @@ from typing import Any
 from django.conf import settings
 from django.utils import translation
 
-from accounts.audit.csv_export import escaped_cell, unescaped_cell
 from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import LexiconTerm
 from knowledge.services.lexicon.encodings import text_of
 from knowledge.services.lexicon.terms import term_key
 from ragcore.text.csv_fields import allow_long_fields
+from ragcore.text.csv_rows import csv_line, unescaped_cell
 
 COLUMNS = ("term", "language", "kind", "long_form", "synonyms", "translations", "status")
 ABBREVIATION = "abbreviation"  # a further column that is read
@@ -145,11 +145,9 @@ def _by_label(column: str) -> dict[str, str]:
 
 def table_of(terms: Iterable[LexiconTerm], *, separator: str) -> str:
     """The terms of a lexicon as a table that `table_entries` reads again."""
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter=separator, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
+    lines = [csv_line(COLUMNS, separator=separator)]
     for term in terms:
         names = (APART.join(term.synonyms), APART.join(term.translations))
         cells = (term.text, term.language, term.kind, term.long_form, *names, term.status)
-        writer.writerow(map(escaped_cell, cells))
-    return out.getvalue()
+        lines.append(csv_line(cells, separator=separator, is_read_again=True))
+    return "".join(lines)

@@ -1,10 +1,12 @@
 """Markdown of answers as safe HTML."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.rendering import BlockStream, claim_at, render_markdown
+from chat.rendering import BlockStream, claim_at, effort, render_markdown
 
 
 def test_markers_of_known_sources_become_buttons_and_others_stay_text():
@@ -151,3 +153,64 @@ def test_a_quotation_that_may_not_answer_is_marked_as_such():
 
     assert '<span class="support doubtful"' in html
     assert "support" not in render_markdown("A claim [1].", sentences=[{**sentence, "relevance": 0.9}])
+
+
+def test_deep_lists_keep_their_words_and_deeper_ones_are_shown_as_they_were_written():
+    nested = "\n".join("  " * level + f"- level {level}." for level in range(30))
+    too_deep = f"{'> ' * 500}deepest [1].\n\nNext."
+
+    assert render_markdown(nested).count("<ul>") == 30
+    html = render_markdown(too_deep, citations=[1], sentences=[{"text": "Next.", "support": "weak", "reason": "r"}])
+    assert "deepest <button" in html
+    assert '<span class="support weak" tabindex="0" data-support-reason="r">Next.</span>' in html
+    assert "<blockquote>" not in html
+
+
+def test_a_text_that_takes_too_long_is_shown_as_it_was_written(monkeypatch):
+    monkeypatch.setattr(effort.Effort.__init__, "__defaults__", (-1.0, 1.0, 0))
+
+    assert render_markdown("**a** <b> " * 60).startswith("<p>**a** &lt;b&gt; **a**")
+
+
+HOSTILE = {
+    "brackets": "[",
+    "pictures": "![",
+    "open formulas": "\\(a",
+    "open displays": "\n\\[a",
+    "formulas": "$\\frac{a}{b}$ ",
+    "emphasis": "*a **b ",
+    "quotes": "> ",
+    "cells": "|a|b|\n|-|-|\n" + "|\n" * 50,
+    "fences": "```python\n%0000\n```\n",
+    "markers": "[1]",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_longest_answer_is_rendered_within_its_time(name):
+    """The longest that a model can write: 4,096 tokens of 16 characters."""
+    text = (HOSTILE[name] * 65_536)[:65_536]
+    start = time.thread_time()
+
+    html = render_markdown(text, citations=[1], with_places=True)
+
+    assert html
+    assert time.thread_time() - start < effort.MAX_SECONDS + 1.0
+
+
+@pytest.mark.parametrize("piece", ["a\n", "1. a\n", "- a\n\n", "> a\n", "|a|\n", "```\n", "\n\nfoo", "    a\n\n"])
+@pytest.mark.parametrize("before", ["", "```\n"])
+def test_cutting_a_growing_text_costs_a_few_times_its_length(before, piece):
+    stream, text, start = BlockStream(), before + piece * 16_000, time.thread_time()
+
+    for at in range(0, 16_000, 4):
+        stream.feed(text[at : at + 4])
+
+    assert time.thread_time() - start < 2.0
+
+
+def test_line_ends_that_markdown_does_not_know_lose_nothing():
+    text = "a\u2028b\x0cc\n\nd\r\n\r\ne\x85f\n\ng"
+    stream = BlockStream()
+
+    assert "".join(stream.feed(text)) + stream.tail == text

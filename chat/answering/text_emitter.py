@@ -1,0 +1,91 @@
+"""The text of an answer on its way to the reader: markers normalised, links removed, blocks rendered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+
+from chat.executors import run_cpu
+from chat.rendering import BlockStream, finished_blocks, render_markdown
+from chat.types import EventSink
+from ragcore.grounding.links import LinkStream
+from ragcore.grounding.markers import MarkerStream
+from ragcore.text.markdown import without_pictures
+
+PIECE_CHARACTERS = 500  # of a text that are cleaned before other tasks have their turn
+SHORT_CHARACTERS = 1_000  # of a tail that is cut into blocks on the event loop: it takes less than a thread's turn
+
+
+class TextEmitter:
+    """Emits what a model writes, with its markers normalised and foreign links removed.
+
+    `chunk` events carry the Markdown. With `blocks` (web) each finished block follows as sanitised HTML, and the
+    unfinished rest as `tail`. `numbers`: sources that markers may point to; `ids`: other names of them; `known`:
+    bare addresses that stay links, None for all (see `LinkStream`).
+    """
+
+    def __init__(
+        self,
+        *,
+        events: EventSink,
+        numbers: Collection[int],
+        ids: Mapping[str, int],
+        blocks: bool,
+        known: Collection[str] | None = None,
+    ) -> None:
+        self._events = events
+        self._markers = MarkerStream(numbers=frozenset(numbers), ids=ids)
+        self._links = LinkStream(known=known)
+        self._numbers = numbers
+        self._blocks = BlockStream() if blocks else None
+        self._count = 0
+        self._parts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """What has been emitted so far."""
+        return "".join(self._parts)
+
+    async def write(self, text: str) -> None:
+        """A piece as the model sent it."""
+        text = without_pictures(text if self._parts else text.lstrip())
+        for start in range(0, len(text), PIECE_CHARACTERS):
+            if start:
+                await asyncio.sleep(0)
+            await self._send(self._links.feed(self._markers.feed(text[start : start + PIECE_CHARACTERS])))
+
+    async def finish(self) -> str:
+        """The whole text, when the model has ended."""
+        await self._send((self._links.feed(self._markers.flush()) + self._links.flush()).rstrip())
+        if self._blocks is not None and self._blocks.tail.strip():
+            await self._emit(await run_cpu(_rendered, [self._blocks.tail], self._numbers))
+            await self._events("tail", text="")
+        return self.text
+
+    async def _send(self, text: str) -> None:
+        if not text:
+            return
+        self._parts.append(text)
+        await self._events("chunk", content=text)
+        if self._blocks is not None:
+            self._blocks.add(text)
+            if self._blocks.is_due:
+                await self._show_finished(self._blocks)
+            await self._events("tail", text=self._blocks.tail)
+
+    async def _show_finished(self, stream: BlockStream) -> None:
+        """Show what is complete. A stop may come while threads work: then the tail is still whole."""
+        is_short = len(stream.tail) <= SHORT_CHARACTERS
+        blocks, rest = finished_blocks(stream.tail) if is_short else await run_cpu(finished_blocks, stream.tail)
+        rendered = await run_cpu(_rendered, blocks, self._numbers) if blocks else []
+        stream.cut(rest)
+        await self._emit(rendered)
+
+    async def _emit(self, rendered: Sequence[str]) -> None:
+        for html in rendered:
+            await self._events("block", index=self._count, html=html)
+            self._count += 1
+
+
+def _rendered(blocks: Sequence[str], numbers: Collection[int]) -> list[str]:
+    return [render_markdown(block, citations=numbers) for block in blocks]
