@@ -9,12 +9,13 @@ from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
-from django.db import IntegrityError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import HttpRequest
 from django.utils import translation
 from django.utils.translation import gettext as _
 from ninja import Schema
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from redis.exceptions import RedisError
 
 from accounts.access_events import Access
 from accounts.error_messages import error_message
@@ -156,12 +157,15 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             await self._handle(message)
         except RagError as error:
             await self._problem(error.code, error_message(error))
-        except Exception:
+        except Exception as error:
             logger.exception("a WebSocket message failed")
             if isinstance(message, Resume):  # the page asks again over another connection
                 await self.close(code=INTERNAL)
                 return
-            await self._problem("internal", _("Something went wrong. It has been logged."))
+            is_outage = isinstance(error, (OperationalError, InterfaceError, RedisError))
+            await self._problem(
+                "unavailable" if is_outage else "internal", _("Something went wrong. It has been logged.")
+            )
 
     async def _handle(self, message: Ask | Resume | Stop) -> None:
         user, scope = await run_db(self._asker)

@@ -34,8 +34,10 @@ from chat.models import Conversation
 from chat.selectors import message_get
 from chat.types import MAX_QUERY_CHARACTERS
 from knowledge.selectors.triples import triples_named
+from knowledge.services.originals import stored_open
 from knowledge.services.reading import document_read_record
 from knowledge.services.triple_search import triples_retrieve_and_rewrite
+from knowledge.views import file_view
 from ragcore.parsing import SUPPORTED_FORMATS
 from ragcore.text.normalise import visible
 
@@ -136,12 +138,13 @@ def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: in
 @require_safe
 @never_cache
 @page
+@file_view
 def attachment_file(request: HttpRequest, scope: Scope, attachment_id: uuid.UUID) -> HttpResponseBase:
     """An attached file as it came, for its person only; browsers save it, they never show it."""
     found = original_of(scope=scope, key=attachment_id)
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-store"}
     return FileResponse(
-        found.file.open("rb"),
+        stored_open(found.file),
         as_attachment=True,
         filename=found.name,
         content_type="application/octet-stream",

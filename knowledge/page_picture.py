@@ -8,9 +8,9 @@ writes the PNG to stdout.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 from io import BytesIO
 from itertools import accumulate
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 SCALE = 2.0  # pixels a point: sharp on dense screens at the panel's width
 POINTS_AN_INCH = 72
 ROOT = Path(__file__).resolve().parents[1]
-AT_ONCE = 2  # children of one web process; further readers wait for their turn
 MAX_SIDE_PIXELS = 3000
 TIMEOUT_SECONDS = 20
+COURTESY = 5  # of 19: questions come before pictures of pages
 MEMORY_BYTES = 1024 * 1024 * 1024  # address space
 OUTPUT_BYTES = 32 * 1024 * 1024
 COLOURS = 64
@@ -40,8 +40,6 @@ CLIP_MARGIN = 54.0  # points above and below what is highlighted, in a clip of a
 CLIP_LEAST = 150.0  # points
 CLIP_MOST = 320.0
 EDGE = (11, 107, 111)
-
-_slots = threading.BoundedSemaphore(AT_ONCE)
 
 BoxOnPage = tuple[float, float, float, float]  # x0, y0, x1, y1 in points from the top left
 
@@ -64,10 +62,9 @@ def page_png(
     arguments = [str(page), str(scale), json.dumps(list(boxes)), texts, str(int(is_clip)), str(int(POLICY.required))]
     command = [sys.executable, "-m", "knowledge.page_picture", *arguments]
     try:
-        with _slots:
-            done = subprocess.run(
-                command, input=content, capture_output=True, timeout=TIMEOUT_SECONDS, check=False, env={}, cwd=ROOT
-            )
+        done = subprocess.run(
+            command, input=content, capture_output=True, timeout=TIMEOUT_SECONDS, check=False, env={}, cwd=ROOT
+        )
     except subprocess.TimeoutExpired:
         raise ResourceLimitError("slow_page", page=page) from None
     if done.returncode == UNCONFINED_EXIT:
@@ -160,6 +157,7 @@ def _highlighted(
 
 def _main() -> None:
     page, scale, boxes, words, is_clip, required = sys.argv[1:7]
+    os.nice(COURTESY)
     confine(memory_bytes=MEMORY_BYTES, cpu_seconds=TIMEOUT_SECONDS, output_bytes=OUTPUT_BYTES, required=required == "1")
     png = draw(
         sys.stdin.buffer.read(),

@@ -34,6 +34,7 @@ SWEEP_SET_VECTORS = "knowledge.sweep_set_vectors"
 SWEEP_VECTORS = "knowledge.sweep_vectors"
 NOTE_SET_MODEL = "knowledge.note_set_model"
 DRAW_REFUSAL_LINES = "knowledge.draw_refusal_lines"
+WATCH_DISK = "knowledge.watch_disk"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -58,6 +59,7 @@ QUEUES = {
     SWEEP_VECTORS: "nightly",
     NOTE_SET_MODEL: "nightly",
     DRAW_REFUSAL_LINES: "nightly",
+    WATCH_DISK: "chat",
     APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded
 }
 

@@ -29,8 +29,10 @@ from knowledge.queue import (
     SWEEP_VECTORS,
     TELL_REVIEWS,
     TEND_TRIPLES,
+    WATCH_DISK,
 )
 from knowledge.services import entities, lexicon
+from knowledge.services.disk_watch import disk_watch
 from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.refusal_lines import refusal_lines_draw
@@ -50,6 +52,12 @@ def sweep_ingest_leases() -> None:
     services.leases_sweep()
     lexicon.lexicon_builds_resume()
     lexicon.minings_resume()
+
+
+@shared_task(name=WATCH_DISK)
+def watch_disk() -> None:
+    """Tell administrators of a disk that fills up."""
+    disk_watch()
 
 
 @shared_task(name=REFRESH_INDEXES)

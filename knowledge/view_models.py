@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
-from django.conf import settings
-from django.core.cache.backends.filebased import FileBasedCache
 from django.core.paginator import Page, Paginator
 from django.db.models import Q
 from django.db.models.fields.files import FieldFile
@@ -20,6 +15,7 @@ from django.utils.safestring import SafeString
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge import selectors
+from knowledge.drawn_pages import page_cached
 from knowledge.models import (
     Chunk,
     Document,
@@ -29,7 +25,7 @@ from knowledge.models import (
     KnowledgeSet,
     name_in_language,
 )
-from knowledge.page_picture import BoxOnPage, page_png
+from knowledge.page_picture import BoxOnPage
 from knowledge.rendering import markdown_html, marked_places, sentence_texts
 from knowledge.selectors.comparisons import DiffLine, texts_diff
 from knowledge.selectors.keeping import OriginalsWithheldError
@@ -37,9 +33,6 @@ from knowledge.selectors.reviews import review_of
 
 CHUNKS_A_PAGE = 60
 MAX_SENTENCES = 2000  # of a passage
-PICTURES_KEPT = 2000  # files of about 100 KB
-DRAWING = 2  # raised whenever pages are drawn in another way
-PICTURE_AGE_SECONDS = 30 * 24 * 3600
 PDF = "application/pdf"
 PICTURES = {  # what a browser shows and cannot run
     ".png": "image/png",
@@ -234,7 +227,7 @@ def page_picture(
 ) -> bytes:
     """PNG of a page of the chunk, its boxes highlighted, and the words of its sentences `marks`; kept on disk.
 
-    `is_clip`: only the part of the page around what is highlighted. Raises NotFoundError, CorruptDocumentError.
+    `is_clip`: only the part of the page around what is highlighted. Raises NotFoundError and what `page_cached` raises.
     """
     chunk = selectors.chunk_get(scope=scope, chunk_id=chunk_id)
     pages = picture_pages(chunk)
@@ -245,54 +238,37 @@ def page_picture(
     if chunk.edited is not None:  # the page shows the original: only sentences that stand there, too, are marked
         original = frozenset(sentence_texts(before, range(MAX_SENTENCES))) if (before := chunk.text_before_edit) else ()
         words = [text for text in words if text in original]
-    return page_drawn(chunk.version, wanted, boxes=_boxes_on(chunk, wanted), words=words, is_clip=is_clip)
+    boxes = _boxes_on(chunk, wanted)
+    return page_drawn(chunk.version, wanted, person=scope.user_id, boxes=boxes, words=words, is_clip=is_clip)
 
 
 def page_of_version(*, scope: Scope, version_id: int, page: int) -> bytes:
-    """PNG of a page without highlights. Raises NotFoundError, CorruptDocumentError, ResourceLimitError."""
+    """PNG of a page without highlights. Raises NotFoundError and what `page_cached` raises."""
     readable = selectors.documents_readable(scope=scope)
     version = DocumentVersion.objects.filter(pk=version_id, document__in=readable).first()
     if version is None or drawn_from(version) is None:
         raise NotFoundError("page_picture", version=version_id)
-    return page_drawn(selectors.version_openable(scope=scope, version=version), page)
+    return page_drawn(selectors.version_openable(scope=scope, version=version), page, person=scope.user_id)
 
 
 def page_drawn(
     version: DocumentVersion,
     page: int,
     *,
+    person: object,
     boxes: Sequence[BoxOnPage] = (),
     words: Sequence[str] = (),
     is_clip: bool = False,
 ) -> bytes:
-    """PNG of a page (1-based) of a version that the asker may open; kept on disk."""
+    """PNG of a page (1-based) of a version that the asker may open; kept on disk. See `page_cached` for its errors."""
     source = drawn_from(version)
     if source is None:
         raise NotFoundError("page_picture", version=version.pk)
-    places = sha256(repr((list(boxes), list(words), is_clip)).encode()).hexdigest()[:16]
-    key = f"{DRAWING}:{version.pk}:{version.sha256}:{bool(version.rendition)}:{page}:{places}"
-    kept = _pictures().get(key)
-    if kept is None:
-        with source.open("rb") as file:
-            kept = page_png(file.read(), page=page, boxes=boxes, words=words, is_clip=is_clip)
-        _pictures().set(key, kept)
-    return bytes(kept)
+    return page_cached(source, version, page, person=person, boxes=boxes, words=words, is_clip=is_clip)
 
 
 def _boxes_on(chunk: Chunk, page: int) -> list[BoxOnPage]:
     return [(x0, y0, x1, y1) for number, x0, y0, x1, y1 in chunk.boxes if number == page]
-
-
-@cache
-def _pictures() -> FileBasedCache:
-    """On disk: pictures are too large for Redis and cheap to lose."""
-    limits = {"TIMEOUT": PICTURE_AGE_SECONDS, "OPTIONS": {"MAX_ENTRIES": PICTURES_KEPT}}
-    return FileBasedCache(str(settings.DATA_DIR / "pictures"), limits)
-
-
-def pictures_expire() -> None:
-    """Remove pictures of pages from the disk; they are drawn anew when somebody opens them."""
-    shutil.rmtree(settings.DATA_DIR / "pictures", ignore_errors=True)
 
 
 def _view(chunk: Chunk, *, claim: str = "", with_pictures: bool = True) -> ChunkView:

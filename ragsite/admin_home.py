@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -14,6 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Min, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import formats, timezone
 from django.utils.translation import gettext_lazy as _
@@ -28,7 +29,8 @@ from feedback.selectors import case_counts
 from feedback.usage import DAYS, Day, unanswered_questions, usage
 from knowledge.admin.curation import creates_sets, is_curator, keeps_sets, lists_sets
 from knowledge.admin.jobs import SILENT_AFTER
-from knowledge.models import Document, IngestItem
+from knowledge.disk_space import worst_volume
+from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors import sets_curated
 from knowledge.selectors.dashboard import documents_managed, items_shown
 from knowledge.selectors.reviews import reviews_due
@@ -67,6 +69,12 @@ def reviews_open(request: HttpRequest) -> int:
     """Documents that the person manages and whose review is due."""
     scope = admin_scope(request)
     return reviews_due(scope=scope, documents=documents_managed(scope=scope)).count()
+
+
+def originals_lost(request: HttpRequest) -> int:
+    """Originals among the person's documents that were found missing or damaged."""
+    mine = documents_managed(scope=admin_scope(request)).order_by().values("pk")
+    return DocumentVersion.objects.filter(document__in=mine).exclude(file_fault="").count()
 
 
 failed_documents = partial(documents_in, state=Document.State.FAILED)
@@ -189,6 +197,14 @@ class Figure:
 
 FIGURES = [
     Figure(_("Failed documents"), "knowledge_document", is_curator, failed_documents, "?hands=failed", hands=True),
+    Figure(
+        _("Originals missing or damaged"),
+        "knowledge_document",
+        is_curator,
+        originals_lost,
+        "?original=lost",
+        hands=True,
+    ),
     Figure(_("Reviews due"), "knowledge_document", is_curator, reviews_open, "?review=due", hands=True),
     Figure(_("Open feedback cases"), "feedback_badcase", judges, cases_open, "?case=open", hands=True),
     Figure(_("Processing"), "knowledge_ingestitem", is_curator, items_open, "?progress=open"),
@@ -226,7 +242,11 @@ PARTS = {
     "reranker_fallback": _("Second reranker"),
     "character_recognition": _("Character recognition (OCR)"),
     "office_formats": _("Old Office formats"),
+    "disk": _("Disk space"),
 }
+DISK_LOW = _("The disk is filling up: %(free)s are left. Make room, or give the site a larger disk.")
+DISK_FULL = _("The disk is almost full: %(free)s are left. No more files are accepted, and processing waits.")
+DISK_READ_ONLY = _("The disk cannot be written to. No more files are accepted, and processing waits.")
 STATES = {"up": _("works"), "down": _("does not respond"), "not_configured": _("not set up")}
 
 
@@ -295,11 +315,29 @@ def health(request: HttpRequest) -> HttpResponse:
     report = cache.get_or_set(HEALTH_KEY, async_to_sync(health_report), HEALTH_SECONDS)
     assert report is not None  # the report is never empty
     parts = [
-        (PARTS[name], part["state"], STATES[part["state"]], part.get("model", ""))
+        (PARTS[name], part["state"], STATES[part["state"]], part.get("model") or _disk_words(part))
         for name, part in report["dependencies"].items()
         if name in PARTS
     ]
     return render(request, "admin/health.html", {"parts": parts, "status": report["status"]})
+
+
+def _disk_words(part: Mapping[str, Any]) -> str:
+    """How much space is left; "" for parts that have none."""
+    if "free_bytes" not in part:
+        return ""
+    return _("%(free)s free of %(total)s") % {
+        "free": filesizeformat(part["free_bytes"]),
+        "total": filesizeformat(part["total_bytes"]),
+    }
+
+
+def disk_notice(request: HttpRequest) -> str:
+    """What an administrator should know of the disk; "" where there is room."""
+    if not is_administrator(request) or (volume := worst_volume()).state == "ok":
+        return ""
+    words = {"low": DISK_LOW, "full": DISK_FULL, "read_only": DISK_READ_ONLY}[volume.state]
+    return words % {"free": volume.free}
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -310,6 +348,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if judges(request):
         context |= trends(request)
     context["sees_health"] = is_administrator(request)
+    context["disk_notice"] = disk_notice(request)
     context["makes_sets"] = creates_sets(request)
     context["counts"] = [figure.card(request) for figure in FIGURES if figure.may_open(request)]
     context["may_upload"] = is_curator(request)

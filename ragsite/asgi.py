@@ -30,6 +30,7 @@ from chat.mcp.server import McpEndpoint
 from chat.routing import websocket_urlpatterns
 from ragsite.lifespan import shut_down, start_up
 from ragsite.request_bodies import RequestBodies
+from ragsite.unavailable import RefusedHandshakes
 
 Message = MutableMapping[str, Any]
 
@@ -57,7 +58,9 @@ async def lifespan(
 application = ProtocolTypeRouter(
     {
         "http": RequestBodies(mcp.before(http)),
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "websocket": RefusedHandshakes(
+            AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
+        ),
         "lifespan": lifespan,
     }
 )

@@ -20,6 +20,11 @@ app.conf.beat_schedule = {
         # not on the queue that it watches: busy ingestion must not delay the finding of lost work
         "options": {"queue": "chat", "expires": 10},
     },
+    "look at the free space of the disk": {
+        "task": "knowledge.watch_disk",
+        "schedule": 60.0,
+        "options": {"queue": "chat", "expires": 60},
+    },
     "compare documents that went live": {
         "task": "knowledge.record_duplicates",
         "schedule": 60.0,

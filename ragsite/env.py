@@ -165,10 +165,16 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     MAX_ATTACHMENT_MB: int = Field(default=20, ge=1, le=1000)  # a file attached to a question
     MAX_ATTACHMENTS_MB: int = Field(default=200, ge=1, le=100_000)  # all attached files of one person
     MAX_BULK_MB: int = Field(default=1024, ge=1, le=100_000)  # one bulk load, kept on disk while it is read
+    DISK_WARNING_MB: int = Field(default=2048, ge=0, le=100_000_000)  # free space below which administrators are told
+    DISK_RESERVE_MB: int = Field(default=512, ge=0, le=100_000_000)  # below which no more files are accepted
     MAX_IN_FLIGHT: int = Field(default=200, ge=1, le=100_000)
     MAX_IN_FLIGHT_PER_PERSON: int = Field(default=0, ge=0, le=100_000)  # 0: no limit, also of those that follow
     MAX_IN_FLIGHT_PER_KEY: int = Field(default=0, ge=0, le=100_000)
     MAX_IN_FLIGHT_PER_TENANT: int = Field(default=0, ge=0, le=100_000)
+    CONNECTIONS_PER_ADDRESS: int = Field(default=1000, ge=0, le=1_000_000)  # over all web processes; 0: no limit
+    REQUEST_HEAD_SECONDS: float = Field(default=20.0, ge=0.1, le=600)  # until the head of a request is there
+    REQUEST_STALL_SECONDS: float = Field(default=20.0, ge=0.1, le=600)  # a window in which a request makes progress
+    REQUEST_BYTES_PER_SECOND: float = Field(default=256.0, ge=0, le=1_000_000)  # least rate of a body over a window
     SOCKETS_PER_PERSON: int = Field(default=100, ge=0, le=100_000)
     QUESTIONS_PER_MINUTE_PER_KEY: int = Field(default=0, ge=0, le=1_000_000)
     QUESTIONS_PER_MINUTE_PER_TENANT: int = Field(default=0, ge=0, le=10_000_000)

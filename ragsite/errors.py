@@ -22,15 +22,17 @@ from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext, gettext_noop
 from ninja.errors import HttpError
 from ninja.errors import ValidationError as NinjaValidationError
-from psycopg.errors import QueryCanceled
+from psycopg.errors import DiskFull, QueryCanceled
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from accounts.error_messages import error_message
-from ragcore.errors import ModelUnavailableError, PermanentError, RagError
+from knowledge.disk_space import disk_fault
+from ragcore.errors import ModelUnavailableError, PermanentError, RagError, StorageFullError, TransientError
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +51,8 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "set_not_owned": 404,
     "originals_withheld": 403,
     "method_not_allowed": 405,
+    "file_missing": 410,
+    "file_damaged": 410,
     "name_taken": 409,
     "replayed": 409,
     "job_over": 409,
@@ -75,6 +79,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "retrieval_unavailable": 503,
     "model_unavailable": 503,
     "timeout": 504,
+    "storage_full": 507,
 }
 STATUS_OF_PERMANENT = 422
 STATUS_OF_TRANSIENT = 503
@@ -90,6 +95,7 @@ CODE_OF_STATUS = {
     429: "rate_limited",
     503: "unavailable",
     504: "timeout",
+    507: "storage_full",
 }
 OPENAI_PATH = "/v1/"
 OPENAI_TYPE = "invalid_request_error"
@@ -252,9 +258,41 @@ def _service_down(error: Exception) -> Problem:
     logger.error("a service did not answer", exc_info=error)
     if isinstance(error.__cause__, QueryCanceled):
         return Problem(code="timeout", message=gettext("The request took too long."))
+    if isinstance(error.__cause__, DiskFull):
+        return _expected(StorageFullError("full"))
     return Problem(
         code="unavailable", message=gettext("The service is not available at the moment. Please try again shortly.")
     )
+
+
+@problem_of.register
+def _redis(error: RedisError) -> Problem:
+    """What Redis answers instead of a value."""
+    logger.error("unexpected error", exc_info=error)
+    if is_disk_full_at_redis(error):
+        return _expected(StorageFullError("full"))
+    return Problem(code="internal", message=gettext(INTERNAL_MESSAGE))
+
+
+@problem_of.register
+def _system(error: OSError) -> Problem:
+    """A full or read-only disk is told as such."""
+    logger.error("unexpected error", exc_info=error)
+    if fault := disk_fault(error):
+        return _expected(fault)
+    return Problem(code="internal", message=gettext(INTERNAL_MESSAGE))
+
+
+def is_disk_full_at_redis(error: Exception) -> bool:
+    """Whether Redis refuses because it cannot write its file: it then takes no writes and answers no PING."""
+    return isinstance(error, RedisError) and str(error).startswith("MISCONF")
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether a service or the disk is at fault, not the program: worth another try, so no 500."""
+    if isinstance(error, (OperationalError, InterfaceError, RedisConnectionError, RedisTimeoutError, TransientError)):
+        return True
+    return disk_fault(error) is not None or is_disk_full_at_redis(error)
 
 
 def invalid(details: Sequence[Mapping[str, Any]]) -> Problem:

@@ -21,6 +21,7 @@ from accounts.authentication import bearer_token, request_user
 from accounts.key_scopes import KeyScope
 from accounts.selectors import scope_for
 from chat.api.health import health_report
+from knowledge.disk_space import worst_volume
 from ragcore.errors import RagError
 from ragcore.parsing.sandbox.process import sandbox_measures
 from ragsite.errors import problem_of, sent
@@ -36,6 +37,9 @@ PROBE_SECONDS = 2.0
 def health(request: HttpRequest) -> JsonResponse:
     """Readiness: 200 when Postgres and Redis answer and the models are loaded, otherwise 503.
 
+    `disk` does not count: "low" tells of little space, "full" and "read_only" that no files are accepted. A service
+    that cannot write says `"reason": "storage_full"`.
+
     No authentication, and no details for strangers. Models that cannot be loaded do not make the site unready: the
     question that needs them says what is wrong. Administrators are told how the processes that read files are confined
     on this machine (`sandbox`). With `?deep` every part is asked, optional ones, too, which does not
@@ -44,6 +48,7 @@ def health(request: HttpRequest) -> JsonResponse:
     models = {"status": "loading" if is_preparing() else "ok"}
     parts: dict[str, Any] = {"postgres": _probe(_ask_postgres), "redis": _probe(_ask_redis), "models": models}
     is_ready = all(part["status"] == "ok" for part in parts.values())
+    parts["disk"] = {"status": worst_volume().state}  # a full one takes no files; questions are answered all the same
     if "deep" in request.GET:
         try:
             if not is_local(request):
@@ -86,6 +91,8 @@ def _probe(ask: Callable[[], None]) -> dict[str, Any]:
         ask()
     except (DatabaseError, redis.RedisError, OSError) as error:
         logger.warning("health: %s", error)
+        if problem_of(error).code == "storage_full":
+            return {"status": "unavailable", "reason": "storage_full"}
         return {"status": "unavailable"}
     return {"status": "ok", "latency_ms": round((perf_counter() - started) * 1000, 1)}
 

@@ -18,6 +18,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from knowledge.disk_space import volumes
 from knowledge.services.representation_retries import retries_counted
 from ragsite.embedded.data_dir import is_running
 from ragsite.env import env
@@ -36,6 +37,7 @@ def metrics_page() -> bytes:
     """In the text format of Prometheus."""
     registry = CollectorRegistry()
     registry.register(RuledPassages())
+    registry.register(DiskSpace())
     if env.PROMETHEUS_MULTIPROC_DIR is None:
         return generate_latest(REGISTRY) + generate_latest(registry)
     MultiProcessCollector(registry, str(env.PROMETHEUS_MULTIPROC_DIR))  # type: ignore[no-untyped-call]
@@ -60,6 +62,19 @@ class RuledPassages(Collector):
         for (reason, state), number in counted.items():
             passages.add_sample(name, {"reason": reason, "state": state}, number)
         yield passages
+
+
+class DiskSpace(Collector):
+    """Free and whole space of each file system that the product writes to, by what lies there."""
+
+    def collect(self) -> Iterator[Metric]:
+        free = Metric("ragsite_disk_free_bytes", "Free space where the product writes", "gauge")
+        total = Metric("ragsite_disk_total_bytes", "Size of the file system where the product writes", "gauge")
+        for volume in volumes():
+            for place in volume.places:
+                free.add_sample("ragsite_disk_free_bytes", {"place": place}, volume.free_bytes)
+                total.add_sample("ragsite_disk_total_bytes", {"place": place}, volume.total_bytes)
+        yield from (free, total)
 
 
 def _count_passages() -> dict[tuple[str, str], int]:

@@ -28,7 +28,9 @@ from accounts.authentication import require_known
 from accounts.errors import NotAuthenticatedError
 from chat import metrics
 from chat.executors import run_db
-from ragsite.body_limits import STRANGER_BYTES, BodyLimit, body_limit
+from knowledge.disk_space import space_require
+from ragcore.errors import StorageFullError
+from ragsite.body_limits import LONG_JSON_BYTES, STRANGER_BYTES, BodyLimit, body_limit
 from ragsite.errors import Problem, problem_of, sent
 
 API_PATHS = ("/api/", "/v1/", "/mcp")
@@ -110,6 +112,11 @@ def _declared_bytes(headers: MutableMapping[bytes, bytes] | dict[bytes, bytes]) 
 async def _refusal(scope: Scope, limit: BodyLimit, declared: int | None) -> HttpResponse | None:
     if declared is not None and declared > limit.limit_bytes:
         return _too_large(scope)
+    if limit.limit_bytes > LONG_JSON_BYTES and (declared is None or declared > STRANGER_BYTES):
+        try:
+            await asyncio.to_thread(space_require, declared or 0)
+        except StorageFullError as error:
+            return _no_room(scope, error)
     if limit.is_open or (declared is not None and declared <= STRANGER_BYTES):
         return None
     try:
@@ -139,6 +146,18 @@ def _too_large(scope: Scope) -> HttpResponse:
             return HttpResponse(render_to_string("413.html"), status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         message = _("The request body is larger than this address accepts.")
         return sent(request.path, Problem(code="body_too_large", message=message))
+
+
+def _no_room(scope: Scope, error: StorageFullError) -> HttpResponse:
+    """507 before the body is read: what is read would be stored meanwhile, too."""
+    metrics.BODIES_REFUSED.labels(error.code).inc()
+    request = _request(scope)
+    with translation.override(translation.get_language_from_request(request)):
+        problem = problem_of(error)
+        if request.path.startswith(API_PATHS):
+            return sent(request.path, problem)
+        page = render_to_string("503.html", {"message": problem.message, "status": problem.http_status})
+        return HttpResponse(page, status=problem.http_status)
 
 
 def _unknown_sender(scope: Scope, error: Exception) -> HttpResponse:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.views import defaults
 from django.views.decorators.cache import never_cache
@@ -20,12 +23,13 @@ from accounts.errors import NotAllowedError
 from accounts.key_scopes import KeyScope
 from accounts.selectors import scope_for
 from ragcore.errors import RagError
-from ragsite.errors import Problem, problem_of, sent
+from ragsite.errors import Problem, is_outage, problem_of, sent
 from ragsite.health import is_local
 from ragsite.metrics_page import metrics_page
 from ragsite.openapi import merged_schema
 
 API_PATHS = ("/api/", "/v1/")
+RELOAD_SECONDS = 5  # after which a page that could not be shown is asked for again
 
 
 @never_cache
@@ -99,9 +103,24 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500, as JSON below the API; Django has logged the traceback."""
+    """500, as JSON below the API; 503 or 507 where a service or the disk is at fault. Django has logged the error."""
+    error = sys.exc_info()[1]  # Django calls this while it handles the error
+    if isinstance(error, Exception) and is_outage(error):
+        return outage(request, error)
     problem = Problem(code="internal", message=_("Something went wrong on our side."))
     return sent(request.path, problem) if request.path.startswith(API_PATHS) else defaults.server_error(request)
+
+
+def outage(request: HttpRequest, error: Exception) -> HttpResponse:
+    """The error of a service that is away: JSON below the API, else a page, which is loaded again if that is safe."""
+    problem = problem_of(error)
+    if request.path.startswith(API_PATHS):
+        return sent(request.path, problem)
+    context = {"status": problem.http_status, "reload_seconds": RELOAD_SECONDS if request.method == "GET" else 0}
+    if problem.code != "unavailable":
+        context["message"] = problem.message
+    page = render_to_string("503.html", context)
+    return HttpResponse(page, status=problem.http_status, headers=problem.http_headers())
 
 
 def _api_answer(request: HttpRequest, exception: Exception) -> HttpResponse | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -26,11 +27,12 @@ import uvicorn
 
 from ragsite.embedded.processes import Process, SupervisedProcess
 from ragsite.env import LEAST_POOL, PROJECT_ROOT, RESERVED_CONNECTIONS, Environment, env
-from ragsite.http_protocol import LimitedHeadProtocol
+from ragsite.http_protocol import LimitedProtocol
 
 READY_SUFFIX = ".ready"
 WATCH_SECONDS = 0.5
 CANNOT_START = 1
+MOST_FILES = 65_536
 MAX_SOCKET_MESSAGE_BYTES = 256 * 1024  # a question has 2000 characters
 
 
@@ -52,9 +54,10 @@ def main() -> int:
 
 def serve(sockets: list[socket.socket], *, graceful_seconds: int) -> None:
     """Run one web process until a signal stops it; it listens when the application has started."""
+    raise_file_limit()
     configuration = uvicorn.Config(
         "ragsite.asgi:application",
-        http=LimitedHeadProtocol,
+        http=LimitedProtocol,
         ws="websockets-sansio",
         ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
         forwarded_allow_ips=list(env.TRUSTED_PROXIES),
@@ -65,6 +68,14 @@ def serve(sockets: list[socket.socket], *, graceful_seconds: int) -> None:
     server.run(sockets=sockets)
     if not server.started:
         sys.exit(CANNOT_START)
+
+
+def raise_file_limit() -> None:
+    """As many open files as the system allows this process: each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def bind_sockets(host: str, port: int, *, is_shared: bool) -> list[socket.socket]:

@@ -16,10 +16,13 @@ import httpx
 from celery import current_app
 from django.conf import settings
 from django.db import connection
+from psycopg.errors import DiskFull
+from redis.exceptions import RedisError
 
 from chat.executors import run_cpu, run_db
 from chat.redis_client import client
 from knowledge import model_registry
+from knowledge.disk_space import worst_volume
 from knowledge.model_setup import Endpoint, Purpose, setup_now, setup_refresh
 from ragcore.checked_hosts import CheckedAsyncTransport
 from ragcore.client_registry import tls_context
@@ -74,6 +77,7 @@ def _checks() -> dict[str, Check]:
         "reranker_fallback": partial(_reranker, model_registry.second_reranker),
         "character_recognition": _character_recognition,
         "office_formats": _office_formats,
+        "disk": _disk,
     }
 
 
@@ -93,8 +97,13 @@ async def _timed(name: str, check: Check) -> dict[str, Any]:
             found = {"state": "up", **await check()}
     except Exception as error:
         logger.warning("%s is down", name, exc_info=error)
-        found = {"state": "down", "error": type(error).__name__}
+        found = {"state": "down", "error": "its disk is full" if _is_disk_full(error) else type(error).__name__}
     return {**found, "latency_ms": round(1000 * (time.perf_counter() - start), 2)}
+
+
+def _is_disk_full(error: Exception) -> bool:
+    """Whether a service says that it cannot write its files."""
+    return isinstance(error.__cause__, DiskFull) or (isinstance(error, RedisError) and str(error).startswith("MISCONF"))
 
 
 async def _postgres() -> Mapping[str, Any]:
@@ -114,6 +123,15 @@ async def _redis() -> Mapping[str, Any]:
 async def _worker() -> Mapping[str, Any]:
     answers = await run_cpu(current_app.control.ping, timeout=1, limit=1)
     return {"state": "up" if answers else "down"}
+
+
+async def _disk() -> Mapping[str, Any]:
+    """The file system with the least space; down: no files are accepted, and questions are answered all the same."""
+    volume = await run_cpu(worst_volume)
+    space = {"free_bytes": volume.free_bytes, "total_bytes": volume.total_bytes, "places": list(volume.places)}
+    if volume.state in ("ok", "low"):
+        return {**space, "is_low": volume.state == "low"}
+    return {"state": "down", "error": "read only" if volume.is_read_only else "full", **space}
 
 
 # ── models ──────────────────────────────────────────────────────────────────────────────────────

@@ -18,6 +18,7 @@ from chat.errors import AttachmentNotReadyError, AttachmentTooLargeError, TooMan
 from chat.models import Attachment, Conversation
 from chat.queue import QUEUES, READ_ATTACHMENT
 from chat.selectors import conversation_get
+from knowledge.disk_space import space_require
 from knowledge.queue import enqueue_on_commit
 from ragcore.errors import EmptyDocumentError
 from ragcore.parsing import format_of
@@ -78,6 +79,7 @@ def attachment_add(*, scope: Scope, name: str, content: File[bytes], conversatio
     row = Attachment(
         tenant_id=scope.tenant_id, user_id=scope.user_id, conversation=conversation, name=name, size_bytes=size
     )
+    space_require(size)
     row.file.save(name, content, save=False)
     try:
         row.save()

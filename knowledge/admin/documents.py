@@ -51,6 +51,7 @@ from knowledge.selectors.dashboard import documents_managed, items_shown
 from knowledge.selectors.keeping import is_kept, versions_listed
 from knowledge.selectors.representation_retries import retries_of_document
 from knowledge.selectors.reviews import SOON, reviews_due
+from knowledge.services.originals import original_fault
 from knowledge.services.reading import document_read_record
 from knowledge.services.registration import is_open
 from knowledge.services.reingest import document_rebuild
@@ -81,6 +82,20 @@ class HandsFilter(StateListFilter):
         return rows.filter(state=choice)
 
 
+class OriginalFilter(StateListFilter):
+    """Documents whose stored file was found missing or damaged."""
+
+    title = _("original")
+    parameter_name = "original"
+
+    def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("lost", _("Missing or damaged"))]
+
+    def narrowed(self, rows: QuerySet[Document], choice: str) -> QuerySet[Document]:
+        lost = DocumentVersion.objects.exclude(file_fault="").values("document")
+        return rows.filter(pk__in=lost)
+
+
 class ReviewFilter(StateListFilter):
     """By the date by which a document is to be reviewed."""
 
@@ -105,7 +120,7 @@ class DocumentAdmin(CuratorAdmin):
     """See the module."""
 
     list_display = ("title", "state_badge", "trouble", "in_sets", "came_from", "changed")
-    list_filter = (HandsFilter, ReviewFilter, "sets", "source", "clearance")
+    list_filter = (HandsFilter, ReviewFilter, OriginalFilter, "sets", "source", "clearance")
     list_select_related = ("source", "review")
     search_fields = ("title", "external_id")
     search_help_text = _("Title or external id")
@@ -217,6 +232,7 @@ class DocumentAdmin(CuratorAdmin):
             "document": document,
             "version": shown,
             "versions": versions,
+            "file_fault": original_fault(shown),
             "views": [(code, words, code == view) for code, words in VIEWS.items()],
             "view": view,
             "rows": rows_of(scope=scope, items=[*items, *last_failed]),

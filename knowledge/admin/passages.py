@@ -20,6 +20,7 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.scope import Scope
 from knowledge import view_models
 from knowledge.admin.curation import ids_of, is_curator, run_action
+from knowledge.errors import FileDamagedError, FileMissingError, PicturesBusyError
 from knowledge.models import Chunk, ChunkEdit, Document, DocumentVersion
 from knowledge.page_picture import POINTS_AN_INCH
 from knowledge.rendering import markdown_html
@@ -50,7 +51,7 @@ class PassageView:
 class OriginalView:
     """The left side. One of: a page picture with its size in points, a picture, the text as it was read."""
 
-    kind: str  # page | picture | text | none
+    kind: str  # page | picture | text | busy | none
     address: str = ""
     width: float = 0
     height: float = 0
@@ -95,7 +96,7 @@ def spread_of(
     page = number if has_pages else None
     return Spread(
         version=version,
-        original=_original(version, page),
+        original=_original(version, page, person=scope.user_id),
         passages=tuple(_view(chunk, page=page, edits=edits, may_edit=may_edit and is_live) for chunk in chunks),
         number=number,
         numbers=numbers,
@@ -106,20 +107,22 @@ def spread_of(
     )
 
 
-def _original(version: DocumentVersion, page: int | None) -> OriginalView:
+def _original(version: DocumentVersion, page: int | None, *, person: object) -> OriginalView:
     if page is not None:
-        return _page(version, page)
+        return _page(version, page, person=person)
     if version.file and view_models.inline_type(version) in view_models.PICTURES.values():
         address = reverse("knowledge:original", args=[version.document_id])
         return OriginalView(kind="picture", address=f"{address}?version={version.number}")
     return OriginalView(kind="text")
 
 
-def _page(version: DocumentVersion, page: int) -> OriginalView:
+def _page(version: DocumentVersion, page: int, *, person: object) -> OriginalView:
     """The picture is drawn now, so that its size is known and the browser finds it ready."""
     try:
-        png = view_models.page_drawn(version, page)
-    except (CorruptDocumentError, ResourceLimitError):
+        png = view_models.page_drawn(version, page, person=person)
+    except PicturesBusyError:
+        return OriginalView(kind="busy")
+    except (CorruptDocumentError, ResourceLimitError, FileMissingError, FileDamagedError):
         return OriginalView(kind="none")
     with Image.open(BytesIO(png)) as image:
         scale = image.info.get("dpi", (2 * POINTS_AN_INCH,))[0] / POINTS_AN_INCH  # pixels a point

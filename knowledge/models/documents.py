@@ -169,10 +169,19 @@ def rendition_path(version: DocumentVersion, name: str) -> str:
 class DocumentVersion(models.Model):
     """The immutable content of a document at one time; citations point to it for ever (B3, B9)."""
 
+    class FileFault(models.TextChoices):
+        MISSING = "missing", pgettext_lazy("original file", "Missing")
+        DAMAGED = "damaged", pgettext_lazy("original file", "Damaged")
+
     document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField(_("version"))
     sha256 = models.CharField(max_length=64)
     file = models.FileField(upload_to=version_path, max_length=256, blank=True)
+    # of the stored file: size and time of change when it was last compared with `sha256`, and what was wrong with it
+    file_verified = models.CharField(max_length=64, blank=True, editable=False, db_default="", default="")
+    file_fault = models.CharField(
+        max_length=16, blank=True, choices=FileFault, editable=False, db_default="", default=""
+    )
     file_name = models.CharField(_("file name"), max_length=512)
     size_bytes = models.PositiveBigIntegerField(_("size"))
     title = models.CharField(max_length=512, blank=True)  # as the file says, if it does
@@ -196,6 +205,11 @@ class DocumentVersion(models.Model):
         ordering: ClassVar = ["document", "-number"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["document", "number"], name="knowledge_version_number_once")
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["file_fault"], condition=~models.Q(file_fault=""), name="knowledge_version_file_fault"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ from psycopg.errors import DeadlockDetected
 from accounts.errors import NotAllowedError
 from accounts.models import Tenant, User
 from accounts.scope import Scope
+from knowledge.disk_space import space_require
 from knowledge.errors import MixedTenantsError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import DocumentVersion, IngestJob, KnowledgeSet, Source
@@ -77,8 +78,9 @@ def documents_bulk(*, scope: Scope, actor: User, lines: Iterable[bytes]) -> Bulk
     All lines are read and checked before any is stored. Then documents are committed together with their items of the
     job, BATCH_LINES lines at a time. Idempotent: lines may be sent again.
 
-    Raises TooManyBadLinesError, with nothing stored, at MAX_FAULTY_LINES lines that are not valid.
+    Raises TooManyBadLinesError, with nothing stored, at MAX_FAULTY_LINES lines that are not valid; StorageFullError.
     """
+    space_require()
     with LineSpool() as valid:
         load = _Load(scope, actor, refusals=_lines_check(scope, actor, lines, valid))
         for batch in valid.batches(BATCH_LINES):

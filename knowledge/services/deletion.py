@@ -221,6 +221,11 @@ def _quotations_remove() -> int:
 # ── files ───────────────────────────────────────────────────────────────────────────────────────
 
 
+def orphans_count() -> tuple[int, int]:
+    """Number and bytes of the files that the next purge removes."""
+    return _files_remove(dry_run=True)
+
+
 def _files_remove(*, dry_run: bool) -> tuple[int, int]:
     """Remove files that no row names and that are older than FILE_AGE; returns their number and bytes."""
     files = size = 0

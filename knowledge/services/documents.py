@@ -17,6 +17,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.access_errors import ClearanceTooLowError
+from knowledge.disk_space import space_require
 from knowledge.errors import InvalidTitleError, JobOverError, UploadTooLargeError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
@@ -117,7 +118,7 @@ def _registered(
 def upload_check(*, name: str, size_bytes: int) -> None:
     """Check name and size of a file before it is stored.
 
-    Raises UploadTooLargeError, EmptyDocumentError, UnsupportedFormatError.
+    Raises UploadTooLargeError, EmptyDocumentError, UnsupportedFormatError, StorageFullError.
     """
     if size_bytes > settings.MAX_UPLOAD_BYTES:
         limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
@@ -125,6 +126,7 @@ def upload_check(*, name: str, size_bytes: int) -> None:
     format_of(name)  # not its parser: only the process that reads the file loads the library of the format
     if size_bytes == 0:
         raise EmptyDocumentError("no_bytes")
+    space_require(size_bytes)
 
 
 def job_start(

@@ -13,8 +13,8 @@ from accounts.models import Tenant
 from knowledge.backends.milvus.collection import collection_name, entries_delete, ids_of_documents
 from knowledge.indexes.index_maintenance import entries_purge
 from knowledge.models import Document, IndexEntry, TenantBackend
+from knowledge.picture_store import pictures_expire
 from knowledge.services.deletion import purge
-from knowledge.view_models import pictures_expire
 
 AT_A_TIME = 500
 

@@ -18,6 +18,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.disk_space import space_require
 from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwnedError
 from knowledge.indexes.statements import files_lock_shared
 from knowledge.models import Document, DocumentNames, DocumentVersion, KnowledgeSet, Source
@@ -28,6 +29,7 @@ from knowledge.services.entities import entities_attributes_changed
 from knowledge.services.floors import source_floor
 from knowledge.services.handlers import arrival_apply, handlers_apply
 from knowledge.services.names import document_names, names_store
+from knowledge.services.originals import file_replace, is_stored, originals_restore
 from knowledge.services.quotas import Quota, quota_hold
 
 DEFAULT_SOURCE = "uploads"
@@ -307,6 +309,7 @@ def _register_again(
     if failed or not same_bytes:
         quota.check(documents=0, size_bytes=arrival.size_bytes)
         return Registration(document, version_add(document=document, arrival=arrival), duplicate=False, merged=True)
+    originals_restore(tenant_id=document.tenant_id, digest=arrival.sha256, content=arrival.file())
     known = None if was_visible else document.versions.order_by("-number").first()
     return Registration(document, known, duplicate=was_visible, merged=True)
 
@@ -362,12 +365,16 @@ def version_new(*, document: Document, arrival: Arrival, number: int = 1) -> Doc
 def _store_original(version: DocumentVersion, arrival: Arrival) -> None:
     """Store the bytes unless the same content of this tenant is already stored completely.
 
-    An unfinished file, of a running request or a killed process, keeps its name; then the bytes get another name.
+    A file of the right size with other bytes is damaged, and is replaced. One of another size, which a killed process
+    of an earlier release may have left, keeps its name; then the bytes get another name.
     """
     storage = version.file.storage
     path = version.file.field.generate_filename(version, arrival.name)
     if not storage.exists(path) or storage.size(path) != arrival.size_bytes:
+        space_require(arrival.size_bytes)
         path = storage.save(path, arrival.file())
+    elif not is_stored(storage, path, digest=arrival.sha256, size_bytes=arrival.size_bytes):
+        file_replace(storage, path, arrival.file())
     version.file.name = path
 
 

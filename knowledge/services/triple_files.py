@@ -22,6 +22,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge import model_registry
+from knowledge.disk_space import space_require
 from knowledge.indexes.graph_triples import (
     NewTriple,
     TripleRow,
@@ -108,9 +109,10 @@ def triple_format(name: str) -> TripleFormat:
 
 
 def import_start(*, scope: Scope, actor: User, set_id: int, name: str, content: IO[bytes]) -> TripleImport:
-    """Keep a file and queue its import. Raises NotFoundError, NotAllowedError, TripleFileError."""
+    """Keep a file and queue its import. Raises NotFoundError, NotAllowedError, TripleFileError, StorageFullError."""
     into = set_curated(scope=scope, set_id=set_id)
     form = triple_format(name)
+    space_require()
     stored = default_storage.save(f"{FOLDER}/{into.tenant_id}/{into.pk}", File(content))
     made = TripleImport.objects.create(
         tenant_id=into.tenant_id, knowledge_set=into, actor=actor, name=PurePath(name).name[:255], format=form,

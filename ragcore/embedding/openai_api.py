@@ -49,6 +49,7 @@ class OpenAIEmbedder:
         import httpx
 
         from ragcore.checked_hosts import CheckedTransport
+        from ragcore.reconnecting import ReconnectingClient
 
         self.model = model_label(model, query_prefix, document_prefix)
         self._name, self._key = model, api_key
@@ -56,7 +57,7 @@ class OpenAIEmbedder:
         self._prefixes = {"query": query_prefix, "document": document_prefix}
         self._sleep, self._is_patient = sleep, is_patient
         self._shorten = shorten or as_given
-        self._client = httpx.Client(
+        self._client = ReconnectingClient(
             base_url=base_url.rstrip("/") + "/",
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
             timeout=timeout_seconds,

@@ -277,9 +277,11 @@ class OpenAIChatModel:
         """The client of the running event loop."""
         import httpx
 
+        from ragcore.reconnecting import ReconnectingAsyncClient
+
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = httpx.AsyncClient(
+            self._clients[loop] = ReconnectingAsyncClient(
                 base_url=self._base_url,
                 headers={"Authorization": f"Bearer {self._api_key}"} if self._api_key else {},
                 timeout=httpx.Timeout(self._total_timeout, connect=self._connect_timeout),

@@ -47,6 +47,7 @@ class HttpPairScorer:
         import httpx
 
         from ragcore.checked_hosts import CheckedTransport
+        from ragcore.reconnecting import ReconnectingClient
 
         self.name = f"http:{model}" if model else "http"
         self._url = url if url.rstrip("/").endswith("/rerank") else f"{url.rstrip('/')}/rerank"
@@ -55,7 +56,7 @@ class HttpPairScorer:
         self._batch = batch or 32  # what TEI accepts without being configured
         self._budget_seconds = budget_seconds
         self._clock, self._sleep = clock, sleep
-        self._client = httpx.Client(
+        self._client = ReconnectingClient(
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
             verify=tls_context(),
             transport=CheckedTransport(permitted) if permitted else None,

@@ -6,6 +6,7 @@ Exit codes: 0 stopped, 1 failed, 2 already running.
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -14,6 +15,8 @@ from ragsite.embedded.launch import die_with
 from ragsite.embedded.processes import ServiceError
 from ragsite.embedded.supervisor import Supervisor
 from ragsite.env import env
+
+DATA_DIR_FAULTS = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR)
 
 
 def main() -> int:
@@ -26,6 +29,11 @@ def main() -> int:
     except ServiceError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
+    except OSError as error:
+        if error.errno not in DATA_DIR_FAULTS:
+            raise
+        sys.stderr.write(f"{env.DATA_DIR} cannot be written to: {error.strerror}. Choose another DATA_DIR.\n")
+        return 1
 
 
 if __name__ == "__main__":

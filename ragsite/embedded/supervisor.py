@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 
 from ragsite.embedded.data_dir import DataLock, Runtime
@@ -30,6 +31,7 @@ from ragsite.embedded.programs import Program, bootstrap_command, child_environm
 from ragsite.embedded.services import Services
 from ragsite.env import Environment
 
+LEAST_FREE_BYTES = 128 * 1024**2  # a new database with its first segments of the log takes 90 MB
 HEALTHY_SECONDS = 180  # slow disks, cold caches
 PREDECESSOR_SECONDS = 30
 PROGRAM_STOP_SECONDS = 7.0  # shared by web, worker and scheduler
@@ -77,6 +79,7 @@ class Supervisor:
         _on_stop_signals(self._request_stop)
         with ExitStack() as stack:
             stack.enter_context(DataLock(self.env.DATA_DIR, self.site_url))
+            require_space(self.env.DATA_DIR)
             stack.callback(self._stop)
             try:
                 self._start()
@@ -197,6 +200,18 @@ class Supervisor:
         if self.services:
             self.services.stop()
             Runtime.remove(self.env.DATA_DIR)
+
+
+def require_space(data_dir: Path) -> None:
+    """Raise ServiceError where the database could not even start."""
+    found = os.statvfs(data_dir)
+    free = found.f_bavail * found.f_frsize
+    if free < LEAST_FREE_BYTES:
+        least = LEAST_FREE_BYTES // 1024**2
+        raise ServiceError(
+            f"{data_dir} has {free // 1024**2} MB of free space, and at least {least} MB are needed. "
+            "Make room, or choose another DATA_DIR."
+        )
 
 
 def stop_programs(processes: list[Process]) -> None:

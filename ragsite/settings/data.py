@@ -9,17 +9,29 @@ _database_url = env.database_url() or "postgresql://unconfigured@127.0.0.1:1/unc
 _database = database_from_url(_database_url)
 _redis_url = env.redis_url() or "redis://127.0.0.1:1/0"
 
+# for servers that are gone without a word: by default libpq waits two minutes to connect, and hours for an answer
+LOST_CONNECTIONS = {
+    "connect_timeout": "5",  # seconds
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",  # milliseconds
+}
 DATABASES = {
     "default": {
         "ENGINE": "psqlextra.backend",
         "ATOMIC_REQUESTS": False,
         "CONN_MAX_AGE": 0,  # the pool keeps connections, Django gives them back after each request
         **_database,
-        "OPTIONS": {**_database["OPTIONS"], "pool": {"min_size": 1, "max_size": env.pool_size(), "timeout": 10}},
+        "OPTIONS": {
+            **LOST_CONNECTIONS,
+            **_database["OPTIONS"],
+            "pool": {"min_size": 1, "max_size": env.pool_size(), "timeout": 10},
+        },
     }
 }
 DATABASE_THREADS = min(QUESTION_THREADS, env.pool_size())
-POSTGRES_EXTRA_DB_BACKEND_BASE = "django_prometheus.db.backends.postgresql"
+POSTGRES_EXTRA_DB_BACKEND_BASE = "ragsite.database"
 POSTGRES_EXTRA_AUTO_EXTENSION_SET_UP = False  # it would ask for hstore; migrations create what is needed
 
 SEARCH_BACKEND = env.SEARCH_BACKEND
@@ -59,10 +71,13 @@ REQUIRE_SANDBOX = env.REQUIRE_SANDBOX
 PURGE_AFTER_DAYS = env.PURGE_AFTER_DAYS
 
 DATA_DIR = env.DATA_DIR
+IS_EMBEDDED = env.is_embedded  # the database lies in DATA_DIR
+DISK_WARNING_BYTES = env.DISK_WARNING_MB * 1024 * 1024
+DISK_RESERVE_BYTES = env.DISK_RESERVE_MB * 1024 * 1024
 MEDIA_ROOT = env.DATA_DIR / "files"
 MEDIA_URL = "/files/"  # never served directly: originals pass through a view that checks rights
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": {"BACKEND": "ragsite.file_storage.WholeFileStorage"},
     "staticfiles": {"BACKEND": "ragsite.static_storage.HashedStaticFilesStorage"},
 }
 SOURCE_FOLDERS = env.SOURCE_FOLDERS  # below which sources of the default tenant may read folders of this machine

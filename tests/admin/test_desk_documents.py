@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from django.core.files.base import ContentFile
@@ -49,6 +51,12 @@ def pdf(pages: int) -> bytes:
     return out.getvalue()
 
 
+def store(version: DocumentVersion, content: bytes) -> None:
+    """The original of a version."""
+    version.sha256 = sha256(content).hexdigest()
+    version.file.save("guide.pdf", ContentFile(content))
+
+
 @pytest.fixture
 def paged(administrator, own_set, settings, tmp_path) -> Document:
     """A PDF of three pages: passage 0 on page 1, passage 1 on pages 1 and 2, passage 2 on page 3."""
@@ -57,7 +65,7 @@ def paged(administrator, own_set, settings, tmp_path) -> Document:
     version = document.live_version
     version.pages = 3
     version.file_name = "guide.pdf"
-    version.file.save("guide.pdf", ContentFile(pdf(3)))
+    store(version, pdf(3))
     version.chunks.all().delete()
     places = [[[1, 70, 100, 300, 130]], [[1, 70, 140, 300, 170], [2, 70, 100, 300, 120]], [[3, 70, 100, 300, 130]]]
     for ordinal, boxes in enumerate(places):
@@ -94,12 +102,29 @@ def test_any_number_of_a_page_leads_somewhere(administrator, paged, page):
 
 
 def test_a_page_that_cannot_be_drawn_still_shows_its_passages(administrator, paged):
-    paged.live_version.file.save("guide.pdf", ContentFile(b"%PDF-1.7 damaged"))
+    store(paged.live_version, b"%PDF-1.7 damaged")
 
     found = spread(signed_in(administrator), paged)
 
     assert found.original.kind == "none"
     assert len(found.passages) == 2
+
+
+@pytest.mark.parametrize(("fault", "words"), [("missing", "is missing on the server"), ("damaged", "is damaged")])
+def test_a_lost_original_is_told_on_the_page_of_the_document_and_counted(administrator, paged, fault, words):
+    version, client = paged.live_version, signed_in(administrator)
+    path = Path(version.file.path)
+    path.unlink() if fault == "missing" else path.write_bytes(b"other bytes")
+
+    page = client.get(page_of(paged), headers={"accept-language": "en"})
+    home = client.get(reverse("admin:index"))
+    listed = client.get(reverse(LIST), {"original": "lost"})
+
+    assert page.status_code == 200
+    assert words in page.content.decode()
+    assert reverse("knowledge:original", args=[paged.pk]) not in page.content.decode()
+    assert next(count["value"] for count in home.context["counts"] if "lost" in count["link"]) == 1
+    assert list(listed.context["cl"].queryset) == [paged]
 
 
 def test_a_text_without_pages_is_shown_in_parts(administrator, own_set, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from io import BytesIO
 
 import pytest
@@ -40,7 +41,7 @@ def originals(settings, tmp_path):
 
 def with_original(document: Document, name: str, content: bytes) -> DocumentVersion:
     version = document.live_version
-    version.file_name = name
+    version.file_name, version.sha256 = name, sha256(content).hexdigest()
     version.file.save(name, ContentFile(content))
     return version
 

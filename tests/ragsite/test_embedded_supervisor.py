@@ -232,3 +232,44 @@ def _answers(url: str) -> bool:
             return connection.execute("SELECT 1").fetchone() == (1,)
     except psycopg.OperationalError:
         return False
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """A small file system: `mounted("size=2m")`, its folder."""
+    folders = []
+
+    def mount(options):
+        folder = tmp_path / "data"
+        folder.mkdir()
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True)
+        if done.returncode != 0:
+            pytest.skip("only root may mount a file system here")
+        folders.append(folder)
+        return folder
+
+    yield mount
+    for folder in folders:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [("ro", "cannot be written to: Read-only file system"), ("size=2m", "of free space")]
+)
+def test_a_folder_that_cannot_be_used_is_told_in_one_line(mounted, options, words):
+    folder = mounted(options)
+    variables = {name: value for name, value in os.environ.items() if name not in SERVED}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "ragsite.embedded"],
+        env={**variables, "DATA_DIR": str(folder), "PORT": str(free_port())},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert str(folder) in done.stderr

@@ -21,7 +21,7 @@ from accounts.services import api_key_create
 from ragsite import body_limits, request_bodies
 from ragsite.asgi import application
 from ragsite.body_limits import BODY_LIMITS, STRANGER_BYTES, BodyLimit, body_limit
-from ragsite.http_protocol import MAX_HEAD_BYTES, LimitedHeadProtocol
+from ragsite.http_protocol import MAX_HEAD_BYTES, LimitedProtocol
 from ragsite.request_bodies import RequestBodies
 from tests.factories import make_admin
 
@@ -33,7 +33,7 @@ BULK = "/api/v1/documents/bulk"
 @asynccontextmanager
 async def serving(app: Any) -> AsyncIterator[int]:
     """A real server; its port."""
-    config = uvicorn.Config(app, port=0, log_level="warning", lifespan="off", http=LimitedHeadProtocol)
+    config = uvicorn.Config(app, port=0, log_level="warning", lifespan="off", http=LimitedProtocol)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     while not server.started:

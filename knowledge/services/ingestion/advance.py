@@ -17,6 +17,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from redis import RedisError
 
+from knowledge.disk_space import disk_fault, has_space
 from knowledge.model_registry import embedder
 from knowledge.models import IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
@@ -57,6 +58,9 @@ def ingestion_advance(*, job_id: int, queue: str = "") -> int:
 
 
 def _advance(job_id: int, queue: str) -> int:
+    if not has_space():
+        logger.warning("job %s waits for space on the disk", job_id)  # the sweeper queues it again
+        return 0
     served = job_in_turn(job_id=job_id, queue=queue)
     lease = ItemLease(items_claim(job_id=served, queue=queue))
     live = 0
@@ -165,6 +169,9 @@ def _expected(error: Exception) -> RagError:
     if isinstance(error, RagError):
         logger.info("%s: %s", error.code, error.message)
         return error
+    if fault := disk_fault(error):
+        logger.warning("tried again: %s", error)
+        return fault
     if isinstance(error, (OperationalError, RedisError)):
         logger.warning("tried again: %s", error)
         return StoreUnavailableError()

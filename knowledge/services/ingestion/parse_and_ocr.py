@@ -21,6 +21,7 @@ from knowledge.services.ingestion.parse_cache import (
     reading_fingerprint,
     with_pictures,
 )
+from knowledge.services.originals import original_open
 from ragcore.cleaning import clean
 from ragcore.errors import EmptyDocumentError, ResourceLimitError
 from ragcore.options import ParsingOptions
@@ -74,8 +75,7 @@ def _as_handled(version: DocumentVersion, options: PipelineOptions) -> PipelineO
 
 
 def _stored(version: DocumentVersion, options: PipelineOptions, lease: ItemLease, fingerprint: str) -> ParsedVersion:
-    with version.file.open("rb") as file:
-        content = file.read()
+    content = _content(version)
     small = None if needs_sandbox(version.file_name, len(content)) else parse_small(content, name=version.file_name)
     contained = small is None
     if contained:
@@ -150,5 +150,5 @@ def _recognised(read: ReadDocument, lease: ItemLease) -> ParsedDocument:
 
 
 def _content(version: DocumentVersion) -> bytes:
-    with version.file.open("rb") as file:
-        return file.read()
+    with original_open(version) as file:
+        return bytes(file.read())

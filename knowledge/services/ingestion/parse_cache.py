@@ -19,6 +19,7 @@ from django.core.files.storage import Storage
 from django.db import transaction
 
 from knowledge.models import DocumentPicture, DocumentVersion
+from knowledge.services.originals import stored_open
 from ragcore.options import ParsingOptions, options_sha256
 from ragcore.parsing.sandbox.serialization import dump_document, load_document
 from ragcore.types import ParsedDocument, Picture
@@ -129,7 +130,7 @@ def with_pictures(version: DocumentVersion, document: ParsedDocument) -> ParsedD
     pictures = []
     for picture in document.pictures:
         if row := rows.get(picture.name):
-            with row.file.open("rb") as file:
+            with stored_open(row.file) as file:
                 pictures.append(replace(picture, content=file.read()))
     return replace(document, pictures=tuple(pictures))
 

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from knowledge.models import DocumentVersion
 from knowledge.queue import RENDER_VERSION, enqueue_on_commit
+from knowledge.services.originals import original_open
 from ragcore.errors import RagError
 from ragcore.parsing.office.legacy import pdf_rendition
 
@@ -33,9 +34,9 @@ def rendition_make(*, version_id: int) -> bool:
     version = DocumentVersion.objects.filter(pk=version_id, retired=None).select_related("document").first()
     if version is None or version.rendition:
         return False
-    with version.file.open("rb") as file:
-        content = file.read()
     try:
+        with original_open(version) as file:
+            content = file.read()
         pdf = pdf_rendition(content, name=version.file_name)
     except RagError as error:
         logger.warning("version %s has no rendition: %s: %s", version_id, error.code, error.message)

@@ -1,0 +1,28 @@
+"""Django's backend with a pool of our own; `<name>.base` is where Django looks for it."""
+
+from __future__ import annotations
+
+from django.db.backends.base.base import NO_DB_ALIAS
+from django_prometheus.db.backends.postgresql.base import DatabaseWrapper as MeasuredWrapper
+
+from ragsite.database.pool import CheckedPool
+
+
+class DatabaseWrapper(MeasuredWrapper):  # type: ignore[misc]  # the library has no types
+    """Connections come from a CheckedPool; the options of `pool` are those of psycopg_pool."""
+
+    @property
+    def pool(self) -> CheckedPool | None:
+        """One a process and alias; None where the settings ask for none."""
+        options = self.settings_dict["OPTIONS"].get("pool")
+        if self.alias == NO_DB_ALIAS or not options:
+            return None
+        if self.alias not in self._connection_pools:
+            made = CheckedPool(
+                kwargs={**self.get_connection_params(), "autocommit": True},  # Django sets it properly later on
+                configure=self._configure_connection,
+                **options,
+            )
+            self._connection_pools.setdefault(self.alias, made)  # another thread may have been faster
+        pool: CheckedPool = self._connection_pools[self.alias]
+        return pool
