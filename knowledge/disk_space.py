@@ -17,7 +17,7 @@ from typing import Literal
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
-from ragcore.errors import StorageFullError
+from knowledge.file_errors import StorageFullError
 
 State = Literal["ok", "low", "full", "read_only"]
 FAULTS = {errno.ENOSPC: "full", errno.EDQUOT: "full", errno.EROFS: "read_only"}  # reasons of StorageFullError

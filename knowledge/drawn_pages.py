@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models.fields.files import FieldFile
 from redis.exceptions import RedisError
 
-from knowledge.errors import PicturesBusyError
+from knowledge.file_errors import PicturesBusyError
 from knowledge.models import DocumentVersion
 from knowledge.page_picture import TIMEOUT_SECONDS, BoxOnPage, page_png
 from knowledge.picture_queue import RETRY_SECONDS, WAIT_SECONDS, PictureQueue

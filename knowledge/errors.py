@@ -18,27 +18,6 @@ class UploadTooLargeError(PermanentError):
     }
 
 
-class FileMissingError(PermanentError):
-    """A stored file is not where it was stored; the bytes have to come back from a backup or by an upload."""
-
-    code = "file_missing"
-    default_message = "This file is missing on the server. Upload the same file again to restore it."
-
-
-class FileDamagedError(PermanentError):
-    """A stored file does not have the bytes that were uploaded."""
-
-    code = "file_damaged"
-    default_message = "This file is damaged on the server and is not shown. Upload the same file again to restore it."
-
-
-class PicturesBusyError(TransientError):
-    """So many pages are being drawn that this one's turn did not come in time."""
-
-    code = "busy"
-    default_message = "The picture of this page is not ready yet. It is tried again."
-
-
 class SetNotOwnedError(PermanentError):
     """The asker sees the set, but may not put documents into it."""
 

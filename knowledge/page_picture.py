@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
@@ -29,7 +30,8 @@ POINTS_AN_INCH = 72
 ROOT = Path(__file__).resolve().parents[1]
 MAX_SIDE_PIXELS = 3000
 TIMEOUT_SECONDS = 20
-COURTESY = 5  # of 19: questions come before pictures of pages
+PATIENT_SECONDS = 1.0  # after which a page counts as slow, and leaves the processor to others
+COURTESY = 10  # of 19
 MEMORY_BYTES = 1024 * 1024 * 1024  # address space
 OUTPUT_BYTES = 32 * 1024 * 1024
 COLOURS = 64
@@ -61,17 +63,28 @@ def page_png(
     texts = json.dumps(_up_to(words, WORDS_CHARACTERS))
     arguments = [str(page), str(scale), json.dumps(list(boxes)), texts, str(int(is_clip)), str(int(POLICY.required))]
     command = [sys.executable, "-m", "knowledge.page_picture", *arguments]
-    try:
-        done = subprocess.run(
-            command, input=content, capture_output=True, timeout=TIMEOUT_SECONDS, check=False, env={}, cwd=ROOT
-        )
-    except subprocess.TimeoutExpired:
-        raise ResourceLimitError("slow_page", page=page) from None
-    if done.returncode == UNCONFINED_EXIT:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, env={}, cwd=ROOT, **pipes) as child:  # type: ignore[call-overload]  # three of its files
+        try:
+            png = _output(child, content)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise ResourceLimitError("slow_page", page=page) from None
+    if child.returncode == UNCONFINED_EXIT:
         raise SandboxUnavailableError(page=page)
-    if done.returncode != 0 or not done.stdout:
+    if child.returncode != 0 or not png:
         raise CorruptDocumentError("page", page=page)
-    return done.stdout
+    return png
+
+
+def _output(child: subprocess.Popen[bytes], content: bytes) -> bytes:
+    """What the child writes. Raises subprocess.TimeoutExpired after TIMEOUT_SECONDS."""
+    try:
+        return child.communicate(content, timeout=PATIENT_SECONDS)[0]
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, child.pid, COURTESY)
+    return child.communicate(timeout=max(0.1, TIMEOUT_SECONDS - PATIENT_SECONDS))[0]
 
 
 def _up_to(words: Sequence[str], characters: int) -> list[str]:
@@ -157,7 +170,6 @@ def _highlighted(
 
 def _main() -> None:
     page, scale, boxes, words, is_clip, required = sys.argv[1:7]
-    os.nice(COURTESY)
     confine(memory_bytes=MEMORY_BYTES, cpu_seconds=TIMEOUT_SECONDS, output_bytes=OUTPUT_BYTES, required=required == "1")
     png = draw(
         sys.stdin.buffer.read(),

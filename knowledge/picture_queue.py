@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
-from knowledge.errors import PicturesBusyError
+from knowledge.file_errors import PicturesBusyError
 
 AT_ONCE = 3  # children of one web process that draw
 WAITING_A_PERSON = 12  # pages of one person that wait; the panel of a source has three

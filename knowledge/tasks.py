@@ -32,7 +32,6 @@ from knowledge.queue import (
     WATCH_DISK,
 )
 from knowledge.services import entities, lexicon
-from knowledge.services.disk_watch import disk_watch
 from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.refusal_lines import refusal_lines_draw
@@ -57,7 +56,7 @@ def sweep_ingest_leases() -> None:
 @shared_task(name=WATCH_DISK)
 def watch_disk() -> None:
     """Tell administrators of a disk that fills up."""
-    disk_watch()
+    services.disk_watch()
 
 
 @shared_task(name=REFRESH_INDEXES)

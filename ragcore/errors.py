@@ -99,18 +99,6 @@ class TransientError(RagError):
     default_message = "The service is busy. Please try again in a moment."
 
 
-class StorageFullError(TransientError):
-    """There is no room for another file, or nothing can be written; somebody has to make room."""
-
-    code = "storage_full"
-    default_message = "There is not enough space on the disk of this site. Please tell an administrator."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "reserve": "No more files are accepted: only %(free)s of disk space are left. Please tell an administrator.",
-        "full": "The disk of this site is full; nothing was stored. Please tell an administrator.",
-        "read_only": "The disk of this site cannot be written to; nothing was stored. Please tell an administrator.",
-    }
-
-
 class InvalidOptionsError(PermanentError):
     """An option has an unknown name or a value outside its range."""
 

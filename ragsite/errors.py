@@ -32,7 +32,8 @@ from rest_framework.views import set_rollback
 
 from accounts.error_messages import error_message
 from knowledge.disk_space import disk_fault
-from ragcore.errors import ModelUnavailableError, PermanentError, RagError, StorageFullError, TransientError
+from knowledge.file_errors import StorageFullError
+from ragcore.errors import ModelUnavailableError, PermanentError, RagError, TransientError
 
 logger = logging.getLogger(__name__)
 

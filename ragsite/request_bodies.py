@@ -28,8 +28,8 @@ from accounts.authentication import require_known
 from accounts.errors import NotAuthenticatedError
 from chat import metrics
 from chat.executors import run_db
-from knowledge.disk_space import space_require
-from ragcore.errors import StorageFullError
+from knowledge.disk_space import disk_fault, space_require
+from knowledge.file_errors import StorageFullError
 from ragsite.body_limits import LONG_JSON_BYTES, STRANGER_BYTES, BodyLimit, body_limit
 from ragsite.errors import Problem, problem_of, sent
 
@@ -66,9 +66,26 @@ class RequestBodies:
             will_come = headers.get(b"expect", b"").lower() != b"100-continue"
             await _answer(refusal, receive if will_come else None, send)
         elif declared is None:
-            await _Counted(scope, receive, send, limit.limit_bytes).run(self._application)
+            await _Counted(scope, receive, send, limit.limit_bytes).run(self._with_full_disk_told)
         else:
-            await self._application(scope, receive, send)
+            await self._with_full_disk_told(scope, receive, send)
+
+    async def _with_full_disk_told(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Django keeps bodies in temporary files, and lets the errors of writing them pass: 507 then."""
+        is_answered = False
+
+        async def noting(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        try:
+            await self._application(scope, receive, noting)
+        except OSError as error:
+            fault = disk_fault(error)
+            if is_answered or fault is None:
+                raise
+            await _answer(_no_room(scope, fault), receive, send)
 
 
 class _Counted:

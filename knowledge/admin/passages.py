@@ -20,7 +20,7 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.scope import Scope
 from knowledge import view_models
 from knowledge.admin.curation import ids_of, is_curator, run_action
-from knowledge.errors import FileDamagedError, FileMissingError, PicturesBusyError
+from knowledge.file_errors import FileDamagedError, FileMissingError, PicturesBusyError
 from knowledge.models import Chunk, ChunkEdit, Document, DocumentVersion
 from knowledge.page_picture import POINTS_AN_INCH
 from knowledge.rendering import markdown_html

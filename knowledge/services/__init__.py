@@ -4,6 +4,7 @@ from knowledge.services.backend_sync import backend_changes_apply
 from knowledge.services.bulk import BulkAccepted, documents_bulk
 from knowledge.services.bulk_lines import LineRefusal
 from knowledge.services.composition import source_settle
+from knowledge.services.disk_watch import disk_watch
 from knowledge.services.documents import UploadResult, document_delete, document_upload
 from knowledge.services.ingestion import ingestion_advance, leases_sweep, rendition_make, versions_compare
 from knowledge.services.jobs import document_retry, job_cancel, job_pause, job_resume, job_retry
@@ -21,6 +22,7 @@ __all__ = [
     "UploadResult",
     "backend_changes_apply",
     "deleted_purge",
+    "disk_watch",
     "document_delete",
     "document_retry",
     "document_upload",

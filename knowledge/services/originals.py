@@ -14,7 +14,7 @@ from django.core.files.base import File
 from django.core.files.storage import Storage
 from django.db.models.fields.files import FieldFile
 
-from knowledge.errors import FileDamagedError, FileMissingError
+from knowledge.file_errors import FileDamagedError, FileMissingError
 from knowledge.models import DocumentVersion
 
 logger = logging.getLogger(__name__)

@@ -46,7 +46,6 @@ class OpenAIEmbedder:
         permitted: Callable[[str, int], Sequence[str]] | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        import httpx
 
         from ragcore.checked_hosts import CheckedTransport
         from ragcore.reconnecting import ReconnectingClient

@@ -44,7 +44,6 @@ class HttpPairScorer:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        import httpx
 
         from ragcore.checked_hosts import CheckedTransport
         from ragcore.reconnecting import ReconnectingClient

@@ -2,10 +2,11 @@
 
 import pytest
 import pytest_asyncio
+from django.db import OperationalError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from chat.answering import retrieval
-from chat.consumers import INTERNAL, NOT_SIGNED_IN
+from chat.consumers import INTERNAL, NOT_SIGNED_IN, ChatConsumer
 from chat.executors import run_db
 from chat.models import Message
 from chat.turns import stream_reader
@@ -206,6 +207,25 @@ async def test_a_search_that_is_down_is_told_in_words_for_readers(connect, monke
 
     assert told["code"] == "retrieval_unavailable"
     assert told["message"].startswith("The system has a technical problem")
+
+
+async def test_a_database_that_is_away_is_told_in_words_and_the_connection_recovers(connect, monkeypatch):
+    socket = await connect()
+    asker = ChatConsumer._asker
+
+    def away(_consumer):
+        raise OperationalError("the connection is closed")
+
+    monkeypatch.setattr(ChatConsumer, "_asker", away)
+    await socket.send(type="ask", question="What is a preamble?")
+    problem = await socket.receive()
+    monkeypatch.setattr(ChatConsumer, "_asker", asker)
+    await socket.send(type="ask", question="What is a preamble?")
+    told = await socket.receive()
+
+    assert (problem["type"], problem["code"]) == ("problem", "unavailable")
+    assert "technical problem" in problem["message"]
+    assert told["type"] == "turn"
 
 
 async def test_a_reader_who_asks_too_much_is_told_so_and_the_connection_stays(connect, settings):

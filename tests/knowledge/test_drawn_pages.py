@@ -16,7 +16,7 @@ from django.test import Client
 
 from knowledge import drawn_pages, page_picture
 from knowledge.drawn_pages import page_cached
-from knowledge.errors import PicturesBusyError
+from knowledge.file_errors import PicturesBusyError
 from knowledge.picture_queue import PictureQueue
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
 from tests.knowledge.test_views import document, originals, pdf, with_original  # noqa: F401 (fixtures)

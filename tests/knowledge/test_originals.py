@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from accounts.services import api_key_create
-from knowledge.errors import FileDamagedError, FileMissingError
+from knowledge.file_errors import FileDamagedError, FileMissingError
 from knowledge.models import DocumentVersion
 from knowledge.services import ingestion_advance
 from knowledge.services.originals import original_check, original_open

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -74,6 +75,20 @@ async def head_only(port: int, path: str, *lines: str) -> int:
         return int((await asyncio.wait_for(reader.readline(), 10)).split()[1])
     finally:
         writer.close()
+
+
+@pytest.mark.asyncio
+async def test_a_body_that_finds_no_room_on_the_disk_is_told() -> None:
+    async def full(scope: Any, receive: Any, send: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async with serving(RequestBodies(full)) as port, httpx.AsyncClient(trust_env=False) as http:
+        page = await http.post(f"http://127.0.0.1:{port}/sign-in", content=b"x" * 100)
+        data = await http.post(f"http://127.0.0.1:{port}/api/v1/rag/generate", content=b"x" * 100)
+
+    assert (page.status_code, data.status_code) == (507, 507)
+    assert "disk" in page.text
+    assert data.json()["error"]["code"] == "storage_full"
 
 
 @pytest.mark.parametrize(
