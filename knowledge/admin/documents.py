@@ -41,6 +41,7 @@ from knowledge.admin.document_actions import (
     weigh_view,
 )
 from knowledge.admin.document_acts import edit_view, readers_view, withdraw_view
+from knowledge.admin.document_filters import OriginalFilter
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
 from knowledge.admin.jobs import rows_of, stage_of
 from knowledge.admin.new_versions import known_names_view, version_view
@@ -80,20 +81,6 @@ class HandsFilter(StateListFilter):
         if choice == "open":
             return rows.filter(Q(state=Document.State.FAILED) | Q(state=Document.State.PROCESSING))
         return rows.filter(state=choice)
-
-
-class OriginalFilter(StateListFilter):
-    """Documents whose stored file was found missing or damaged."""
-
-    title = _("original")
-    parameter_name = "original"
-
-    def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("lost", _("Missing or damaged"))]
-
-    def narrowed(self, rows: QuerySet[Document], choice: str) -> QuerySet[Document]:
-        lost = DocumentVersion.objects.exclude(file_fault="").values("document")
-        return rows.filter(pk__in=lost)
 
 
 class ReviewFilter(StateListFilter):
