@@ -24,7 +24,8 @@ from tests.knowledge.test_views import document, originals, pdf, with_original  
 numbers = count(1)
 SLOW_FILLS = 20_000  # of the whole page with a transparent colour: pdfium takes about 30 s
 SLOW_PAGES = 16
-ORDINARY_SECONDS = 5.0  # 0.6 on an idle machine; that of a test is shared
+ORDINARY_SECONDS = 1.0  # that slow pages of others may add, and
+ORDINARY_TIMES = 4  # how many times as long as alone: the machine of a test is shared
 
 
 @pytest.fixture
@@ -60,12 +61,19 @@ def slow_pdf() -> bytes:
     return out.getvalue()
 
 
+def drawn_seconds() -> float:
+    """How long an ordinary page of another reader takes."""
+    start = time.monotonic()
+    assert page_cached(*source_of(pdf()), 1, person="another").startswith(b"\x89PNG")
+    return time.monotonic() - start
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_an_ordinary_page_is_drawn_beside_sixteen_slow_ones_of_another_reader(pictures, monkeypatch):
     monkeypatch.setattr(page_picture, "TIMEOUT_SECONDS", 12)
-    slow = slow_pdf()
-    ended = []
+    slow, ended = slow_pdf(), []
+    alone = drawn_seconds()
 
     def open_slow(_number):
         try:
@@ -77,15 +85,12 @@ def test_an_ordinary_page_is_drawn_beside_sixteen_slow_ones_of_another_reader(pi
         waiting = [threads.submit(open_slow, number) for number in range(SLOW_PAGES)]
         while not drawn_pages.queue._drawing:
             time.sleep(0.01)
-        seconds = []
-        for _ in range(3):
-            start = time.monotonic()
-            assert page_cached(*source_of(pdf()), 1, person="another").startswith(b"\x89PNG")
-            seconds.append(time.monotonic() - start)
+        seconds = [drawn_seconds() for _ in range(3)]
         assert not all(each.done() for each in waiting)  # slow ones were on their way all the time
-    print(f"\nan ordinary page beside {SLOW_PAGES} slow ones: {', '.join(f'{s:.2f}' for s in seconds)} s")
+    shown = ", ".join(f"{each:.2f}" for each in seconds)
+    print(f"\nan ordinary page beside {SLOW_PAGES} slow ones: {shown} s; alone: {alone:.2f} s")
 
-    assert sorted(seconds)[1] < ORDINARY_SECONDS
+    assert sorted(seconds)[1] < ORDINARY_TIMES * alone + ORDINARY_SECONDS
     assert sum(isinstance(error, PicturesBusyError) for error in ended) >= SLOW_PAGES - 4  # told, not kept waiting
 
 
