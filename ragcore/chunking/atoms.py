@@ -74,11 +74,13 @@ def find_captions(blocks: Sequence[Block]) -> Captions:
 OVERSIZE = 4  # times the limit: beyond this even code, formulas and table rows are cut
 PARENT_SHARE = 12  # of the limit is the most that a chunk repeats of each item above its first one
 SENTENCE_SHARE = 0.75  # of the limit: a longer sentence is cut, so that heading and overlap still fit beside it
+CUT_SHARE = 0.75  # of a window; a cut further behind might be another one if more of the text were known
 CHARS_A_TOKEN = 16  # more than any text has on average; bounds how much of a long text is counted at once
 
 AtomKind = Literal["heading", "sentence", "row", "solid"]
 
 _ITEM = re.compile(r"\s*(?:[-*+•]|\(?[0-9a-zA-Z一二三四五六七八九十]{1,4}[.)、）]|第.{1,6}[条款项章])\s*")
+_BLANK = re.compile(r"\s*")
 _RULE = re.compile(r"[\s:|-]+")
 _FENCE = re.compile(r"(?P<open>(?P<fence>`{3,}+|~{3,}+)[^\n]*\n)(?P<body>.*?)\n?(?P=fence)[`~]*\s*\Z", re.DOTALL)
 
@@ -169,7 +171,7 @@ class Atomiser:
 
     def _parents(self, lines: Sequence[str]) -> Frame:
         """The beginnings of the items above one, for a chunk that begins with it."""
-        if not lines:
+        if not lines or len(lines) > 2 * self.limit:  # such a frame would leave no room
             return NO_FRAME
         short = (self.counter.truncate(line, self.limit // PARENT_SHARE).rstrip() for line in lines)
         return self._frame("".join(f"{line}\n" for line in short), "", "")
@@ -180,22 +182,30 @@ class Atomiser:
 
     def _pieces(self, index: int, kind: AtomKind, text: str, limit: int, frame: Frame = NO_FRAME) -> Iterator[Atom]:
         """One atom, or several where the text is longer than `limit` tokens."""
-        while text:
-            if len(text) <= limit * CHARS_A_TOKEN and (tokens := self.counter.count(text)) <= limit:
-                yield Atom(index, kind, text, tokens, frame)
+        start, size = 0, 2 * limit
+        while start < len(text):
+            rest = text[start : start + limit * CHARS_A_TOKEN]
+            is_last = start + len(rest) == len(text)
+            if is_last and (tokens := self.counter.count(rest)) <= limit:
+                yield Atom(index, kind, rest, tokens, frame)
                 return
-            part = self._head(text, limit)
+            part = self._head(rest, limit, size)
+            end = _blank_end(text, start + len(part))  # white space behind the cut belongs to the part before it
+            size = 3 * len(part) // 2 + 1  # what follows is likely to be like it
+            part = text[start:end]
             yield Atom(index, kind, part, self.counter.count(part), frame)
-            text = text[len(part) :]
+            start = end
 
-    def _head(self, text: str, limit: int) -> str:
-        """The longest beginning of at most `limit` tokens, never empty."""
-        window = text[: limit * CHARS_A_TOKEN]
-        head = self.counter.truncate(window, limit)
-        if not head:
-            return text[:1]
-        # white space behind the cut belongs to the part before it
-        return head + text[len(head) : len(head) + len(text[len(head) :]) - len(text[len(head) :].lstrip())]
+    def _head(self, text: str, limit: int, size: int) -> str:
+        """The longest beginning of at most `limit` tokens, never empty; it is looked for in `size` characters first.
+
+        A counter reads all that it is given, so that what is far behind the cut is not shown to it.
+        """
+        while True:
+            head = self.counter.truncate(text[:size], limit)
+            if size >= len(text) or len(head) <= CUT_SHARE * size:
+                return head or text[:1]
+            size *= 2
 
     def _table(self, index: int, text: str, title: str) -> Iterator[Atom]:
         """Rows under a head and a caption that each chunk repeats, unless these are as long as a chunk."""
@@ -244,6 +254,12 @@ def _with_parents(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
             above.pop()
         yield item, tuple(above)
         above.append(item.split("\n", 1)[0])
+
+
+def _blank_end(text: str, at: int) -> int:
+    """Where the white space that begins there ends."""
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
 
 
 def _margin(line: str) -> int:

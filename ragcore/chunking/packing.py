@@ -79,8 +79,8 @@ class Packer:
         atom = atoms[index]
         if atom.kind != "row" or atoms[index - 1].block != atom.block:
             return False
-        rest = (other.tokens for other in takewhile(lambda other: other.block == atom.block, atoms[index:]))
-        return all(total <= self.high for total in accumulate(rest, initial=used))
+        rest = takewhile(lambda other: other.block == atom.block, _from(atoms, index))
+        return all(total <= self.high for total in accumulate((other.tokens for other in rest), initial=used))
 
     def _is_better_apart(self, atoms: Sequence[Atom], index: int, used: int) -> bool:
         """Whether a table that begins here fits into a piece of its own, but not into the rest of this one."""
@@ -116,8 +116,13 @@ class Packer:
     def _tail(self, before: Sequence[Atom]) -> tuple[Atom, ...]:
         """The last sentences of a piece, as many as make up the overlap; none behind a table or code."""
         allowed = self.overlap * OVERLAP_SLACK * token_cost(before)
-        first = len(before)
-        while first and before[first - 1].kind == "sentence" and token_cost(before[first - 1 :]) <= allowed:
+        first, cost = len(before), 0
+        while first and before[first - 1].kind == "sentence":
+            cost += _begun(before[first - 1])
+            if first < len(before) and before[first].block == before[first - 1].block:
+                cost -= _begun(before[first]) - before[first].tokens  # it does not begin its block any more
+            if cost > allowed:
+                break
             first -= 1
         return tuple(before[first:])
 
@@ -129,9 +134,17 @@ def token_cost(atoms: Sequence[Atom]) -> int:
 
 def _added(atoms: Sequence[Atom], index: int, start: int) -> int:
     atom = atoms[index]
-    if index == start or atoms[index - 1].block != atom.block:
-        return atom.tokens + atom.frame.tokens + SEPARATOR_TOKENS
-    return atom.tokens
+    return _begun(atom) if index == start or atoms[index - 1].block != atom.block else atom.tokens
+
+
+def _begun(atom: Atom) -> int:
+    """Tokens of an atom with which its block begins in a piece."""
+    return atom.tokens + atom.frame.tokens + SEPARATOR_TOKENS
+
+
+def _from(atoms: Sequence[Atom], index: int) -> Iterator[Atom]:
+    """The atoms from there on, without a copy."""
+    return (atoms[at] for at in range(index, len(atoms)))
 
 
 def _run_end(atoms: Sequence[Atom], index: int) -> int:

@@ -29,8 +29,11 @@ _LIST_NUMBER = re.compile(
 )  # also "Step 1. Open the cabinet."
 _DOTTED = re.compile(r"(?:[A-Z]\.)+[A-Z]")  # P.R. China
 _INLINE_NUMBER = re.compile(r"(?P<colon>[:：]\s*)?(?<!\d)(?P<number>\d{1,2})\Z")  # "Causes: 1. Dust 2. Heat"
-_LAST_WORD = re.compile(rf"[^\s(\[{{\"'“‘（/{CJK}]*\Z")  # "笔名S.G. Smith": Chinese has no spaces before it
+_BEFORE_WORD = re.compile(rf"[\s(\[{{\"'“‘（/{CJK}]")  # "笔名S.G. Smith": Chinese has no spaces before it
 _LOWER_WORD = re.compile(r"[a-zà-ÿ]+(?![A-Za-z0-9])")  # "eNB" and "gNodeB" may begin a sentence
+_SPACE = re.compile(r"\s*")
+_NEAR_CHARACTERS = 2_000  # in front of a list number, where the number before it is looked for
+_WORD_CHARACTERS = 100  # more than an abbreviation has
 _UNFINISHED = ",，、;；—-–(（[「“"
 _WRAPPED_WIDTH = 60  # columns; a shorter line without a full stop is a heading or a list item, not a wrapped one
 
@@ -54,29 +57,35 @@ def split_sentences(text: str) -> list[str]:
 
 def _logical_lines(text: str) -> Iterator[str]:
     """Lines, where wrapped lines of one paragraph stay together."""
-    pending = ""
+    pending: list[str] = []
+    last = ""  # of the pending ones, with the indentation that stands behind the break before it
     for match in _LINE.finditer(text):
         line = match.group()
-        if pending and not _continues(pending, line):
-            yield pending
-            pending = ""
-        pending += line
+        if pending and not _continues(last, line):
+            yield "".join(pending)
+            pending = []
+        last = line if not pending else last[last.rfind("\n") + 1 :] + line
+        pending.append(line)
     if pending:
-        yield pending
+        yield "".join(pending)
 
 
 def _continues(before: str, line: str) -> bool:
     """Whether a line goes on with the paragraph of the line before it."""
     stripped = before.rstrip()
-    if before[len(stripped) :].count("\n") > 1 or not stripped:
+    if before.count("\n", len(stripped)) > 1 or not stripped:
         return False
-    last_line = stripped.rsplit("\n", 1)[-1]
-    if _BLOCK_START.match(line) or _WHOLE_LINE.match(last_line):
+    if _BLOCK_START.match(line) or _WHOLE_LINE.match(stripped):
         return False
     first = line.lstrip()[:1]
     if stripped[-1] in _UNFINISHED or first.islower():
         return True
-    return stripped[-1] not in "。！？.!?:：" and columns(last_line) >= _WRAPPED_WIDTH
+    return stripped[-1] not in "。！？.!?:：" and _is_wide(stripped)
+
+
+def _is_wide(line: str) -> bool:
+    """Whether a line is as long as one that was wrapped; its first characters tell."""
+    return columns(line[:_WRAPPED_WIDTH]) >= _WRAPPED_WIDTH
 
 
 def _split_line(line: str) -> Iterator[str]:
@@ -85,7 +94,8 @@ def _split_line(line: str) -> Iterator[str]:
     for match in _CANDIDATE.finditer(line):
         if _is_end(line, start, match):
             end = match.end()
-            end += len(line[end:]) - len(line[end:].lstrip()) if line[end : end + 1] == "\n" else 0
+            if line[end : end + 1] == "\n":
+                end = _space_end(line, end)
             yield line[start:end]
             start = end
     if start < len(line):
@@ -103,15 +113,25 @@ def _is_end(line: str, start: int, match: re.Match[str]) -> bool:
         return stop[0] in "!?" and following > "\u2e7f"
     if _LOWER_WORD.match(line, match.end()) or following in (",", ";", ":"):
         return False
-    return stop[0] != "." or not _is_abbreviation(line[start : match.start()], following)
+    return stop[0] != "." or not _is_abbreviation(line, start, match.start(), following)
 
 
-def _is_abbreviation(before: str, following: str) -> bool:
-    """Whether the dot behind `before` belongs to an abbreviation, an initial or a list number."""
-    if _LIST_NUMBER.fullmatch(before) or _is_inline_number(before):
+def _space_end(line: str, at: int) -> int:
+    """Where the white space that begins there ends."""
+    found = _SPACE.match(line, at)
+    return found.end() if found else at
+
+
+def _is_abbreviation(line: str, start: int, end: int, following: str) -> bool:
+    """Whether the dot behind line[start:end] belongs to an abbreviation, an initial or a list number.
+
+    Of a long sentence only the end is looked at: each of its dots would read all of it again.
+    """
+    before = line[max(start, end - _WORD_CHARACTERS) : end]
+    is_short = end - start <= _NEAR_CHARACTERS
+    if (is_short and _LIST_NUMBER.fullmatch(line, start, end)) or _is_inline_number(line, start, end):
         return True
-    found = _LAST_WORD.search(before)
-    word = found.group() if found else ""
+    word = _BEFORE_WORD.split(before)[-1]
     if len(word) == 1 and word.isupper() and following not in ("", "\n"):
         return True
     if following in ("", "\n"):
@@ -124,17 +144,16 @@ def _is_abbreviation(before: str, following: str) -> bool:
     )
 
 
-def _is_inline_number(before: str) -> bool:
+def _is_inline_number(line: str, start: int, end: int) -> bool:
     """Whether it ends with the next number of a list within a sentence: the first behind a colon, then one by one."""
-    found = _INLINE_NUMBER.search(before)
+    found = _INLINE_NUMBER.search(line, max(start, end - _WORD_CHARACTERS), end)
     if found is None:
         return False
     number = int(found["number"])
     if number == 1:
         return found["colon"] is not None
-    return (
-        re.search(rf"(?<![\d.]){number - 1}\. ", before) is not None and before[: found.start("number")][-1:].isspace()
-    )
+    before = line[max(start, end - _NEAR_CHARACTERS) : found.start("number")]
+    return before[-1:].isspace() and re.search(rf"(?<![\d.]){number - 1}\. ", before) is not None
 
 
 def lines_of(text: str, sentences: Iterable[str]) -> list[int]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.resources import files
-from itertools import accumulate
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ragcore.ports import TokenCounter
-from ragcore.text.scripts import HAN
+from ragcore.text.piece_costs import fitting_end, text_cost
 from ragcore.text.sentences import split_sentences
 
 # tiktoken stores a vocabulary under the SHA-1 of its address.
@@ -36,46 +33,14 @@ _O200K_PATTERN = (
 )
 _O200K_MIN_RANKS = 190_000  # o200k_base has 199,998 tokens, cl100k_base 100,256
 
-_PIECE = re.compile(
-    rf"[{HAN}]|[A-Za-z]{{1,24}}|[0-9]{{1,3}}|(?<![ \t])[ \t]*[\r\n]|[ \t]{{2,16}}"
-    r"|[ \t](?![^\s\d])"  # any other single space is part of the word behind it
-    r"|[^ \t]",
-)
-_HAN = re.compile(f"[{HAN}]")
-_COMMON_PUNCTUATION = frozenset("，。、：；（）“”《》？！·—…")
 REMEMBERED_CHARACTERS = 8_000  # longer texts are counted each time
 SENTENCE_LOSS = 0.2  # of the limit: so much may be given up to end truncated text with a sentence
-
-
-@cache
-def _one_token_han() -> frozenset[str]:
-    text = (files("ragcore.text") / "one_token_han.txt").read_text(encoding="utf-8")
-    return frozenset("".join(line for line in text.splitlines() if not line.startswith("#")))
-
-
-@lru_cache(maxsize=65536)
-def _cost(piece: str) -> int:
-    """Tenths of a token of one piece, rather too many than too few."""
-    if _HAN.fullmatch(piece):
-        return 11 if piece in _one_token_han() else 24  # most others take two tokens, some three
-    if piece.isascii() and piece.isalpha():
-        return 10 * _word_tokens(piece)
-    if piece in _COMMON_PUNCTUATION or (piece.isascii() and (piece.isspace() or piece.isdigit())):
-        return 10
-    return 10 * len(piece.encode("utf-8", "surrogatepass"))  # the worst case of a byte pair encoding
 
 
 @lru_cache(maxsize=1024)
 def _estimate(text: str) -> int:
     """Tokens of a text; passages that answer many questions are counted once."""
-    return _ceil(sum(map(_cost, _PIECE.findall(text))), 10)
-
-
-def _word_tokens(word: str) -> int:
-    """Tokens of a Latin word: names and capitals are cut smaller than common words."""
-    if word.islower():
-        return 1 if len(word) <= 6 else _ceil(len(word), 5)
-    return max(1, _ceil(len(word), 4 if word.istitle() else 2))
+    return _ceil(text_cost(text), 10)
 
 
 def _ceil(number: int, divisor: int) -> int:
@@ -92,14 +57,8 @@ class EstimateCounter:
 
     def truncate(self, text: str, limit: int) -> str:
         """See ports.TokenCounter."""
-        pieces = list(_PIECE.finditer(text))
-        costs = list(accumulate(_cost(piece.group()) for piece in pieces))
-        if not costs or costs[-1] <= 10 * limit:
-            return text
-        fitting = bisect_right(costs, 10 * max(limit, 0))
-        while fitting and self.count(text[: pieces[fitting - 1].end()]) > limit:
-            fitting -= 1  # a space that has lost the word behind it counts
-        return _at_a_boundary(text, pieces[fitting - 1].end() if fitting else 0)
+        end = fitting_end(text, 10 * limit)
+        return text if end == len(text) else _at_a_boundary(text, end)
 
 
 class TiktokenCounter:
