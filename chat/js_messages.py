@@ -80,6 +80,7 @@ def _composer() -> dict[str, str]:
         "attach_ready": _("{name} is ready."),
         "attach_failed": _("The file could not be attached. Please try again."),
         "attach_remove": _("Remove {name}"),
+        "attach_retry_failed": _("The file could not be read again. Please try again later."),
         "attach_remove_failed": _("The file was not removed. Please try again."),
         "attach_most": _("A conversation can have {n} attached files."),
         "attach_wait": _("Your question is sent as soon as the file has been read."),

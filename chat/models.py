@@ -145,6 +145,8 @@ def attachment_path(attachment: Attachment, name: str) -> str:
 class Attachment(models.Model):
     """A file that one person has attached to one conversation. Nobody else reads it, whatever their role."""
 
+    FENCE: ClassVar = "claim"
+
     class State(models.TextChoices):
         READING = "reading", _("Being read")
         READY = "ready", _("Ready")
@@ -160,7 +162,9 @@ class Attachment(models.Model):
     file = models.FileField(upload_to=attachment_path, max_length=256)
     size_bytes = models.PositiveBigIntegerField(_("size"))
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.READING)
+    claim = models.UUIDField(null=True, editable=False)  # of the worker that reads it
     attempts = models.PositiveSmallIntegerField(default=0)  # of workers that began to read it
+    faults = models.PositiveSmallIntegerField(default=0, db_default=0)  # passing ones that have kept it from being read
     progress_done = models.PositiveIntegerField(default=0)  # pages and pictures that OCR has read
     progress_total = models.PositiveIntegerField(default=0)
     pages = models.PositiveIntegerField(null=True, blank=True)

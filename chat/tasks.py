@@ -13,7 +13,6 @@ from chat.conversations.summaries import summary_refresh
 from chat.queue import MAINTAIN, READ_ATTACHMENT, SUMMARISE, SWEEP_TURNS
 from chat.turns.message_store import turns_sweep
 from chat.turns.turn_figures import LOOKED_BACK_AT_NIGHT, turn_figures_catch_up
-from ragcore.errors import TransientError
 
 
 @shared_task(name=SWEEP_TURNS)
@@ -42,9 +41,6 @@ def summarise_conversation(*, conversation_id: str, budget_tokens: int) -> None:
 @shared_task(
     name=READ_ATTACHMENT,
     acks_late=True,  # a second run finds the state that the first one left
-    autoretry_for=(TransientError,),
-    retry_backoff=2,  # seconds, doubling, with jitter
-    max_retries=3,
 )
 def read_attachment(*, attachment_id: int) -> None:
     """Read a file that was attached to a question."""

@@ -98,6 +98,16 @@ class WorkerLostError(PermanentError):
     default_message = "Reading this document stopped the worker several times; it was set aside."
 
 
+class StageTooLongError(PermanentError):
+    """One step of reading a document did not get on for longer than any honest document takes."""
+
+    code = "stage_too_long"
+    default_message = (
+        "One step of processing this document took longer than %(minutes)s minutes and was ended. Divide it into "
+        "smaller files, or take out what is no text, and upload it again."
+    )
+
+
 class UnknownTenantError(PermanentError):
     """A set was to be made in a tenant that does not exist; tenants are made with their first user."""
 

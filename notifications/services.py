@@ -76,12 +76,13 @@ def notification_mail(*, notification_id: int) -> bool:
         body = "\n\n".join(part for part in (sentence, address, note) if part)
         subject = " ".join(sentence.split())[:200]
     is_free = Q(leased_until=None) | Q(leased_until__lt=timezone.now())
-    if not rows.filter(is_free).update(leased_until=timezone.now() + LEASE):
+    until = timezone.now() + LEASE  # of this process: another one has another end
+    if not rows.filter(is_free).update(leased_until=until):
         return False
     try:
         send_mail(subject, body, settings.DEFAULT_FROM_EMAIL, [row.recipient.email])
     except Exception:
-        rows.update(leased_until=None)
+        rows.filter(leased_until=until).update(leased_until=None)
         raise
     rows.update(mailed=timezone.now(), leased_until=None)
     return True

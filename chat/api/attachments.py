@@ -16,6 +16,7 @@ from chat.api.responses import AttachmentListOut, AttachmentOut, response_schema
 from chat.api.schemas import Identifier
 from chat.attachments.files import attachment_add, attachment_delete, attachment_get, attachments_listed
 from chat.attachments.panels import serialize_attachment
+from chat.attachments.reading import attachment_retry
 from chat.executors import run_db
 from chat.selectors import conversation_get
 
@@ -50,6 +51,19 @@ async def attachments(request: HttpRequest, conversation_id: Identifier | None =
 async def attachment(request: HttpRequest, attachment_id: uuid.UUID) -> dict[str, Any]:
     """reading (with what OCR has read so far), ready, or failed with the error."""
     return await run_db(_one, caller_of(request).scope, attachment_id)
+
+
+@attachments_router.post(
+    "/{attachment_id}/retry",
+    auth=ASKING,
+    summary="Read an attached file again",
+    openapi_extra=response_schema(AttachmentOut, 202),
+    response={202: Any},
+)
+async def read_again(request: HttpRequest, attachment_id: uuid.UUID) -> tuple[int, dict[str, Any]]:
+    """One that a passing fault has kept from being read (`can_retry`); any other is answered as it is."""
+    row = await run_db(attachment_retry, scope=caller_of(request).scope, key=attachment_id)
+    return 202, serialize_attachment(row)
 
 
 @attachments_router.delete("/{attachment_id}", auth=ASKING, summary="Remove an attached file", response={204: None})

@@ -167,7 +167,10 @@ class AttachmentOut(Out):
     progress: dict[str, int] = Field(description="`done` of `total` pages and pictures that OCR reads.")
     pages: int | None
     conversation_id: str | None = Field(description="null: no question has been asked with it yet.")
-    error: dict[str, str] | None
+    can_retry: bool = Field(description="A passing fault has kept it from being read: it can be read again.")
+    error: dict[str, str] | None = Field(
+        description="Why it failed; while it is still being read: what it waits for before it is tried again."
+    )
 
 
 class SharedLinkOut(Out):

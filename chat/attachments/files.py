@@ -90,9 +90,14 @@ def attachment_add(*, scope: Scope, name: str, content: File[bytes], conversatio
     return row
 
 
-def reading_enqueue(attachment: Attachment, *, queue: str = "") -> None:
+def reading_enqueue(attachment: Attachment, *, queue: str = "", countdown_seconds: float = 0) -> None:
     """Call a worker that reads the file; one that finds nothing to do goes at once."""
-    enqueue_on_commit(READ_ATTACHMENT, queue=queue or QUEUES[READ_ATTACHMENT], attachment_id=attachment.pk)
+    enqueue_on_commit(
+        READ_ATTACHMENT,
+        queue=queue or QUEUES[READ_ATTACHMENT],
+        countdown_seconds=countdown_seconds,
+        attachment_id=attachment.pk,
+    )
 
 
 @transaction.atomic

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Sequence
 from datetime import timedelta
 
 import numpy as np
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from chat.attachments.files import attachments_remove, reading_enqueue
+from accounts.scope import Scope
+from chat.attachments.files import attachment_get, attachments_remove, reading_enqueue
 from chat.errors import TooManyAttachmentsError
 from chat.models import Attachment, AttachmentPassage
 from knowledge import model_registry
-from knowledge.errors import WorkerLostError
+from knowledge.errors import WorkerLostError, error_columns
 from knowledge.selectors.options import PipelineOptions, reading_options
+from knowledge.services.faults import known_fault
+from knowledge.services.fencing import claim, fenced
+from knowledge.services.ingestion.item_state import IngestionFaultError
 from knowledge.services.model_slots import embedding_slot
+from knowledge.services.signs_of_life import signs_of_life
 from ragcore.chunking import splitter_for
 from ragcore.cleaning import clean
 from ragcore.errors import EmptyDocumentError, RagError, TransientError
@@ -26,7 +33,10 @@ from ragcore.types import ChunkDraft, ParsedDocument
 
 logger = logging.getLogger(__name__)
 
-MOST_ATTEMPTS = 3  # of workers that began to read a file
+MOST_ATTEMPTS = 3  # of workers that began to read a file and were not heard of again
+MOST_FAULTS = 9  # passing ones, in about a quarter of an hour
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 5.0, 300.0
+LONGEST_SECONDS = 3600.0  # that reading may take
 SILENT_SECONDS = 300  # without a sign of life; then another worker begins
 MOST_PASSAGES = 2000  # of one file: they are compared with each question
 EMBEDDED_TEXTS = 64  # at a time
@@ -34,31 +44,33 @@ UNASKED_HOURS = 24  # for which a file waits for its first question
 
 
 def attachment_read(*, attachment_id: int) -> None:
-    """Read, cut and embed a file; its state says how that ended. Safe to run twice.
+    """Read, cut and embed a file; its state says how that ended. Safe to run twice: the last worker that begins counts.
 
-    Raises TransientError where trying again may help; the sweep does that.
+    What passes by itself is tried again after a pause, and the file says so meanwhile.
     """
-    with transaction.atomic():
-        row = Attachment.objects.select_for_update(skip_locked=True).filter(pk=attachment_id).first()
-        if row is None or row.state != Attachment.State.READING:
-            return
-        row.attempts += 1
-        row.alive = timezone.now()
-        row.save(update_fields=["attempts", "alive"])
+    waiting = Attachment.objects.filter(state=Attachment.State.READING)
+    row = claim(waiting, pk=attachment_id, alive=timezone.now(), attempts=F("attempts") + 1)
+    if row is None:
+        return
     try:
-        if row.attempts > MOST_ATTEMPTS:
+        if row.attempts - row.faults > MOST_ATTEMPTS:
             raise WorkerLostError
-        _read(row)
-    except TransientError as error:
-        if row.attempts >= MOST_ATTEMPTS:
-            _fail(row, error)
-            return
-        raise
-    except RagError as error:
-        _fail(row, error)
+        with signs_of_life(lambda: _reading(row).update(alive=timezone.now()), limit_seconds=LONGEST_SECONDS):
+            _read(row)
+    except AttachmentLostError:
+        logger.info("attachment %s was removed, or another worker reads it", row.pk)
     except Exception as error:
-        logger.exception("an attached file could not be read")
-        _fail(row, EmptyDocumentError(problem=type(error).__name__))
+        known = known_fault(error)
+        if known is None:
+            logger.exception("an attached file could not be read")
+        if isinstance(known, TransientError):
+            _put_off(row, known)
+        else:
+            _fail(row, known or IngestionFaultError())
+
+
+class AttachmentLostError(Exception):
+    """The file was removed, or another worker has begun to read it. Nothing failed."""
 
 
 def _read(row: Attachment) -> None:
@@ -113,9 +125,9 @@ def _store(row: Attachment, drafts: Sequence[ChunkDraft], *, pages: int | None) 
         vectors += [np.asarray(vector, dtype=np.float32).tobytes() for vector in found]
         _alive(row)
     with transaction.atomic():
-        locked = Attachment.objects.select_for_update().filter(pk=row.pk, state=Attachment.State.READING).first()
+        locked = _reading(row).select_for_update().first()
         if locked is None:
-            return  # removed meanwhile, or another worker was first
+            raise AttachmentLostError
         AttachmentPassage.objects.bulk_create(
             AttachmentPassage(
                 attachment=locked,
@@ -129,21 +141,49 @@ def _store(row: Attachment, drafts: Sequence[ChunkDraft], *, pages: int | None) 
             )
             for draft, vector in zip(drafts, vectors, strict=True)
         )
-        locked.state, locked.pages = Attachment.State.READY, pages
-        locked.save(update_fields=["state", "pages"])
+        _reading(row).update(state=Attachment.State.READY, pages=pages, faults=0, **error_columns(None))
+
+
+def _reading(row: Attachment) -> QuerySet[Attachment]:
+    """The file while it is read, by the worker that has begun last."""
+    return fenced(row).filter(state=Attachment.State.READING)
 
 
 def _alive(row: Attachment, **values: int) -> None:
-    Attachment.objects.filter(pk=row.pk).update(alive=timezone.now(), **values)
+    """Write progress. Raises AttachmentLostError."""
+    if not _reading(row).update(alive=timezone.now(), **values):
+        raise AttachmentLostError
 
 
-def _fail(row: Attachment, error: RagError) -> None:
-    Attachment.objects.filter(pk=row.pk, state=Attachment.State.READING).update(
-        state=Attachment.State.FAILED,
-        error_code=error.code[:64],
-        error_message=error.message[:512],
-        error_data=error.message_data(),
-    )
+@transaction.atomic
+def _put_off(row: Attachment, error: TransientError) -> None:
+    """Try again after a pause that doubles; a file that has waited MOST_FAULTS times waits for its person."""
+    if row.faults + 1 >= MOST_FAULTS:
+        _fail(row, error, faults=row.faults + 1)
+        return
+    logger.warning("attachment %s is read again later: %s", row.pk, error)
+    if _reading(row).update(alive=timezone.now(), faults=row.faults + 1, **error_columns(error)):
+        reading_enqueue(row, countdown_seconds=min(FIRST_PAUSE_SECONDS * 2**row.faults, LONGEST_PAUSE_SECONDS))
+
+
+def _fail(row: Attachment, error: RagError, *, faults: int = 0) -> None:
+    """`faults`: above 0 the person may have it read again (`attachment_retry`)."""
+    _reading(row).update(state=Attachment.State.FAILED, faults=faults, **error_columns(error))
+
+
+@transaction.atomic
+def attachment_retry(*, scope: Scope, key: uuid.UUID | str) -> Attachment:
+    """Read a file again that a passing fault has kept from being read; any other stays as it is.
+
+    Raises NotFoundError.
+    """
+    row = attachment_get(scope=scope, key=key)
+    failed = Attachment.objects.filter(pk=row.pk, state=Attachment.State.FAILED, faults__gt=0)
+    values = {"state": Attachment.State.READING, "faults": 0, "attempts": 0, "alive": timezone.now()}
+    if failed.update(**values, **error_columns(None)):
+        reading_enqueue(row)
+        row.refresh_from_db()
+    return row
 
 
 def attachments_sweep() -> int:

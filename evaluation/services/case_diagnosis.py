@@ -34,6 +34,7 @@ from evaluation.services.worker_calls import is_free, is_lost, worker_call
 from feedback.features import standalone_question
 from feedback.models import BadCase
 from knowledge import model_registry
+from knowledge.services.fencing import claim, fenced
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
@@ -101,17 +102,18 @@ def diagnosis_runs_resume() -> int:
 
 def diagnosis_run_advance(*, run_id: int) -> bool:
     """Diagnose the next cases of a run and call a worker to the rest; False where another holds it or it is over."""
-    taken = _take(run_id)
-    if taken is None:
+    free = DiagnosisRun.objects.filter(is_free(), finished=None)
+    run = claim(free, pk=run_id, leased_until=timezone.now() + LEASE, called=None)
+    if run is None:
         return False
-    run = DiagnosisRun.objects.get(pk=run_id)
     at_once = AT_ONCE if model_registry.judge_model() is None else 1  # a judge takes its time
     for case in list(_next(run)[:at_once]):
         started = clock()
-        _diagnose(run, case)
+        if not _diagnose(run, case):
+            return True
         if run.requested_by_id is None:
             pause(_pause_seconds(clock() - started))
-    _give_back(run_id, taken)
+    _give_back(run)
     return True
 
 
@@ -129,18 +131,9 @@ def _next(run: DiagnosisRun) -> QuerySet[BadCase]:
 
 
 @transaction.atomic
-def _take(run_id: int) -> int | None:
-    """The number of the take; None where another worker holds the run, or it is over."""
-    rows = DiagnosisRun.objects.filter(is_free(), pk=run_id, finished=None)
-    if not rows.update(leased_until=timezone.now() + LEASE, called=None, takes=F("takes") + 1):
-        return None
-    return DiagnosisRun.objects.values_list("takes", flat=True).get(pk=run_id)
-
-
-@transaction.atomic
-def _give_back(run_id: int, taken: int) -> None:
-    run = DiagnosisRun.objects.select_for_update().get(pk=run_id)
-    if run.takes != taken:
+def _give_back(held: DiagnosisRun) -> None:
+    run = fenced(held).select_for_update().first()
+    if run is None:
         return  # another worker holds it
     run.leased_until = None
     run.finished = None if _next(run).exists() else timezone.now()
@@ -149,8 +142,11 @@ def _give_back(run_id: int, taken: int) -> None:
         worker_call(run, ADVANCE_DIAGNOSIS)
 
 
-def _diagnose(run: DiagnosisRun, case: BadCase) -> None:
-    """One case; what goes wrong with it is logged and counted, and the next night tries it again."""
+def _diagnose(run: DiagnosisRun, case: BadCase) -> bool:
+    """One case; what goes wrong with it is logged and counted, and the next night tries it again.
+
+    False, and nothing is stored, where another worker has taken the run meanwhile.
+    """
     found = []
     try:
         found = list(_by_rights(case, known_answer(case)))
@@ -159,14 +155,15 @@ def _diagnose(run: DiagnosisRun, case: BadCase) -> None:
     except Exception:
         logger.exception("case %s was not diagnosed", case.pk)
     with transaction.atomic():
-        for diagnosed, wanted in found:
-            diagnosis_store(actor=None, diagnosed=diagnosed, wanted=wanted)
-        DiagnosisRun.objects.filter(pk=run.pk).update(
+        is_held = fenced(run).update(
             last_case=case.pk,
             done=F("done") + int(bool(found)),
             failed=F("failed") + int(not found),
             leased_until=timezone.now() + LEASE,
         )
+        for diagnosed, wanted in found if is_held else ():
+            diagnosis_store(actor=None, diagnosed=diagnosed, wanted=wanted)
+    return is_held > 0
 
 
 # ── one case ──────────────────────────────────────────────────────────────────────────────────────

@@ -34,6 +34,7 @@ from evaluation.services.worker_calls import is_free, is_lost, worker_call
 from knowledge import model_registry
 from knowledge.models import Chunk
 from knowledge.selectors import documents_askable, documents_readable
+from knowledge.services.fencing import claim, fenced
 from knowledge.services.model_slots import background_model
 from ragcore.llm.client import LlmClient
 from ragcore.representations.case_proposals import (
@@ -131,15 +132,17 @@ def proposals_resume() -> int:
 
 def proposals_advance(*, run_id: int, seconds: float = SLICE_SECONDS) -> bool:
     """Look at the next passages, and call a worker to the rest; False where another holds the run or it is over."""
-    mine = ProposalRun.objects.filter(is_free(), pk=run_id, state=State.RUNNING)
-    if not mine.update(leased_until=timezone.now() + LEASE, called=None, takes=F("takes") + 1):
+    free = ProposalRun.objects.filter(is_free(), state=State.RUNNING)
+    run = claim(free, pk=run_id, leased_until=timezone.now() + LEASE, called=None)
+    if run is None:
         return False
-    run = ProposalRun.objects.select_related("golden_set", "requested_by__tenant").get(pk=run_id)
     work, until = _Work(run), time.monotonic() + seconds
     while work.is_open() and time.monotonic() < until and work.step():
         continue
     with transaction.atomic():
-        row = ProposalRun.objects.select_for_update().get(pk=run_id)
+        row = fenced(run).select_for_update().first()
+        if row is None:
+            return True  # another worker holds it
         row.leased_until = timezone.now() + REST if work.waits_for_model else None
         if row.state == State.RUNNING and not work.is_open():
             row.state, row.finished = State.DONE, timezone.now()
@@ -185,12 +188,12 @@ class _Work:
                 "dropped": F("dropped") + len(found) - len(fresh),
                 "failed": F("failed") + int(is_failed),
             }
-            held = ProposalRun.objects.filter(pk=run.pk, position=run.position, state=State.RUNNING)
-            if held.update(leased_until=timezone.now() + LEASE, **values) and chunk is not None:
+            is_held = fenced(run).filter(state=State.RUNNING).update(leased_until=timezone.now() + LEASE, **values)
+            if is_held and chunk is not None:
                 rows = [self._row(chunk, one) for one in fresh]
                 ProposedCase.objects.bulk_create(rows, ignore_conflicts=True)
         run.refresh_from_db(fields=["position", "made", "state"])
-        if run.state != State.RUNNING:
+        if not is_held:  # cancelled, or another worker has it
             self.scope = None
         return True
 

@@ -14,7 +14,6 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import User
@@ -34,6 +33,7 @@ from evaluation.services.run_plans import LIVE, ConfigurationPlan, Given, Tried,
 from evaluation.services.worker_calls import is_free, is_lost, worker_call
 from knowledge.models import KnowledgeSet
 from knowledge.options_draft import OptionsDraft, options_draft
+from knowledge.services.fencing import claim, fenced
 from knowledge.services.options import options_merge
 from knowledge.types import RetrievalMode
 from ragcore.options import options_sha256
@@ -155,22 +155,22 @@ def run_advance(*, run_id: int, seconds: float = SLICE_SECONDS, on_case: Callabl
 
     False where another worker holds it, or it is paused or over. `on_case` is called after each case.
     """
-    taken = _take(run_id)
-    if taken is None:
+    free = EvaluationRun.objects.filter(is_free(), state=State.RUNNING)
+    run = claim(free, pk=run_id, leased_until=timezone.now() + LEASE, called=None)
+    if run is None:
         return False
-    run = EvaluationRun.objects.select_related("golden_set", "version", "requested_by__tenant").get(pk=run_id)
     until = time.monotonic() + seconds
     if run.requested_by is None or not run.requested_by.is_active:
-        EvaluationRun.objects.filter(pk=run_id).update(state=State.FAILED, finished=timezone.now(), leased_until=None)
+        fenced(run).update(state=State.FAILED, finished=timezone.now(), leased_until=None)
         return True
     work = _Work(run, run.requested_by)
     for case in work.pending():
         work.do(case)
         if on_case is not None:
             on_case()
-        if time.monotonic() >= until or not _renew(run_id, taken):
+        if time.monotonic() >= until or not _renew(run):
             break
-    _give_back(run, work, taken)
+    _give_back(run, work)
     return True
 
 
@@ -312,25 +312,15 @@ def _sets_of_cases(run: EvaluationRun) -> dict[int, str]:
 # ── the lease ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@transaction.atomic
-def _take(run_id: int) -> int | None:
-    """The number of the take, which this worker renews and gives back; None where another one holds the run."""
-    rows = EvaluationRun.objects.filter(is_free(), pk=run_id, state=State.RUNNING)
-    if not rows.update(leased_until=timezone.now() + LEASE, called=None, takes=F("takes") + 1):
-        return None
-    return EvaluationRun.objects.values_list("takes", flat=True).get(pk=run_id)
-
-
-def _renew(run_id: int, taken: int) -> bool:
+def _renew(run: EvaluationRun) -> bool:
     """False where the run was paused or cancelled meanwhile, or another worker took it when the lease was over."""
-    rows = EvaluationRun.objects.filter(pk=run_id, state=State.RUNNING, takes=taken)
-    return rows.update(leased_until=timezone.now() + LEASE) > 0
+    return fenced(run).filter(state=State.RUNNING).update(leased_until=timezone.now() + LEASE) > 0
 
 
 @transaction.atomic
-def _give_back(run: EvaluationRun, work: _Work, taken: int) -> None:
-    row = EvaluationRun.objects.select_for_update().get(pk=run.pk)
-    if row.takes != taken:
+def _give_back(run: EvaluationRun, work: _Work) -> None:
+    row = fenced(run).select_for_update().first()
+    if row is None:
         return  # another worker holds it
     row.leased_until = None
     is_left = next(work.pending(), None) is not None

@@ -23,6 +23,8 @@ from evaluation.services.worker_calls import is_free
 from knowledge.models import Document, QueryAdapter, RerankerFit
 from knowledge.models.trainings import Training
 from knowledge.queue import enqueue_on_commit
+from knowledge.services.faults import known_fault
+from knowledge.services.fencing import claim, fenced
 from ragcore.errors import PermanentError, RagError, TransientError
 from ragcore.metrics.comparison import PairedDifference
 from ragcore.text.question_pairs import document_group
@@ -126,10 +128,10 @@ def training_work(
 
     False where another worker has it, or it is over.
     """
-    mine = rows.filter(is_free(), pk=pk, state__in=Training.OPEN)
-    if not mine.update(state=State.TRAINING, leased_until=timezone.now() + LEASE, starts=F("starts") + 1):
+    free = rows.filter(is_free(), state__in=Training.OPEN)
+    row = claim(free, pk=pk, state=State.TRAINING, leased_until=timezone.now() + LEASE)
+    if row is None:
         return False
-    row = rows.select_related("author__tenant").get(pk=pk)
     try:
         if row.starts - row.slices > MOST_STARTS:
             raise error("lost")
@@ -138,13 +140,13 @@ def training_work(
         return True
     except SliceOverError:
         _give_back(row)
-    except (DatabaseError, TransientError):
-        logger.exception("a training is broken off; another worker goes on with it")
-    except RagError as problem:
-        _fail(row, problem)
-    except Exception:
-        logger.exception("a training failed")
-        _fail(row, error("internal"))
+    except Exception as problem:
+        known = known_fault(problem)
+        if isinstance(known, TransientError) or isinstance(problem, DatabaseError):
+            logger.exception("a training is broken off; another worker goes on with it")
+        else:
+            logger.log(logging.ERROR if known is None else logging.INFO, "a training failed", exc_info=problem)
+            _fail(row, known or error("internal"))
     return True
 
 
@@ -158,7 +160,7 @@ def _give_back(row: RowT) -> None:
 
 def _held(row: RowT) -> QuerySet[RowT]:
     """The row while it is trained by the worker that read it: every start has a number of its own."""
-    return type(row)._default_manager.filter(pk=row.pk, state=State.TRAINING, starts=row.starts)
+    return fenced(row).filter(state=State.TRAINING)
 
 
 def _fail(row: Training, error: RagError) -> None:

@@ -50,6 +50,7 @@ class IngestJob(models.Model):
 class LeasedWork(models.Model):
     """Work of a job that one worker at a time holds (knowledge.services.leases)."""
 
+    FENCE: ClassVar = "attempt"
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)  # claims; (row, attempt) names one holder
     lease_until = models.DateTimeField(_("locked until"), null=True, blank=True)  # a worker holds it until then
     heartbeat = models.DateTimeField(_("last update"), null=True, blank=True)

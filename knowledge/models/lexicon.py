@@ -102,6 +102,8 @@ class LexiconTerm(OfSetOrTenant):
 class LexiconVersion(OfSetOrTenant):
     """A published state of one lexicon. `entries` never change; the terms behind them may."""
 
+    FENCE: ClassVar = "claim"
+
     class State(models.TextChoices):
         BUILDING = "building", _("Being published")
         LIVE = "live", _("In use")
@@ -177,6 +179,7 @@ class LexiconChange(OfSetOrTenant):
 class LexiconMining(OfSetOrTenant):
     """One search of documents for terms. It reads what its author may read."""
 
+    FENCE: ClassVar = "starts"
     LOST_AFTER = timedelta(minutes=10)  # without a heartbeat
 
     class State(models.TextChoices):

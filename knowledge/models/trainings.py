@@ -22,6 +22,7 @@ class Training(models.Model):
         CANCELLED = "cancelled", _("Cancelled")
         FAILED = "failed", _("Failed")
 
+    FENCE: ClassVar = "starts"
     OPEN: ClassVar = (State.QUEUED, State.TRAINING)
     USABLE: ClassVar = (State.READY, State.LIVE, State.RETIRED)
     weights: Any  # what was learnt; None: nothing yet, or nothing that could be used

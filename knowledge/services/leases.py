@@ -7,17 +7,17 @@ while it is still the last one that claimed it. A lease ends by itself, where it
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import reduce
-from operator import or_
 from typing import Any, Generic, TypeVar
 
 from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from knowledge.models.jobs import IngestItem, LeasedWork
+from knowledge.services.fencing import fenced_rows
 
 Work = TypeVar("Work", bound=LeasedWork)
 
@@ -33,9 +33,7 @@ def claimable(now: datetime) -> Q:
 
 def held(model: type[Work], rows: Sequence[Work]) -> QuerySet[Work]:
     """Those of the rows that are unfinished, have a lease, and that nobody else has claimed since."""
-    mine = (Q(pk=row.pk, attempt=row.attempt) for row in rows)
-    objects: QuerySet[Work] = model._default_manager.all()
-    return objects.filter(reduce(or_, mine, Q(pk__in=())), finished=None, lease_until__isnull=False)
+    return fenced_rows(model, rows).filter(finished=None, lease_until__isnull=False)
 
 
 def rows_claim(model: type[Work], rows: Sequence[Work], *, seconds: float, **values: Any) -> None:
@@ -63,12 +61,13 @@ def ingestion_goes_on() -> bool:
 
 @dataclass(slots=True)
 class Lease(Generic[Work]):
-    """The rows that a worker holds. Not to be shared between threads."""
+    """The rows that a worker holds. Only `extend` is for other threads."""
 
     model: type[Work]
     rows: Sequence[Work]
     seconds: float  # until it ends, from the last renewal
     renewed: float = field(default_factory=time.monotonic)
+    checkpoint: Callable[[], None] = lambda: None  # heard at every sign of life that the work itself gives
 
     def renew(self, *, more_seconds: float = 0, **values: Any) -> None:
         """Write a sign of life and `values` on the rows; a checkpoint at which work may stop.
@@ -81,6 +80,12 @@ class Lease(Generic[Work]):
         going_on = held(self.model, self.rows).filter(job__paused=None, job__cancelled=None)
         if not going_on.update(**written):
             raise LeaseLostError
+
+    def extend(self) -> None:
+        """Give a sign of life from another thread: the lease lasts on, where it is still held."""
+        now = timezone.now()
+        until = Greatest(F("lease_until"), now + timedelta(seconds=self.seconds))
+        held(self.model, self.rows).update(heartbeat=now, lease_until=until)
 
     def release(self, **values: Any) -> bool:
         """Give the rows back and write `values` on them; False if none of them was held any more."""

@@ -27,6 +27,7 @@ import ragcore
 from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.embedding.minilm_export import INPUTS
 from ragcore.errors import EmbedderRefusedError
+from ragcore.model_memory import model_load
 from ragcore.text.normalise import nfkc
 from ragcore.text.scripts import CJK, cjk_share
 from ragcore.text.tokenise import stem, stop_words
@@ -159,9 +160,9 @@ class MiniLm:
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
-        self._session: Any = onnxruntime.InferenceSession(
-            str(ensure_exported(cache_dir)), options, providers=["CPUExecutionProvider"]
-        )
+        file = str(ensure_exported(cache_dir))
+        with model_load(MODEL_FILE):
+            self._session: Any = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
         self._tokenizer: Any = Tokenizer.from_file(str(_package_dir() / "tokenizer.json"))
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.no_padding()

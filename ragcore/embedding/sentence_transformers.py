@@ -13,6 +13,7 @@ from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.embedding.script_trust import trust_told
 from ragcore.embedding.vectors import DIMENSIONS, as_given, model_label
 from ragcore.errors import EmbedderRefusedError
+from ragcore.model_memory import model_load
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -102,9 +103,13 @@ class SentenceTransformersEmbedder:
 
     def _load(self) -> Any:
         try:
-            from sentence_transformers import SentenceTransformer
+            with model_load(self.model) as noted:
+                from sentence_transformers import SentenceTransformer
 
-            loaded = SentenceTransformer(self._source, device=self._device, trust_remote_code=self._trust_remote_code)
+                loaded = SentenceTransformer(
+                    self._source, device=self._device, trust_remote_code=self._trust_remote_code
+                )
+                noted.weigh(loaded.parameters())
         except Exception as error:  # whatever a model's files and its code may raise
             problem = str(error) or type(error).__name__
             reason = "code_not_trusted" if "trust_remote_code" in problem else "not_loaded"

@@ -18,6 +18,7 @@ import numpy as np
 
 from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.errors import ModelUnavailableError, RerankerRefusedError
+from ragcore.model_memory import model_load
 
 DEFAULT_MODEL = "Alibaba-NLP/gte-multilingual-reranker-base"
 MAX_TOKENS = 1024  # of question and passage; passages have 800 (D11)
@@ -139,13 +140,15 @@ class TorchPairs:
     def __init__(self, model: str, *, backend: str, max_tokens: int, trust_remote_code: bool) -> None:
         if backend == "openvino" and not find_spec("optimum.intel" if find_spec("optimum") else "optimum"):
             raise RerankerRefusedError("openvino_missing", model=model)
-        from sentence_transformers import CrossEncoder
-        from torch.nn import Identity
+        with model_load(model) as noted:
+            from sentence_transformers import CrossEncoder
+            from torch.nn import Identity
 
-        kind: Any = backend
-        self._encoder: Any = CrossEncoder(
-            model, backend=kind, trust_remote_code=trust_remote_code, activation_fn=Identity()
-        )
+            kind: Any = backend
+            self._encoder: Any = CrossEncoder(
+                model, backend=kind, trust_remote_code=trust_remote_code, activation_fn=Identity()
+            )
+            noted.weigh(self._encoder.parameters())
         _check_ranks(self._encoder, model)
         self._encoder.max_seq_length = min(self._encoder.max_seq_length or max_tokens, max_tokens)
         self.batch = TORCH_CPU_BATCH if str(self._encoder.device) == "cpu" else GPU_BATCH
@@ -189,7 +192,8 @@ class OnnxPairs:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
         there = onnxruntime.get_available_providers()
         wanted = [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in there]
-        self._session: Any = onnxruntime.InferenceSession(str(_model_file(folder)), options, providers=wanted)
+        with model_load(model):
+            self._session: Any = onnxruntime.InferenceSession(str(_model_file(folder)), options, providers=wanted)
         self._inputs = {given.name for given in self._session.get_inputs()}
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(min(max_tokens, _limit(folder)), strategy="longest_first")

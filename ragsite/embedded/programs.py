@@ -16,7 +16,6 @@ INGESTION_QUEUES = ("ingest", "embed")
 RECOGNITION_QUEUES = ("ocr", "diagnosis")
 BACKGROUND_QUEUES = ("chat", "nightly")
 INGESTION_PROCESSES = 2
-INGESTION_MEMORY_KB = 1_000_000  # a process that has grown beyond it is replaced after its task
 BACKGROUND_THREADS = 4  # its tasks wait for the database most of the time
 COURTESY = 10  # of 19: ingestion takes the processor that people's questions leave
 MOST_COURTESY = 19  # scans, diagnoses, evaluation runs and trainings take what is left then
@@ -79,7 +78,7 @@ def _web() -> Program:
 
 def _ingestion(env: Environment) -> Program:
     """Two processes share the cores: while one reads or publishes, the other one embeds."""
-    size = ("--concurrency", str(INGESTION_PROCESSES), "--max-memory-per-child", str(INGESTION_MEMORY_KB))
+    size = ("--concurrency", str(INGESTION_PROCESSES))
     threads = {} if env.EMBEDDER_THREADS else {"EMBEDDER_THREADS": "1"}
     return _worker(env, "worker", INGESTION_QUEUES, size, niceness=COURTESY, environment=threads)
 

@@ -58,15 +58,16 @@ function show(item, file) {
   if (file.id) item.dataset.id = file.id;
   item.querySelector(".attached-name").textContent = file.name;
   const { done = 0, total = 0 } = file.progress ?? {};
+  item.querySelector("[data-read-again]").hidden = !file.can_retry;
   const said = {
     sending: words("attach_sending"),
-    reading: total ? words("attach_reading_n", { n: done, total }) : words("attach_reading"),
+    reading: file.error?.message || (total ? words("attach_reading_n", { n: done, total }) : words("attach_reading")),
     ready: "",
     failed: file.error?.message || words("attach_failed"),
   }[file.state];
   item.querySelector(".attached-state").textContent = said;
   item.querySelector(".pulse").hidden = !["sending", "reading"].includes(file.state);
-  const remove = item.querySelector("button");
+  const remove = item.querySelector(".chip-remove");
   remove.setAttribute("aria-label", words("attach_remove", { name: file.name }));
   remove.title = remove.getAttribute("aria-label");
   list.hidden = false;
@@ -90,6 +91,16 @@ async function follow(item) {
     show(item, file);
     if (file.state === "ready") announce(words("attach_ready", { name: file.name }));
     if (file.state === "failed") announce(`${file.name}: ${file.error?.message ?? ""}`);
+  }
+}
+
+async function readAgain(item) {
+  try {
+    const file = await (await post(`${URL}/${item.dataset.id}/retry`)).json();
+    show(item, file);
+    follow(item);
+  } catch {
+    toast(words("attach_retry_failed"));
   }
 }
 
@@ -151,6 +162,7 @@ export function start({ conversation: current }) {
   list.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
+    if ("readAgain" in button.dataset) return void readAgain(button.closest("li"));
     removed(button.closest("li"));
     byId("question").focus();
   });

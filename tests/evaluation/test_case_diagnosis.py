@@ -187,7 +187,7 @@ def test_a_run_of_the_night_works_a_quarter_of_the_time_and_one_that_somebody_wa
 
     def slow(run, case):
         clock[0] += next(took)
-        diagnosed(run, case)
+        return diagnosed(run, case)
 
     monkeypatch.setattr(case_diagnosis, "_diagnose", slow)
     diagnosis_runs_at_night()

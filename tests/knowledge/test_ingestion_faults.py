@@ -17,6 +17,7 @@ from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, 
 from knowledge.selectors import job_get
 from knowledge.selectors.options import pipeline_options
 from knowledge.services import documents_bulk, ingestion_advance, leases_sweep
+from knowledge.services.faults import StoreUnavailableError
 from knowledge.services.ingestion import advance, chunk_and_represent, item_state, parse_and_ocr
 from knowledge.services.ingestion.chunk_and_represent import item_represent
 from knowledge.services.ingestion.item_state import ItemLease, items_claim
@@ -155,7 +156,7 @@ def test_a_worker_that_lost_its_lease_does_not_take_the_item_from_its_new_holder
 
     with pytest.raises(LeaseLostError):
         ItemLease([slow]).alive(seconds=1)
-    item_state.items_put_off_or_fail([slow], item_state.StoreUnavailableError())
+    item_state.items_put_off_or_fail([slow], StoreUnavailableError())
 
     held = IngestItem.objects.get()
     assert (held.attempt, held.not_before, held.error_code) == (mine.attempt, None, "")

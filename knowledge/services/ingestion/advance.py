@@ -8,25 +8,26 @@ it. Each stage starts from stored data, so it may be interrupted and repeated.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TypeVar
 
-from django.db import OperationalError, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
-from redis import RedisError
 
-from knowledge.disk_space import disk_fault, has_space
+from knowledge.disk_space import has_space
+from knowledge.errors import StageTooLongError
 from knowledge.model_registry import embedder
 from knowledge.models import IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors.options import PipelineOptions, pipeline_options
+from knowledge.services.faults import known_fault
 from knowledge.services.ingestion.chunk_and_represent import PreparedVersion, item_represent, texts_embed
 from knowledge.services.ingestion.item_state import (
     IngestionFaultError,
     ItemLease,
-    StoreUnavailableError,
     has_free_items,
     item_hand_over,
     items_claim,
@@ -37,7 +38,9 @@ from knowledge.services.ingestion.parse_and_ocr import ReadDocument, item_ocr, i
 from knowledge.services.ingestion.publish import versions_publish
 from knowledge.services.ingestion.shares import job_in_turn
 from knowledge.services.leases import LeaseLostError
+from knowledge.services.signs_of_life import signs_of_life
 from knowledge.services.upkeep import ingestion_ended
+from ragcore.deadline import DeadlinePassedError, deadline
 from ragcore.errors import RagError, TransientError
 
 T = TypeVar("T")
@@ -66,7 +69,9 @@ def _advance(job_id: int, queue: str) -> int:
     live = 0
     try:
         if lease.rows:
-            live = _recognise(lease) if queue == Queue.OCR else _to_live(lease, queue)
+            with signs_of_life(lease.extend, limit_seconds=_stage_seconds(lease.rows)) as pulse:
+                lease.checkpoint = pulse.checkpoint
+                live = _recognise(lease) if queue == Queue.OCR else _to_live(lease, queue)
     except LeaseLostError:
         logger.info("job %s was stopped", job_id)
         lease.release()
@@ -87,9 +92,9 @@ def _to_live(lease: ItemLease, queue: str) -> int:
     prepared = []
     for item in lease.rows:
         lease.alive()
-        described = _each(item, lambda item: _prepare(item, options[item.version.document_id], lease, queue))
+        described = _each(item, lease, lambda item: _prepare(item, options[item.version.document_id], lease, queue))
         prepared += [described] if described else []
-    return _finish(prepared)
+    return _finish(prepared, lease)
 
 
 def _prepare(item: IngestItem, options: PipelineOptions, lease: ItemLease, queue: str) -> PreparedVersion | None:
@@ -112,7 +117,7 @@ def _handed_over(read: ReadDocument, queue: str) -> bool:
 def _recognise(lease: ItemLease) -> int:
     options = _options(lease.rows)
     for item in lease.rows:
-        _each(item, lambda item: _recognise_item(item, options[item.version.document_id], lease))
+        _each(item, lease, lambda item: _recognise_item(item, options[item.version.document_id], lease))
     return 0
 
 
@@ -130,33 +135,37 @@ def _options(items: Sequence[IngestItem]) -> dict[int, PipelineOptions]:
 # ── the end ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _finish(prepared: list[PreparedVersion]) -> int:
+def _finish(prepared: list[PreparedVersion], lease: ItemLease) -> int:
     """Embed and publish all at once; if that fails, one by one, so that a bad document fails alone."""
     if not prepared:
         return 0
+    items = [one.item for one in prepared]
     try:
-        return _embed_and_publish(prepared)
+        with _limited(items, lease):
+            return _embed_and_publish(prepared, lease)
     except LeaseLostError:
         raise
     except Exception as error:  # noqa: BLE001 (as in _each)
-        if len(prepared) > 1 and not isinstance(error, (TransientError, OperationalError, RedisError)):
-            return sum(_finish([one]) for one in prepared)
-        items_put_off_or_fail([one.item for one in prepared], _expected(error))
+        told = _expected(error)
+        if len(prepared) > 1 and not isinstance(told, TransientError):
+            return sum(_finish([one], lease) for one in prepared)
+        items_put_off_or_fail(items, told)
         return 0
 
 
-def _embed_and_publish(prepared: list[PreparedVersion]) -> int:
-    mine = ItemLease([one.item for one in prepared])
+def _embed_and_publish(prepared: list[PreparedVersion], lease: ItemLease) -> int:
+    mine = ItemLease([one.item for one in prepared], checkpoint=lease.checkpoint)
     mine.alive(stage=Stage.REPRESENTED)
     vectors = texts_embed(prepared, mine)
     mine.alive(stage=Stage.EMBEDDED, progress_done=0, progress_total=0)
     return versions_publish(prepared, vectors, model=embedder().model)
 
 
-def _each(item: IngestItem, step: Callable[[IngestItem], T]) -> T | None:
+def _each(item: IngestItem, lease: ItemLease, step: Callable[[IngestItem], T]) -> T | None:
     """Run one step for one item; a failure ends or postpones only that item."""
     try:
-        return step(item)
+        with _limited([item], lease):
+            return step(item)
     except LeaseLostError:
         raise
     except Exception as error:  # noqa: BLE001 (whatever a document provokes must not take its neighbours along)
@@ -164,17 +173,40 @@ def _each(item: IngestItem, step: Callable[[IngestItem], T]) -> T | None:
         return None
 
 
+STAGE_SECONDS = 600.0  # that a worker may compute between two checkpoints, and
+STAGE_SECONDS_A_MB = 60.0  # so much more for large originals: far more than any honest document takes
+
+
+def _stage_seconds(items: Sequence[IngestItem]) -> float:
+    """How long a step may take; beyond it, it is ended, or counts as hung where that is not possible."""
+    return STAGE_SECONDS + STAGE_SECONDS_A_MB * sum(item.version.size_bytes for item in items) / 2**20
+
+
+@contextmanager
+def _limited(items: Sequence[IngestItem], lease: ItemLease) -> Iterator[None]:
+    """Ends what takes too long between two checkpoints. Raises StageTooLongError."""
+    seconds, heard = _stage_seconds(items), lease.checkpoint
+    try:
+        with deadline(seconds) as restart:
+
+            def checkpoint() -> None:
+                heard()
+                restart()
+
+            lease.checkpoint = checkpoint
+            yield
+    except DeadlinePassedError as passed:
+        raise StageTooLongError(minutes=round(seconds / 60)) from passed
+    finally:
+        lease.checkpoint = heard
+
+
 def _expected(error: Exception) -> RagError:
     """The error to be shown; unexpected errors are logged."""
-    if isinstance(error, RagError):
-        logger.info("%s: %s", error.code, error.message)
-        return error
-    if fault := disk_fault(error):
-        logger.warning("tried again: %s", error)
-        return fault
-    if isinstance(error, (OperationalError, RedisError)):
-        logger.warning("tried again: %s", error)
-        return StoreUnavailableError()
+    known = known_fault(error)
+    if known is not None:
+        logger.info("%s: %s", known.code, known.message)
+        return known
     logger.exception("unexpected fault", exc_info=error)
     return IngestionFaultError()
 

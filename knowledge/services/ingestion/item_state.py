@@ -1,13 +1,10 @@
-"""Items of an ingestion job: claim them in batches, hold them, hand them on, retry or end them.
-
-Publishing needs no lease: the number of the version decides.
-"""
+"""Items of an ingestion job: claim them in batches, hold them, hand them on, retry or end them."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -24,13 +21,6 @@ RETRY_PERIOD = timedelta(hours=24)  # from the first of the faults in a row
 BACKOFF_SECONDS = 2.0  # doubled with every fault in a row, with jitter
 LONGEST_PAUSE_SECONDS = 300.0
 JITTER = (0.75, 1.25)
-
-
-class StoreUnavailableError(TransientError):
-    """Postgres or Redis did not answer, or Postgres chose this worker as the victim of a deadlock."""
-
-    code = "store_unavailable"
-    default_message = "The service is not available at the moment. Please try again shortly."
 
 
 class IngestionFaultError(RagError):
@@ -197,18 +187,20 @@ def items_held(items: Sequence[IngestItem]) -> QuerySet[IngestItem]:
 class ItemLease(Lease[IngestItem]):
     """The items that a worker holds, and its signs of life."""
 
-    def __init__(self, items: Sequence[IngestItem]) -> None:
-        super().__init__(IngestItem, items, LEASE_SECONDS)
+    def __init__(self, items: Sequence[IngestItem], checkpoint: Callable[[], None] = lambda: None) -> None:
+        super().__init__(IngestItem, items, LEASE_SECONDS, checkpoint=checkpoint)
 
     def alive(self, *, seconds: float = 0, **progress: int | str) -> None:
         """Give a sign of life, at least every LEASE_SECONDS; a checkpoint at which work may stop.
 
         `seconds`: how much longer the next one may take. `progress`: values of the items. Raises LeaseLostError.
         """
+        self.checkpoint()
         if seconds or progress or time.monotonic() - self.renewed >= RENEW_SECONDS:
             self.renew(more_seconds=seconds, **progress)
 
     def progress(self, done: int, total: int) -> None:
         """Store the progress of the present stage with the next sign of life. Raises LeaseLostError."""
+        self.checkpoint()
         if done >= total or time.monotonic() - self.renewed >= RENEW_SECONDS:
             self.renew(progress_done=done, progress_total=total)

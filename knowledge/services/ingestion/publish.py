@@ -73,7 +73,7 @@ def _publish_tenant(tenant_id: int, ready: list[PublishableVersion], model: str)
     languages = {r.language for one in ready for r in one.prepared.representations}
     totals = statistics_lock(tenant_id=tenant_id, languages=languages)
     documents = _lock_documents(ready)
-    ready = _not_cancelled(ready)
+    ready = _still_held(ready)
     newest = _newest((one.version for one in ready), documents)
     overtaken = _overtaken([one for one in ready if one.version.pk in newest])
     items_held([one.prepared.item for one in overtaken]).update(lease_until=None)
@@ -97,10 +97,10 @@ def _lock_documents(ready: Sequence[PublishableVersion]) -> dict[int, Document]:
     return {d.pk: d for d in locked.filter(pk__in=ids).order_by("pk")}
 
 
-def _not_cancelled(ready: Sequence[PublishableVersion]) -> list[PublishableVersion]:
-    """Those whose item goes on; locked, so that whoever cancels comes before this or after it."""
-    items = IngestItem.objects.select_for_update().filter(pk__in=[one.prepared.item.pk for one in ready])
-    going_on = set(items.exclude(stage=Stage.CANCELLED).order_by("pk").values_list("pk", flat=True))
+def _still_held(ready: Sequence[PublishableVersion]) -> list[PublishableVersion]:
+    """Those whose item nobody has cancelled, and no other worker has claimed since; locked until all is written."""
+    items = items_held([one.prepared.item for one in ready]).select_for_update()
+    going_on = set(items.order_by("pk").values_list("pk", flat=True))
     return [one for one in ready if one.prepared.item.pk in going_on]
 
 
@@ -192,7 +192,7 @@ def _titles_set(batch: Sequence[PublishableVersion], documents: Mapping[int, Doc
 
 
 def _items_finish(ready: Sequence[PublishableVersion]) -> None:
-    IngestItem.objects.filter(pk__in=[one.prepared.item.pk for one in ready]).update(
+    items_held([one.prepared.item for one in ready]).update(
         stage=Stage.LIVE, finished=timezone.now(), lease_until=None, **error_columns(None)
     )
 

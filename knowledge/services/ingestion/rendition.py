@@ -11,12 +11,13 @@ from django.db import transaction
 from knowledge.models import DocumentVersion
 from knowledge.queue import RENDER_VERSION, enqueue_on_commit
 from knowledge.services.originals import original_open
-from ragcore.errors import RagError
+from ragcore.errors import RagError, TransientError
 from ragcore.parsing.office.legacy import pdf_rendition
 
 logger = logging.getLogger(__name__)
 
 FORMATS = frozenset({".pptx", ".ppt", ".odp", ".docx", ".doc", ".odt", ".rtf"})
+AGAIN_SECONDS = 300.0  # after a passing fault
 LAST = 9  # priority: whatever is to be read comes before
 
 
@@ -38,6 +39,10 @@ def rendition_make(*, version_id: int) -> bool:
         with original_open(version) as file:
             content = file.read()
         pdf = pdf_rendition(content, name=version.file_name)
+    except TransientError as error:
+        logger.warning("version %s is rendered again later: %s", version_id, error)
+        enqueue_on_commit(RENDER_VERSION, countdown_seconds=AGAIN_SECONDS, priority=LAST, version_id=version_id)
+        return False
     except RagError as error:
         logger.warning("version %s has no rendition: %s: %s", version_id, error.code, error.message)
         _report(version_id, error.code)

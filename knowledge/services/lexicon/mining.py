@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.errors import NotFoundError
@@ -30,8 +30,11 @@ from knowledge.queue import MINE_TERMS, enqueue_on_commit
 from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.lexicon import lexicon_condition, lexicon_set_get
 from knowledge.selectors.sets import sets_readable
+from knowledge.services.faults import known_fault
+from knowledge.services.fencing import claim, fenced
 from knowledge.services.lexicon.terms import STORED, checked_values, term_key
-from ragcore.errors import RagError
+from knowledge.services.signs_of_life import signs_of_life
+from ragcore.errors import RagError, TransientError
 from ragcore.text.mining.candidates import (
     TermCandidate,
     TermMiner,
@@ -47,6 +50,7 @@ logger = logging.getLogger(__name__)
 State = LexiconMining.State
 OPEN = (State.QUEUED, State.RUNNING)
 LOST_AFTER = LexiconMining.LOST_AFTER
+LONGEST_SECONDS = 6 * 3600.0  # that a search may take
 MOST_STARTS = 6  # without an end; what stops its worker time and again is given up
 MOST_CHARACTERS = 2_000_000  # of one document
 EVIDENCE_CHARACTERS = 500
@@ -106,24 +110,30 @@ def _is_lost() -> Q:
 
 def mining_run(*, mining_id: int) -> None:
     """Read the documents and store suggestions. Repeating it adds nothing that is there; one worker does it."""
-    mine = LexiconMining.objects.filter(pk=mining_id, state__in=OPEN)
-    taken = mine.filter(Q(state=State.QUEUED) | _is_lost())
-    if not taken.update(state=State.RUNNING, heartbeat=timezone.now(), starts=F("starts") + 1):
-        return  # it is over, or another worker is at it
-    run = mine.select_related("author", "knowledge_set").first()
+    free = LexiconMining.objects.filter(Q(state=State.QUEUED) | _is_lost())
+    run = claim(free, pk=mining_id, state=State.RUNNING, heartbeat=timezone.now())
     if run is None:
-        return
+        return  # it is over, or another worker is at it
     if run.author is None or not run.author.is_active:
-        mine.update(state=State.FAILED, error_code="author_gone", finished=timezone.now())
+        _fail(run, "author_gone")
         return
     try:
-        _mine(run)
-    except RagError as error:
-        logger.warning("searching for terms failed: %s", error)
-        mine.update(state=State.FAILED, error_code=error.code, finished=timezone.now())
-    except Exception:
-        logger.exception("searching for terms failed")
-        mine.update(state=State.FAILED, error_code="internal", finished=timezone.now())
+        with signs_of_life(lambda: _open(run).update(heartbeat=timezone.now()), limit_seconds=LONGEST_SECONDS):
+            _mine(run)
+    except Exception as error:
+        known = known_fault(error)
+        logger.warning("searching for terms failed: %s", error, exc_info=known is None)
+        if not isinstance(known, TransientError):  # else `minings_resume` has it begun again
+            _fail(run, known.code if known is not None else "internal")
+
+
+def _fail(run: LexiconMining, code: str) -> None:
+    _open(run).update(state=State.FAILED, error_code=code, finished=timezone.now())
+
+
+def _open(run: LexiconMining) -> QuerySet[LexiconMining]:
+    """The search, if it is not over and no other worker has begun it again since."""
+    return fenced(run).filter(state__in=OPEN)
 
 
 def _mine(run: LexiconMining) -> None:
@@ -191,12 +201,11 @@ def _texts(rows: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, str, int
 
 
 def _alive(run: LexiconMining, **values: object) -> bool:
-    """Write progress; False once the search was cancelled."""
-    mine = LexiconMining.objects.filter(pk=run.pk)
+    """Write progress; False once the search was cancelled, or another worker has begun it again."""
     written = {"state": State.RUNNING, "heartbeat": timezone.now(), **values}
-    if mine.filter(is_cancelled=False, state__in=OPEN).update(**written):
+    if _open(run).filter(is_cancelled=False).update(**written):
         return True
-    mine.filter(state__in=OPEN).update(state=State.CANCELLED, finished=timezone.now())
+    _open(run).filter(is_cancelled=True).update(state=State.CANCELLED, finished=timezone.now())
     return False
 
 

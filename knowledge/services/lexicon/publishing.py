@@ -18,7 +18,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 from django.db import transaction
 from django.db.models import F, Max, Q, QuerySet
@@ -40,10 +39,13 @@ from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
 from knowledge.queue import BUILD_LEXICON, enqueue_on_commit
 from knowledge.selectors.lexicon import lexicon_of_version, lexicon_set_get, versions_managed
+from knowledge.services.faults import known_fault
+from knowledge.services.fencing import claim, fenced
 from knowledge.services.lexicon.terms import term_key
 from knowledge.services.publish_gate import publish_gate
 from knowledge.services.representations import indexed_text
-from ragcore.errors import RagError
+from knowledge.services.signs_of_life import signs_of_life
+from ragcore.errors import TransientError
 from ragcore.text.lexicon import TermLexicon
 
 logger = logging.getLogger(__name__)
@@ -51,6 +53,7 @@ logger = logging.getLogger(__name__)
 State = LexiconVersion.State
 NAMES_AT_ONCE = 500
 PASSAGES_AT_ONCE = 300  # in one transaction, which holds the lock of the tenant's statistics
+LONGEST_SECONDS = 6 * 3600.0  # that building a version may take
 LOST_AFTER = timedelta(minutes=3)  # without a sign of life
 MOST_FAILURES = 3
 HELD = "change"  # key in `measured` of a version that waits at the gate: id of what is measured
@@ -192,7 +195,8 @@ def lexicon_build(*, version_id: int) -> None:
     if version is None:
         return
     try:
-        _build(version)
+        with signs_of_life(lambda: _alive(version), limit_seconds=LONGEST_SECONDS):
+            _build(version)
     except Exception as error:
         logger.exception("lexicon version %s could not be published", version_id)
         _fail(version, error)
@@ -200,18 +204,19 @@ def lexicon_build(*, version_id: int) -> None:
 
 def _claimed(version_id: int) -> LexiconVersion | None:
     """The version, for this worker alone; None where it is not to be built, or somebody builds it."""
-    now, claim = timezone.now(), uuid4()
-    waiting = LexiconVersion.objects.filter(pk=version_id, state=State.BUILDING).exclude(measured__has_key=HELD)
-    free = Q(claim=None) | Q(heartbeat__lt=now - LOST_AFTER)
-    return waiting.get(claim=claim) if waiting.filter(free).update(claim=claim, heartbeat=now) else None
+    now = timezone.now()
+    waiting = LexiconVersion.objects.filter(state=State.BUILDING).exclude(measured__has_key=HELD)
+    free = waiting.filter(Q(claim=None) | Q(heartbeat__lt=now - LOST_AFTER))
+    return claim(free, pk=version_id, heartbeat=now)
 
 
 def _fail(version: LexiconVersion, error: Exception) -> None:
     """Count what went wrong; after MOST_FAILURES times it is not tried again."""
-    mine = LexiconVersion.objects.filter(pk=version.pk, state=State.BUILDING, claim=version.claim)
-    failures = version.failures + 1
+    known = known_fault(error)
+    failures = version.failures + int(not isinstance(known, TransientError))  # what passes by itself does not count
     state = State.FAILED if failures >= MOST_FAILURES else State.BUILDING
-    problem = str(error)[:200] if isinstance(error, RagError) else type(error).__name__
+    problem = str(known)[:200] if known is not None else type(error).__name__
+    mine = fenced(version).filter(state=State.BUILDING)
     mine.update(state=state, failures=failures, problem=problem, claim=None, heartbeat=timezone.now())
 
 
@@ -261,8 +266,7 @@ def _words(text: str) -> list[str]:
 
 def _alive(version: LexiconVersion, **values: Any) -> bool:
     """Write progress; False if the version is no longer being built, or not by this worker."""
-    mine = LexiconVersion.objects.filter(pk=version.pk, state=State.BUILDING, claim=version.claim)
-    return bool(mine.update(heartbeat=timezone.now(), **values))
+    return bool(fenced(version).filter(state=State.BUILDING).update(heartbeat=timezone.now(), **values))
 
 
 def _bring_into_use(version: LexiconVersion) -> None:

@@ -18,6 +18,7 @@ from django.utils import timezone
 from knowledge.errors import ItemsRefusedError, RunLostError, SourceRunningError
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.services.composition import source_settle
+from knowledge.services.faults import known_fault
 from knowledge.services.ingestion.item_state import IngestionFaultError
 from knowledge.services.leases import LeaseLostError
 from knowledge.services.places import folder_allowed
@@ -122,9 +123,9 @@ class _Execution:
         except RagError as error:
             told = error
             self.report.fault(source=source.name, error=error)
-        except Exception:  # noqa: BLE001 (whatever a source provokes must not take the others along)
+        except Exception as error:  # noqa: BLE001 (whatever a source provokes must not take the others along)
             logger.exception("source %s: unexpected fault", source.pk)
-            told = IngestionFaultError()
+            told = known_fault(error) or IngestionFaultError()
             self.report.fault(source=source.name, error=told)
         finally:
             source_release(source=source, claimed=claimed, outcome=outcome, error=told)

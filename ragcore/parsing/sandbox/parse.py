@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from tempfile import TemporaryFile
 
+from ragcore.deadline import DeadlinePassedError, deadline
 from ragcore.errors import CorruptDocumentError
 from ragcore.parsing import format_of, parse
 from ragcore.parsing.office.legacy import convert_legacy
@@ -38,30 +36,10 @@ def parse_small(content: bytes, *, name: str, seconds: float = SMALL_SECONDS) ->
     if threading.current_thread() is not threading.main_thread():  # signals reach no other thread
         return None
     try:
-        with _deadline(seconds):
+        with deadline(seconds):
             return parse(content, name=name)
-    except _DeadlinePassedError:
+    except DeadlinePassedError:
         return None
-
-
-class _DeadlinePassedError(BaseException):
-    """No Exception: parsers make coded errors of those."""
-
-
-@contextmanager
-def _deadline(seconds: float) -> Iterator[None]:
-    """Raises _DeadlinePassedError inside when the time is over: in Python code and in regular expressions."""
-
-    def stop(*_: object) -> None:
-        raise _DeadlinePassedError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def parse_in_sandbox(content: bytes, *, name: str, limits: SandboxLimits = DEFAULT_LIMITS) -> ParsedDocument:
