@@ -372,17 +372,6 @@ def error_columns(error: RagError | None) -> dict[str, Any]:
     return {"error_code": error.code, "error_message": error.message[:512], "error_data": error.message_data()}
 
 
-def failure_columns(error: Exception) -> dict[str, Any]:
-    """The same of any failure: one that is none of ours is "internal", because its text is for the log only."""
-    if isinstance(error, RagError):
-        return error_columns(error)
-    return {
-        "error_code": "internal",
-        "error_message": "Something went wrong. It has been logged.",
-        "error_data": {},
-    }
-
-
 class MeasuredFirstError(PermanentError):
     """Options of a set are measured before they are published; `data["change"]` is the id of what is measured."""
 

@@ -19,8 +19,8 @@ from chat.errors import TooManyAttachmentsError
 from chat.models import Attachment, AttachmentPassage
 from knowledge import model_registry
 from knowledge.errors import WorkerLostError, error_columns
+from knowledge.faults import known_fault
 from knowledge.selectors.options import PipelineOptions, reading_options
-from knowledge.services.faults import known_fault
 from knowledge.services.fencing import claim, fenced
 from knowledge.services.ingestion.item_state import IngestionFaultError
 from knowledge.services.model_slots import embedding_slot

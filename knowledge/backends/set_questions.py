@@ -11,7 +11,7 @@ import numpy as np
 from django.db import Error as DatabaseFailure
 
 from knowledge import model_registry
-from knowledge.errors import failure_columns
+from knowledge.faults import failure_columns
 from knowledge.queue import NOTE_SET_MODEL, enqueue_on_commit
 from knowledge.selectors.set_embedders import SetModel
 from ragcore.embedding.vectors import DIMENSIONS, CachingEmbedder, with_set_vectors

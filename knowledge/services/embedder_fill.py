@@ -20,7 +20,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from knowledge.embedder_fit import new_vectors_check
-from knowledge.errors import error_columns, failure_columns
+from knowledge.errors import error_columns
+from knowledge.faults import failure_columns
 from knowledge.indexes.embedder_fill import TextWithout, missing_count, newest_entry, texts_without, vectors_fill
 from knowledge.indexes.statements import embedder_fill_try_lock
 from knowledge.model_registry import embedder_of

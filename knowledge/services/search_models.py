@@ -35,7 +35,8 @@ from knowledge.embedder_fit import (
     trust_refresh,
     weights_verify,
 )
-from knowledge.errors import MeasuredFirstError, failure_columns
+from knowledge.errors import MeasuredFirstError
+from knowledge.faults import failure_columns
 from knowledge.model_errors import SearchModelInvalidError
 from knowledge.model_registry import client_settings, embedder_of, reranker_of
 from knowledge.model_setup import Endpoint, hosts_allowed, registry_changed, setup_now

@@ -17,7 +17,8 @@ from django.db import Error as DatabaseFailure
 from django.db import transaction
 from django.utils import timezone
 
-from knowledge.errors import error_columns, failure_columns
+from knowledge.errors import error_columns
+from knowledge.faults import failure_columns
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.set_embedder_rows import live_sets_concerned, set_epoch
 from knowledge.indexes.set_vectors_fill import (

@@ -11,13 +11,13 @@ import pytest
 from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 
+from knowledge.faults import StoreUnavailableError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.model_registry import embedder
 from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, IngestJob
 from knowledge.selectors import job_get
 from knowledge.selectors.options import pipeline_options
 from knowledge.services import documents_bulk, ingestion_advance, leases_sweep
-from knowledge.services.faults import StoreUnavailableError
 from knowledge.services.ingestion import advance, chunk_and_represent, item_state, parse_and_ocr
 from knowledge.services.ingestion.chunk_and_represent import item_represent
 from knowledge.services.ingestion.item_state import ItemLease, items_claim

@@ -10,9 +10,9 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from knowledge.faults import MachineBusyError, StoreUnavailableError, known_fault
 from knowledge.models import Document, IngestItem
 from knowledge.services import ingestion_advance
-from knowledge.services.faults import MachineBusyError, StoreUnavailableError, known_fault
 from knowledge.services.ingestion import advance, chunk_and_represent, parse_and_ocr
 from knowledge.services.ingestion.item_state import items_claim
 from knowledge.services.leases import Lease
@@ -149,7 +149,7 @@ def test_an_inner_deadline_leaves_the_outer_one_its_time():
         with deadline(0.05):
             spin(20)
 
-    with pytest.raises(DeadlinePassedError):  # noqa: PT012 (both are within the outer one)
+    with pytest.raises(DeadlinePassedError):  # noqa: PT012, SIM117 (the inner one is within)
         with deadline(0.4):
             with pytest.raises(DeadlinePassedError):
                 inner()

@@ -19,11 +19,11 @@ from django.utils import timezone
 
 from knowledge.disk_space import has_space
 from knowledge.errors import StageTooLongError
+from knowledge.faults import known_fault
 from knowledge.model_registry import embedder
 from knowledge.models import IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors.options import PipelineOptions, pipeline_options
-from knowledge.services.faults import known_fault
 from knowledge.services.ingestion.chunk_and_represent import PreparedVersion, item_represent, texts_embed
 from knowledge.services.ingestion.item_state import (
     IngestionFaultError,

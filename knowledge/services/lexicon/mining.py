@@ -22,6 +22,7 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
 from knowledge import model_registry
+from knowledge.faults import known_fault
 from knowledge.indexes.statements import lexicon_lock
 from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import Document, DocumentVersion, KnowledgeSet, LexiconChange, LexiconMining, LexiconTerm
@@ -30,7 +31,6 @@ from knowledge.queue import MINE_TERMS, enqueue_on_commit
 from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.lexicon import lexicon_condition, lexicon_set_get
 from knowledge.selectors.sets import sets_readable
-from knowledge.services.faults import known_fault
 from knowledge.services.fencing import claim, fenced
 from knowledge.services.lexicon.terms import STORED, checked_values, term_key
 from knowledge.services.signs_of_life import signs_of_life

@@ -28,6 +28,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge import model_registry
+from knowledge.faults import known_fault
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexicon_entries import (
     PassageText,
@@ -39,7 +40,6 @@ from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
 from knowledge.queue import BUILD_LEXICON, enqueue_on_commit
 from knowledge.selectors.lexicon import lexicon_of_version, lexicon_set_get, versions_managed
-from knowledge.services.faults import known_fault
 from knowledge.services.fencing import claim, fenced
 from knowledge.services.lexicon.terms import term_key
 from knowledge.services.publish_gate import publish_gate

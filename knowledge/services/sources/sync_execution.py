@@ -16,9 +16,9 @@ from typing import Any
 from django.utils import timezone
 
 from knowledge.errors import ItemsRefusedError, RunLostError, SourceRunningError
+from knowledge.faults import known_fault
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.services.composition import source_settle
-from knowledge.services.faults import known_fault
 from knowledge.services.ingestion.item_state import IngestionFaultError
 from knowledge.services.leases import LeaseLostError
 from knowledge.services.places import folder_allowed

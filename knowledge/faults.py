@@ -6,10 +6,13 @@ fault of this software, and its text says so.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import InterfaceError, OperationalError
 from kombu.exceptions import OperationalError as BrokerError
 from redis import RedisError
 
+from knowledge.errors import error_columns
 from ragcore.errors import RagError, TransientError
 
 # Something is not there, or is something else, however often one looks.
@@ -39,3 +42,15 @@ def known_fault(error: BaseException) -> RagError | None:
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and not isinstance(error, _LASTING)):
         return MachineBusyError()
     return None
+
+
+def failure_columns(error: Exception) -> dict[str, Any]:
+    """How any failure is stored: one that nobody knows is "internal", and its text is for the log only."""
+    known = known_fault(error)
+    if known is not None:
+        return error_columns(known)
+    return {
+        "error_code": "internal",
+        "error_message": "Something went wrong. It has been logged.",
+        "error_data": {},
+    }
