@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TypeVar
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
@@ -132,6 +132,42 @@ def _options(items: Sequence[IngestItem]) -> dict[int, PipelineOptions]:
     return pipeline_options(documents=[item.version.document for item in items])
 
 
+# ── a long document makes way ─────────────────────────────────────────────────────────────────────
+
+
+JOBS_AT_ONCE = 4
+WAITED_SECONDS = 4.0  # by documents of other jobs that no worker has begun to read
+_makes_way = False  # in this process: documents that are read meanwhile make none
+
+
+def make_way() -> None:
+    """Read what has waited for a worker in the queue of short documents, in the middle of a long one.
+
+    Long documents keep a worker for minutes; with as many of them as workers, everybody's small files would wait.
+    """
+    global _makes_way
+    if _makes_way:
+        return
+    _makes_way = True
+    try:
+        for job_id in _waiting_jobs():
+            _advance(job_id, Queue.INGEST)
+    except DatabaseError:
+        raise
+    except Exception:
+        logger.exception("documents that waited could not be read; their own message is still there")
+    finally:
+        _makes_way = False
+
+
+def _waiting_jobs() -> list[int]:
+    """The jobs with short documents that have waited longest, one batch of each."""
+    since = timezone.now() - timedelta(seconds=WAITED_SECONDS)
+    waiting = IngestItem.objects.filter(items_free(timezone.now()), queue=Queue.INGEST, job__created__lt=since)
+    small = waiting.filter(version__size_bytes__lte=LONG_CHARACTERS)
+    return list(small.order_by("job_id").values_list("job_id", flat=True).distinct()[:JOBS_AT_ONCE])
+
+
 # ── the end ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -156,7 +192,7 @@ def _finish(prepared: list[PreparedVersion], lease: ItemLease) -> int:
 def _embed_and_publish(prepared: list[PreparedVersion], lease: ItemLease) -> int:
     mine = ItemLease([one.item for one in prepared], checkpoint=lease.checkpoint)
     mine.alive(stage=Stage.REPRESENTED)
-    vectors = texts_embed(prepared, mine)
+    vectors = texts_embed(prepared, mine, make_way)
     mine.alive(stage=Stage.EMBEDDED, progress_done=0, progress_total=0)
     return versions_publish(prepared, vectors, model=embedder().model)
 
