@@ -31,9 +31,9 @@ def large_text(megabytes: float) -> bytes:
 
 def upload(client: httpx.Client, set_id: int, name: str, content: bytes) -> int:
     files = {"file": (name, content, "text/plain")}
-    answer = client.post("/documents", data={"knowledge_sets": str(set_id)}, files=files, timeout=120)
+    answer = client.post("/documents", data={"sets": str(set_id), "title": name}, files=files, timeout=300)
     answer.raise_for_status()
-    return int(answer.json()["document"]["id"] if "document" in answer.json() else answer.json()["id"])
+    return int(answer.json()["document_id"])
 
 
 def main() -> None:
