@@ -12,6 +12,7 @@ from django.db import InterfaceError, OperationalError
 from kombu.exceptions import OperationalError as BrokerError
 from redis import RedisError
 
+from knowledge.disk_space import disk_fault
 from knowledge.errors import error_columns
 from ragcore.errors import RagError, TransientError
 
@@ -39,6 +40,8 @@ def known_fault(error: BaseException) -> RagError | None:
         return error
     if isinstance(error, (OperationalError, InterfaceError, RedisError, BrokerError)):
         return StoreUnavailableError()
+    if fault := disk_fault(error):
+        return fault
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and not isinstance(error, _LASTING)):
         return MachineBusyError()
     return None

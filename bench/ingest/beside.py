@@ -52,7 +52,9 @@ def main() -> None:
 def measure(client: httpx.Client, megabytes: float, count: int) -> None:
     set_id = client.post("/knowledge-sets", json={"name": "Beside", "axis": "1", "code": "beside"}).json()["id"]
     begun = time.monotonic()
-    sent = {upload(client, set_id, f"large-{n}.txt", large_text(megabytes) + bytes([65 + n])): begun for n in range(count)}
+    sent = {
+        upload(client, set_id, f"large-{n}.txt", large_text(megabytes) + bytes([65 + n])): begun for n in range(count)
+    }
     large, waits, number = set(sent), [], 0
     while sent and time.monotonic() - begun < PATIENCE_SECONDS:
         if large & set(sent) and time.monotonic() - begun >= number * SMALL_EVERY_SECONDS:

@@ -35,6 +35,7 @@ from evaluation.services.runs import (
 )
 from evaluation.services.worker_calls import CALL_LASTS
 from knowledge.errors import RetrievalUnavailableError
+from knowledge.services.fencing import claim
 from knowledge.services.triples import triples_import
 from ragcore.errors import InvalidOptionsError
 from tests.admin.conftest import signed_in
@@ -278,13 +279,12 @@ def test_only_cases_that_expect_the_same_are_compared(admin, golden_set):
 
 def test_a_worker_that_has_lost_its_run_neither_renews_nor_ends_it(admin, golden_set):
     run = started(admin, golden_set)
-    first = runs._take(run.pk)
-    EvaluationRun.objects.filter(pk=run.pk).update(leased_until=None, called=None)
-    second = runs._take(run.pk)
+    first = claim(EvaluationRun.objects.all(), pk=run.pk)
+    second = claim(EvaluationRun.objects.all(), pk=run.pk)
 
-    assert runs._renew(run.pk, first) is False
-    assert runs._renew(run.pk, second) is True
-    runs._give_back(EvaluationRun.objects.get(pk=run.pk), runs._Work(run, admin), first)
+    assert runs._renew(first) is False
+    assert runs._renew(second) is True
+    runs._give_back(first, runs._Work(run, admin))
     run.refresh_from_db()
     assert (run.state, run.leased_until is not None) == ("running", True)
 

@@ -11,6 +11,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from knowledge.faults import MachineBusyError, StoreUnavailableError, known_fault
+from knowledge.file_errors import StorageFullError
 from knowledge.models import Document, IngestItem
 from knowledge.services import ingestion_advance
 from knowledge.services.ingestion import advance, chunk_and_represent, parse_and_ocr
@@ -161,7 +162,7 @@ def test_an_inner_deadline_leaves_the_outer_one_its_time():
     [
         (OperationalError("away"), StoreUnavailableError),
         (MemoryError(), MachineBusyError),
-        (OSError(28, "No space left on device"), MachineBusyError),
+        (OSError(28, "No space left on device"), StorageFullError),
         (BlockingIOError(11, "Resource temporarily unavailable"), MachineBusyError),
         (EmptyDocumentError(), EmptyDocumentError),
         (FileNotFoundError("original"), type(None)),
