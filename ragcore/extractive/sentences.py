@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragcore.ports import Tokenizer
-from ragcore.text.markdown import cells_of, is_row, is_rule, labelled, plain_text, without_pictures
+from ragcore.text.markdown import captions_once, cells_of, is_row, is_rule, labelled, plain_text, without_pictures
 from ragcore.text.request_cache import cached
 from ragcore.text.scripts import columns
 from ragcore.text.sentences import split_sentences
@@ -131,7 +131,7 @@ def _kept_pieces(text: str) -> tuple[_Piece, ...]:
 def _pieces(text: str) -> Iterator[_Piece]:
     announced = heading = ""
     head: tuple[str, ...] = ()
-    raws = _with_leads(split_sentences(without_pictures(text)))
+    raws = _with_leads(split_sentences(without_pictures(captions_once(text))))
     for raw, following in zip(raws, [*raws[1:], ""], strict=False):
         if is_row(raw):
             if is_rule(raw):

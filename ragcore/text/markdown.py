@@ -55,6 +55,23 @@ def without_pictures(text: str) -> str:
     return _PICTURE_REST.sub("", _PICTURE.sub(lambda match: match["words"], text))
 
 
+def captions_once(text: str) -> str:
+    """Markdown without the pictures whose words the text says as well, as a caption below one does."""
+    if "](picture:" not in text:
+        return text
+    said = _SPACE.sub(" ", _PICTURE.sub(" ", text)).casefold()
+
+    def kept(match: re.Match[str]) -> str:
+        nonlocal said
+        words = _SPACE.sub(" ", match["words"]).strip().casefold()
+        if not words or words in said:
+            return ""
+        said = f"{said} {words}"
+        return match[0]
+
+    return _PICTURE.sub(kept, text)
+
+
 def plain_text(markdown: str) -> str:
     """A sentence without Markdown marks; the source's own [n] becomes ［n］, so that nobody takes it for a citation.
 

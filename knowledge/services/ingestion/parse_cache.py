@@ -26,7 +26,7 @@ from ragcore.types import ParsedDocument, Picture
 
 logger = logging.getLogger(__name__)
 
-READER = 2  # counted up when readers find more in the same bytes, so that nothing older is used
+READER = 3  # counted up when readers find more in the same bytes, so that nothing older is used
 COMPRESSION = 3  # of 9: most of the gain, a third of the time
 
 

@@ -21,6 +21,10 @@ from ragcore.parsing.pdf.layout import CJK, GAP, Gap, PageText, Run
 
 CJK_GAP = 0.15  # font sizes between two Chinese characters up to which a space is none
 WORD_GAP = 0.22  # font sizes between two Latin characters from which a space is missing
+MADE_GAP = 0.2  # the same for a space that pdfium has added: it does so from 0.15 on, which kerned letters have, too
+MIN_SPACED = 6  # letters of a run; "a b c" may be three words
+SPACED = 0.6  # share of the letters with a space behind from which the letters are set apart, and
+SPACED_WORD = 1.6  # so many of their gaps part words
 BOLD = 600  # font weight
 FONT_NAME_BYTES = 128
 _HYPHENS = frozenset("\x02\ufffe")  # how pdfium marks a hyphen that ends a line
@@ -184,15 +188,16 @@ def _runs(chars: str, sides: Sides, walls: Sequence[Wall] = ()) -> Iterator[_Ope
     """Cut the stream of characters where a line or a cell ends."""
     open_run: _OpenRun | None = None
     x1 = y0 = y1 = 0.0  # right end and height of the open run, copied here for speed
-    space = hyphen = False  # seen since the last character
+    space = hyphen = typed = False  # seen since the last character; typed: a space that the file has
     for index, (char, c0, d0, c1, d1) in enumerate(zip(chars, *sides, strict=False)):
         if char <= " " or char in _BLANK:
-            space, hyphen = True, hyphen or char in _HYPHENS
+            space, hyphen, typed = True, hyphen or char in _HYPHENS, typed or c1 > c0
             continue
         if open_run is not None:
             height, before, gap = d1 - d0, y1 - y0, c0 - x1
             size, small = (before, height) if before > height else (height, before)
             size = size if size > 1.0 else 1.0
+            space = space and (typed or gap >= MADE_GAP * size)
             overlap = (d1 if d1 < y1 else y1) - (d0 if d0 > y0 else y0)
             if (
                 gap > GAP * size
@@ -220,7 +225,7 @@ def _runs(chars: str, sides: Sides, walls: Sequence[Wall] = ()) -> Iterator[_Ope
         if open_run is None:
             open_run = _OpenRun(index, [char], [d1 - d0], [], c0, d0, c1, d1)
             x1, y0, y1 = c1, d0, d1
-        space = hyphen = False
+        space = hyphen = typed = False
     if open_run is not None:
         open_run.hyphen = hyphen
         yield open_run
@@ -244,11 +249,23 @@ class _OpenRun:
         """The run; None if it has no area or stands across the text of the page, as a stamp at the margin does."""
         if self.x1 <= self.x0 or self.y1 <= self.y0 or _turn(textpage, self.start) != turn:
             return None
-        text = "".join(self.text)
+        text = self._with_letters_together()
         if self.hyphen and "a" <= text[-1].lower() <= "z":
             text += "-"
         size, bold = self._size(textpage), self._is_bold(textpage)
         return Run(text, self.x0, self.y0, self.x1, self.y1, size, bold, tuple(self.gaps))
+
+    def _with_letters_together(self) -> str:
+        """The text; without the narrower spaces where they stand between most letters, as in s p a c e d words."""
+        letters = len(self.text) - len(self.gaps)
+        if letters >= MIN_SPACED and len(self.gaps) >= SPACED * letters:
+            widths = sorted(x1 - x0 for _at, x0, x1 in self.gaps)
+            limit = SPACED_WORD * widths[len(widths) // 2]
+            narrow = {at for at, x0, x1 in self.gaps if x1 - x0 < limit}
+            kept = [gap for gap in self.gaps if gap[0] not in narrow]
+            self.gaps = [(at - sum(one < at for one in narrow), x0, x1) for at, x0, x1 in kept]
+            self.text = [char for at, char in enumerate(self.text) if at not in narrow]
+        return "".join(self.text)
 
     def _is_bold(self, textpage: Any) -> bool:
         """By the weight of the font or, as many files do not tell it, by its name."""

@@ -6,12 +6,12 @@ from ragcore/ocr/layout.py. Units are points.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ragcore.parsing.pdf.aligned_tables import is_number
+from ragcore.parsing.pdf.broken_words import join_cell_lines, long_words
 from ragcore.parsing.pdf.layout import Insert, Row, Run, to_rows
-from ragcore.parsing.pdf.paragraphs import join_lines
 from ragcore.parsing.tables import Cell, fill_spans, markdown_table
 
 SNAP = 3.0  # lines that lie closer are one
@@ -184,9 +184,9 @@ def take_tables(runs: Sequence[Run], grids: Sequence[Grid]) -> tuple[list[Run], 
 
     Titles and remarks in fields across the whole width above and below a table are text, not rows of it.
     """
-    left, tables = list(runs), []
+    left, tables, words = list(runs), [], long_words(runs)
     for grid in grids:
-        filled = _FilledGrid.of(grid, [run for run in left if grid.holds(run)])
+        filled = _FilledGrid.of(grid, [run for run in left if grid.holds(run)], words)
         if not filled.is_table:
             continue
         body = filled.without_titles()
@@ -206,9 +206,10 @@ class _FilledGrid:
     texts: dict[Field, list[Run]]
     first: int
     last: int
+    words: Set[str] = frozenset()  # whole words of the page
 
     @classmethod
-    def of(cls, grid: Grid, runs: Sequence[Run]) -> _FilledGrid:
+    def of(cls, grid: Grid, runs: Sequence[Run], words: Set[str]) -> _FilledGrid:
         texts: dict[Field, list[Run]] = {field: [] for field in grid.fields}
         place = {
             (row, column): field
@@ -219,7 +220,7 @@ class _FilledGrid:
         for run in runs:
             row, column = _stripe(grid.ys, run.middle), _stripe(grid.xs, (run.x0 + run.x1) / 2)
             texts[place[row, column]].append(run)
-        return cls(grid, texts, 0, grid.size[0])
+        return cls(grid, texts, 0, grid.size[0], words)
 
     @property
     def fields(self) -> list[Field]:
@@ -265,10 +266,15 @@ class _FilledGrid:
     def _cells(self, field: Field, cut: list[list[Cell]] | None, line: int, height: int) -> list[Cell]:
         """What a field adds to a line: its own rows, or all its text in the first line."""
         if cut is None:
-            return _merged_cell(_text(self.texts[field]), height, field.columns) if line == 0 else []
+            return _merged_cell(self._text(field), height, field.columns) if line == 0 else []
         if line == len(cut) - 1:  # headings of fewer lines reach down to the last of the others
             return [replace(cell, rows=height - line) for cell in cut[line]]
         return cut[line] if line < len(cut) else []
+
+    def _text(self, field: Field) -> str:
+        """The lines of a field as one."""
+        left, right = self.grid.xs[field.column], self.grid.xs[field.column + field.columns]
+        return join_cell_lines(list(to_rows(self.texts[field])), left=left, right=right, words=self.words)
 
     def _stacked(self, fields: Sequence[Field]) -> dict[Field, list[list[Cell]]]:
         """Lines of a ruled row in which figures stand under each other; empty where it is one row of wrapped text."""
@@ -328,14 +334,6 @@ def _cut_at(run: Run, borders: Sequence[float]) -> list[Run]:
         if over:
             pieces[-1:] = last.cut(over[0])
     return pieces
-
-
-def _text(runs: Sequence[Run]) -> str:
-    """The lines of a field as one."""
-    text = ""
-    for row in to_rows(runs):
-        text = join_lines(text, row.text)
-    return text
 
 
 def _is_stack(stack: Sequence[Row], deepest: int) -> bool:
