@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import Any
 
 from django import forms
@@ -188,11 +187,11 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
 
 def _made(request: HttpRequest, form: SetSetupForm) -> SetSetup | None:
     """The new set; None where it was refused, which the form says then."""
-    versions = request.POST.getlist("version_of")
     uploads = form.cleaned_data["uploads"]
+    versions = [*request.POST.getlist("version_of"), *("" for _file in uploads)]
     files = [
         PlannedFile(file.name or "", file, int(number) if number.isdecimal() and len(number) < 18 else None)
-        for file, number in zip_longest(uploads, versions[: len(uploads)], fillvalue="")
+        for file, number in zip(uploads, versions, strict=False)
     ]
     clearance = form.cleaned_data["clearance"]
     try:

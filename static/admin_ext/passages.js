@@ -38,7 +38,28 @@ async function preview(editor) {
   shown.hidden = false;
 }
 
+/** An editor opens where it is seen, ready for typing; closing it goes back to its passage. */
+function toolToggled(tool) {
+  const card = tool.closest(".rs-passage-card");
+  if (!tool.open) {
+    const othersOpen = card.querySelector(".rs-tool[open]");
+    if (!othersOpen) card.scrollIntoView({ block: "nearest" });
+    return;
+  }
+  const field = tool.querySelector("textarea");
+  field.focus({ preventScroll: true });
+  tool.scrollIntoView({ block: tool.offsetHeight > innerHeight ? "start" : "center" });
+}
+
 if (spread) {
+  for (const tool of spread.querySelectorAll(".rs-tool")) {
+    tool.addEventListener("toggle", () => toolToggled(tool));
+    tool.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      tool.open = false;
+      tool.querySelector("summary").focus({ preventScroll: true });
+    });
+  }
   spread.addEventListener("click", (event) => {
     if (event.target.closest(".rs-left")) {
       const part = boxAt(event) ?? event.target.closest("[data-passage]");

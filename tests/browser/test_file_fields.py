@@ -13,7 +13,7 @@ from django.conf import settings
 from playwright.sync_api import Locator, Page, expect
 
 from evaluation.models import GoldenCase, GoldenSet
-from knowledge.models import KnowledgeSet
+from knowledge.models import Document, KnowledgeSet
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
 
@@ -29,7 +29,7 @@ class Field:
     """A file field: where it is, what is given to it, and what shows that the file arrived."""
 
     template: str  # that holds it
-    address: str  # below the site; {set} and {golden}: numbers of rows
+    address: str  # below the site; {set}, {golden} and {document}: numbers of rows
     name: str
     text: str
     arrival: Callable[[Page, str], Locator]
@@ -70,6 +70,14 @@ FIELDS = (
         lambda page, name: page.get_by_text("1 file is being processed."),
         "Create the knowledge set",
         _set_named,
+    ),
+    Field(
+        "templates/admin/knowledge/document/version.html",
+        "/admin/knowledge/document/{document}/version/",
+        "version-{n}.md",
+        NOTE,
+        lambda page, name: page.get_by_text("The new version is being processed"),
+        "Upload",
     ),
     Field(
         "templates/admin/knowledge/triple/import.html",
@@ -114,7 +122,8 @@ def numbers(live_site: Any, beside: Any) -> dict[str, int]:
         home = KnowledgeSet.objects.get(code="3gpp")
         golden = GoldenSet.objects.create(tenant=home.tenant, name="weather")
         GoldenCase.objects.filter(golden_set=golden).delete()
-        return {"set": home.pk, "golden": golden.pk}
+        document = Document.objects.filter(sets=home).latest("pk")
+        return {"set": home.pk, "golden": golden.pk, "document": document.pk}
 
     return beside(made)  # type: ignore[no-any-return]
 
@@ -142,7 +151,7 @@ def _drop(page: Page, target: Locator, file: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["picker", "drop"])
-@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.template.split("/")[-2])
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.template.rpartition(".")[0])
 def test_a_file_arrives(
     field: Field, way: str, open_page: Any, live_site: Any, numbers: dict[str, int], tmp_path: Path
 ) -> None:
