@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from knowledge.rendering import markdown_html, marked_places, sentence_texts
 from knowledge.selectors.comparisons import DiffLine, texts_diff
 from knowledge.selectors.keeping import OriginalsWithheldError
 from knowledge.selectors.reviews import review_of
+from ragcore.text.markdown import plain_text
 
 CHUNKS_A_PAGE = 60
 MAX_SENTENCES = 2000  # of a passage
@@ -131,7 +132,8 @@ def _withheld(scope: Scope, chunk: Chunk) -> str:
 def _changes(chunk: Chunk) -> tuple[DiffLine, ...]:
     """The original text of an edited passage against its own, sentence by sentence."""
     before = chunk.text_before_edit
-    return tuple(texts_diff(before, chunk.text)) if before else ()
+    lines = texts_diff(before, chunk.text) if before else ()
+    return tuple(replace(line, text=plain_text(line.text.lstrip("# "))) for line in lines)
 
 
 def _neighbours(chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
