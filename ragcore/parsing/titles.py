@@ -7,7 +7,7 @@ with a chapter ("1 Introduction"). Such texts name no document: then the caller'
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from ragcore.text.normalise import nfkc
@@ -15,11 +15,12 @@ from ragcore.types import Block, ParsedDocument
 
 MAX_CHARACTERS = 160
 MAX_SENTENCE = 60  # characters of a title that ends like a sentence
+LEAD_CHARACTERS = 150  # of a line above the title
 HEAD_BLOCKS = 12  # a title stands at the beginning, perhaps below a logo, a date and a note on secrecy
 # Their headings are names of sheets, or what character recognition took for large letters.
 _NO_HEADINGS = "bmp|csv|et|gif|jpe?g|log|ods|png|tiff?|tsv|webp|xls[mx]?|zip"
 NO_HEADINGS = re.compile(rf"\.(?:{_NO_HEADINGS})")
-MAILS = frozenset({".eml", ".msg"})
+DECLARED = frozenset({".eml", ".htm", ".html", ".msg"})  # say their title themselves, whatever their headings are
 
 _GENERATED = re.compile(
     r"microsoft (?:word|powerpoint|excel|office)\b.*|power ?point presentation|word document|.*\.(?:docx?|pptx?|xlsx?|"
@@ -76,16 +77,24 @@ def _label(match: re.Match[str]) -> str:
 
 
 def _candidates(document: ParsedDocument, ending: str) -> Iterator[str]:
-    headings = [_text(block) for block in document.blocks[:HEAD_BLOCKS] if block.kind == "heading"]
+    first = _first_heading(document.blocks[:HEAD_BLOCKS])
+    headings = {block.text.strip() for block in document.blocks if block.kind == "heading"}
     declared = document.title
-    if ending in MAILS or not (_is_chapter(declared) and declared in headings):
+    is_guess = declared in headings and (declared != first or _is_chapter(declared))
+    if ending in DECLARED or not is_guess:
         yield declared
-    if not NO_HEADINGS.fullmatch(ending):
-        yield from (heading for heading in headings[:1] if not _is_chapter(heading))
+    if not NO_HEADINGS.fullmatch(ending) and not _is_chapter(first):
+        yield first
 
 
-def _text(block: Block) -> str:
-    return block.text.strip()
+def _first_heading(blocks: Iterable[Block]) -> str:
+    """The heading above the text; "" where more than short lines and pictures stand above it."""
+    for block in blocks:
+        if block.kind == "heading":
+            return block.text.strip()
+        if block.kind not in ("paragraph", "image") or len(block.text) > LEAD_CHARACTERS:
+            break
+    return ""
 
 
 def _is_chapter(text: str) -> bool:

@@ -88,3 +88,22 @@ def test_the_subject_of_a_mail_may_begin_with_a_number():
 @pytest.mark.parametrize("name", ["prices.xlsx", "photo.png"])
 def test_names_of_sheets_and_large_letters_in_pictures_are_no_titles(name):
     assert title_by_content(document("", "Prices 2026 east"), name=name) == ""
+
+
+def test_a_heading_in_the_middle_of_the_text_is_no_title():
+    blocks = (
+        Block(kind="paragraph", text="The pump is a machine. " * 12),
+        Block(kind="heading", text="Fault finding", level=2),
+    )
+
+    assert title_by_content(ParsedDocument(blocks=blocks, title="Fault finding"), name="pump.md") == ""
+
+
+def test_a_date_and_a_logo_may_stand_above_the_title():
+    blocks = (
+        Block(kind="image", text="![Logo](picture:p1.png)"),
+        Block(kind="paragraph", text="Munich, 3 March 2025"),
+        Block(kind="heading", text="Pump manual", level=1),
+    )
+
+    assert title_by_content(ParsedDocument(blocks=blocks), name="pump.pdf") == "Pump manual"
