@@ -5,6 +5,8 @@ import { choiceOf, knownDocuments } from "./known_names.js";
 const form = document.querySelector("[data-setup]");
 const words = form.dataset;
 const button = form.querySelector("button.rs-primary");
+const questions = form.querySelector("[data-questions]");
+form.elements.uploads.closest(".rs-form-row").after(questions);
 
 function row(name) {
   const control = document.getElementById(`id_${name}`) ?? form.elements[name]?.[0] ?? form.elements[name];
@@ -47,25 +49,25 @@ form.addEventListener("submit", async (event) => {
 /** One choice for each file, in the order of the files. */
 form.addEventListener("files-listed", async (event) => {
   const files = [...event.target.querySelector("input").files];
-  const place = form.querySelector("[data-questions]");
+  const list = questions.querySelector("[data-list]");
   let known = new Map();
   try {
     if (files.length) known = await knownDocuments(words.knownUrl, [...new Set(files.map((file) => file.name))], []);
   } catch {
     known = new Map(); // the files become documents of their own
   }
-  place.replaceChildren();
+  list.replaceChildren();
   for (const file of files) {
     const documents = known.get(file.name);
     if (!documents) {
-      place.append(Object.assign(document.createElement("input"), { type: "hidden", name: "version_of" }));
+      list.append(Object.assign(document.createElement("input"), { type: "hidden", name: "version_of" }));
       continue;
     }
     const label = Object.assign(document.createElement("label"), { textContent: file.name });
     const select = choiceOf(file.name, documents, words);
     select.name = "version_of";
     label.append(select);
-    place.append(label);
+    list.append(label);
   }
-  place.hidden = !known.size;
+  questions.hidden = !known.size;
 });
