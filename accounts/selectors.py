@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Literal
 
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.compiled_queries import CompiledQuery
@@ -20,7 +21,10 @@ _GROUPS_OF_PERSON = CompiledQuery(
 )
 _KEY_OF_DIGEST = CompiledQuery(
     lambda digest: ApiKey.objects.select_related("user__tenant").filter(
-        digest=digest, revoked=None, user__is_active=True
+        Q(user__service_owner=None) | Q(user__service_owner__is_active=True),  # nobody answers for it otherwise
+        digest=digest,
+        revoked=None,
+        user__is_active=True,
     )[:1],
     digest=str,
 )

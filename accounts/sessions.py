@@ -28,6 +28,10 @@ class SessionStore(DatabaseStore):
 
         return BrowserSession
 
+    def _validate_session_key(self, key: str | None) -> bool:
+        """A key that this site never made is not looked for: the database cannot even hold some of them."""
+        return super()._validate_session_key(key) and bool(key and key.isascii() and key.isalnum())  # type: ignore[misc]
+
     def create_model_instance(self, data: dict[str, Any]) -> Any:
         return self._with_person(super().create_model_instance(data), data)
 

@@ -20,10 +20,9 @@ from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, 
 from accounts.error_messages import stored_message
 from accounts.roles import REVIEW_PERMISSION
 from chat.announcements.admin import AnnouncementAdmin
-from chat.earlier_turns import hidden_before, is_written
+from chat.answer_rights import answer_rights
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
-from chat.selectors import chunks_shown, sources_lost
 from chat.turns.strategy_statistics import PERIODS, strategy_figures
 
 __all__ = ["AnnouncementAdmin"]  # registered by being imported
@@ -53,18 +52,13 @@ def is_reviewer(request: HttpRequest) -> bool:
 
 def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
     """What a reviewer is shown of one answer: template variables."""
-    citations = list(message.citations.select_related("document", "version", "chunk").order_by("number"))
-    readable = chunks_shown(scope=admin_scope(request), citations=citations)
-    shown = [citation for citation in citations if citation.chunk_id in readable]
-    lost = sources_lost(message=message, documents=len(citations))
-    earlier = hidden_before(scope=admin_scope(request), message=message)
-    withheld = len(citations) - len(shown) + lost + (earlier if is_written(message) else 0)
-    is_told = not withheld and not earlier  # forms of the question may repeat earlier answers
+    rights = answer_rights(scope=admin_scope(request), message=message)
+    is_told = rights.is_whole and not rights.hidden_earlier  # forms of the question may repeat earlier answers
     return {
         "message": message,
-        "answer_html": answer_html(message),
-        "withheld": withheld,
-        "citations": shown,
+        "answer_html": answer_html(message) if rights.is_whole else "",
+        "withheld": rights.hidden,
+        "citations": [one for one in rights.citations if one.number in rights.readable],
         "metadata_text": _readable_json(message.metadata) if is_told else "",
         "trace_text": _readable_json(message.trace) if is_told else "",
     }

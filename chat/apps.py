@@ -7,5 +7,5 @@ class ChatConfig(AppConfig):
     verbose_name = _("Conversations")
 
     def ready(self) -> None:
-        """Register what is erased with a person."""
-        from chat.conversations import retention  # noqa: F401
+        """Register what is erased with a person, and what ends when one leaves."""
+        from chat.conversations import endings, retention  # noqa: F401

@@ -1,14 +1,9 @@
-"""What a colleague sees of a shared answer: only what rests on sources that the colleague may read at this moment.
-
-Where all sources of an answer may be read, it is shown as it is. Else only sentences are shown whose citations may all
-be read; sentences without a citation are withheld, too, because they may repeat any of the sources. What a language
-model wrote may also repeat earlier turns: it is whole where the sources of these may be read, too.
-"""
+"""What a colleague sees of a shared answer: only what the colleague may read at this moment (`chat.answer_rights`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,12 +11,11 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
+from chat.answer_rights import AnswerRights, answers_rights
 from chat.branches import branches_of
-from chat.earlier_turns import earlier_hidden, is_written
 from chat.models import Message, MessageCitation, SharedLink
 from chat.outcome_words import outcome_words
 from chat.rendering import render_markdown
-from chat.selectors import chunks_shown, sources_lost
 from chat.view_models import text_lang
 from knowledge.models import KnowledgeSet
 from knowledge.rendering import markdown_html
@@ -86,51 +80,45 @@ def shared_turns(*, scope: Scope, link: SharedLink) -> SharedConversation:
     left_out = answered.filter(pk__in=wanted[:-MOST_TURNS]).count() if len(wanted) > MOST_TURNS else 0
     related = ("citations__chunk", "citations__document__sets", "attachment_citations")
     turns = list(rows.order_by("created").prefetch_related(*related))
-    citations = [citation for turn in turns for citation in turn.citations.all()]
-    readable = chunks_shown(scope=scope, citations=citations)
     sets = {one.pk: one for one in sets_readable(scope=scope)}
-    hidden = earlier_hidden(scope=scope, path=path)
-    shown = [_turn(turn, readable, sets, may_repeat=is_written(turn) and hidden[turn.pk] > 0) for turn in turns]
-    return SharedConversation(turns=shown, left_out=left_out)
+    rights = answers_rights(scope=scope, messages=turns, path=path)
+    return SharedConversation(turns=[_turn(one, sets) for one in rights], left_out=left_out)
 
 
-def _turn(message: Message, readable: set[int], sets: dict[int, KnowledgeSet], *, may_repeat: bool) -> SharedTurn:
-    """`may_repeat`: the text may hold what the person may not read of earlier turns."""
-    citations = sorted(message.citations.all(), key=lambda one: one.number)
+def _turn(rights: AnswerRights, sets: dict[int, KnowledgeSet]) -> SharedTurn:
+    message = rights.message
     attached = [one.number for one in message.attachment_citations.all()]
-    shown = {one.number for one in citations if one.chunk_id in readable}
-    is_whole = len(shown) == len(citations) and not sources_lost(message=message, documents=len(citations))
-    is_whole = is_whole and not may_repeat
-    html = message.answer_html if is_whole else ""
-    parts = [SharedPart(html=_linked(html, message))] if is_whole else list(_parts(message, shown))
-    listed = [one for one in citations if one.cited or message.status == "search_results"]
-    sources = [_source(one, one.number in shown, sets) for one in listed]
+    html = message.answer_html if rights.is_whole else ""
+    parts = [SharedPart(html=_linked(html, message))] if rights.is_whole else list(_parts(rights))
+    listed = [one for one in rights.citations if one.cited or message.status == "search_results"]
+    sources = [_source(one, one.number in rights.readable, sets) for one in listed]
     files = [SharedSource(number=number, is_readable=False) for number in attached]
     return SharedTurn(
         message=message,
         lang=text_lang(message.question),
         parts=parts,
         sources=sorted([*sources, *files], key=lambda one: one.number),
-        is_whole=is_whole,
+        is_whole=rights.is_whole,
         outcome=outcome_words(message),
     )
 
 
-def _parts(message: Message, shown: Collection[int]) -> Iterator[SharedPart]:
-    """Sentences all of whose citations may be read, and how many stand between them that may not."""
+def _parts(rights: AnswerRights) -> Iterator[SharedPart]:
+    """Sentences that may be shown, and how many stand between them that may not."""
     withheld = 0
-    for sentence in message.sentences:
-        numbers = set(sentence.get("citations") or ())
-        if not numbers or not numbers <= set(shown):
+    sentences = rights.sentences()
+    for text, stored in zip(sentences, rights.message.sentences, strict=True):
+        if text is None:
             withheld += 1
             continue
         if withheld:
             yield SharedPart(withheld=withheld)
             withheld = 0
-        markers = "".join(f"[{number}]" for number in sorted(numbers))
-        html = render_markdown(f"{sentence['text']} {markers}", citations=shown)
-        yield SharedPart(html=_linked(html, message))
-    if withheld or not message.sentences:
+        missing = (number for number in sorted(set(stored["citations"])) if f"[{number}]" not in text)
+        markers = "".join(f"[{number}]" for number in missing)
+        html = render_markdown(f"{text} {markers}".rstrip(), citations=rights.readable)
+        yield SharedPart(html=_linked(html, rights.message))
+    if withheld or not sentences:
         yield SharedPart(withheld=withheld or 1)
 
 

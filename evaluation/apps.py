@@ -10,7 +10,7 @@ class EvaluationConfig(AppConfig):
         """Changes of knowledge sets are published through the gate of golden sets; kinds of notifications that only
         tasks send are known where they are read.
         """
-        from evaluation.services import experiment_watch, weekly_sending  # noqa: F401
+        from evaluation.services import endings, experiment_watch, weekly_sending  # noqa: F401
         from evaluation.services.golden_gate import GoldenGate
         from knowledge.services.publish_gate import publish_gate_register
 

@@ -8,4 +8,4 @@ class FeedbackConfig(AppConfig):
 
     def ready(self) -> None:
         """Erasing a person also makes sets forget what they learnt from their acts."""
-        from feedback import ranking_from_use  # noqa: F401
+        from feedback import endings, ranking_from_use  # noqa: F401

@@ -24,11 +24,11 @@ request_started.disconnect(db.reset_queries)
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 
 from chat.mcp.server import McpEndpoint
 from chat.routing import websocket_urlpatterns
 from ragsite.lifespan import shut_down, start_up
+from ragsite.origins import SameOriginOnly
 from ragsite.request_bodies import RequestBodies
 from ragsite.unavailable import RefusedHandshakes
 
@@ -58,9 +58,7 @@ async def lifespan(
 application = ProtocolTypeRouter(
     {
         "http": RequestBodies(mcp.before(http)),
-        "websocket": RefusedHandshakes(
-            AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
-        ),
+        "websocket": RefusedHandshakes(SameOriginOnly(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))),
         "lifespan": lifespan,
     }
 )

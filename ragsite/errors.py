@@ -34,6 +34,7 @@ from accounts.error_messages import error_message
 from knowledge.disk_space import disk_fault
 from knowledge.file_errors import StorageFullError
 from ragcore.errors import ModelUnavailableError, PermanentError, RagError, TransientError
+from ragsite.bad_values import is_bad_value
 
 logger = logging.getLogger(__name__)
 
@@ -166,6 +167,8 @@ def status_of(error: RagError) -> int:
 @singledispatch
 def problem_of(error: Exception) -> Problem:
     """An exception as an answer; an unexpected one is logged."""
+    if is_bad_value(error):
+        return bad_value(error)
     logger.error("unexpected error", exc_info=error)
     return Problem(code="internal", message=gettext(INTERNAL_MESSAGE))
 
@@ -294,6 +297,13 @@ def is_outage(error: Exception) -> bool:
     if isinstance(error, (OperationalError, InterfaceError, RedisConnectionError, RedisTimeoutError, TransientError)):
         return True
     return disk_fault(error) is not None or is_disk_full_at_redis(error)
+
+
+def bad_value(error: Exception) -> Problem:
+    """400 for a value that the database cannot hold. Logged: a field that is not checked let it pass."""
+    logger.warning("the database refused a value", exc_info=error)
+    message = gettext("The request has a value that cannot be stored or looked for.")
+    return Problem(code="malformed", message=message, status=HTTPStatus.BAD_REQUEST)
 
 
 def invalid(details: Sequence[Mapping[str, Any]]) -> Problem:

@@ -15,7 +15,8 @@ from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware as DjangoAuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware as DjangoMessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware as DjangoSessionMiddleware
-from django.http import HttpRequest, StreamingHttpResponse
+from django.core.exceptions import SuspiciousOperation
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware as DjangoXFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware as DjangoCommonMiddleware
@@ -31,6 +32,8 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from chat.access_watch import until_ended
 from chat.api.auth import Caller, access_of
+from ragsite.bad_values import has_nul, is_bad_value
+from ragsite.views import bad_request, bad_value_answer
 
 STYLED_PATHS = ("/admin/", "/api/docs")  # third-party pages that set inline styles
 COMPRESSED_TYPES = ("text/html", "application/json")
@@ -87,7 +90,11 @@ class PrometheusAfterMiddleware(OnEventLoop, LibraryPrometheusAfterMiddleware):
 
 
 class SecurityMiddleware(OnEventLoop, DjangoSecurityMiddleware):
-    """Headers that browsers keep to."""
+    """Headers that browsers keep to. No page of another origin embeds a picture or a file of this site."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        return super().process_response(request, response)
 
 
 class LocaleMiddleware(OnEventLoop, DjangoLocaleMiddleware):
@@ -173,6 +180,16 @@ def accepts_gzip(request: HttpRequest) -> bool:
         if name.strip() == "gzip":
             return quality.replace(" ", "") not in ("q=0", "q=0.0")
     return False
+
+
+class BadValuesMiddleware(OnEventLoop, MiddlewareMixin):
+    """400 for requests with values that the database cannot hold (`ragsite.bad_values`)."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponseBase | None:
+        return bad_request(request, SuspiciousOperation("NUL")) if has_nul(request) else None
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
+        return bad_value_answer(request, error) if is_bad_value(error) else None
 
 
 class EndedAccessMiddleware:

@@ -23,7 +23,7 @@ from accounts.errors import NotAllowedError
 from accounts.key_scopes import KeyScope
 from accounts.selectors import scope_for
 from ragcore.errors import RagError
-from ragsite.errors import Problem, is_outage, problem_of, sent
+from ragsite.errors import Problem, bad_value, is_outage, problem_of, sent
 from ragsite.health import is_local
 from ragsite.metrics_page import metrics_page
 from ragsite.openapi import merged_schema
@@ -90,6 +90,12 @@ _swagger = SpectacularSwaggerSplitView.as_view(url_name="schema")
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400, as JSON below the API."""
     return _api_answer(request, exception) or defaults.bad_request(request, exception)
+
+
+def bad_value_answer(request: HttpRequest, error: Exception) -> HttpResponse:
+    """400 for a value that the database refused, as JSON below the API."""
+    problem = bad_value(error)
+    return sent(request.path, problem) if request.path.startswith(API_PATHS) else bad_request(request, error)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -10,8 +10,9 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django_otp.plugins.otp_static.models import StaticDevice
@@ -20,6 +21,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from accounts.access_events import access_ended_publish
 from accounts.admin.base import AdministratorAdmin, admin_user, is_administrator
+from accounts.admin.leaving import leaving_view
 from accounts.admin.person_setup import setup_view
 from accounts.admin.privacy import PrivacyActions
 from accounts.models import User, UserGroup
@@ -73,7 +75,7 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
     list_filter = ("is_active", "is_staff", "is_service", "clearance", "tenant")
     list_select_related = ("tenant",)
     autocomplete_fields = ("service_owner",)
-    readonly_fields = ("roles_shown",)
+    readonly_fields = ("roles_shown", "leaving_link")
     search_fields = ("username", "first_name", "last_name", "email", "department")
     filter_horizontal = ("user_groups",)
     actions = ("end_sessions", "remove_second_factor", "export_person", "erase_person")
@@ -90,6 +92,7 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
                     "user_groups",
                     "can_create_sets",
                     "is_active",
+                    "leaving_link",
                     "must_change_password",
                 )
             },
@@ -109,11 +112,32 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
 
     def get_urls(self) -> list[URLPattern]:
         setup = path("setup/", self.admin_site.admin_view(self.setup), name="accounts_user_setup")
-        return [setup, *super().get_urls()]
+        leave = path("<path:object_id>/leave/", self.admin_site.admin_view(self.leave), name="accounts_user_leave")
+        return [setup, leave, *super().get_urls()]
 
     def setup(self, request: HttpRequest) -> HttpResponse:
         """A new person in one page."""
         return setup_view(request, context=self.admin_site.each_context(request))
+
+    def leave(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """What ends with a person, before it does."""
+        user = self.get_object(request, unquote(object_id))
+        if user is None:
+            raise Http404
+        return leaving_view(request, user=user, context=self.admin_site.each_context(request))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
+        """Deactivating has a page of its own, which says what ends; a ticked box activates again."""
+        fields = tuple(super().get_readonly_fields(request, obj))
+        return (*fields, "is_active") if obj is not None and obj.is_active else fields
+
+    @admin.display(description=_("deactivate"))
+    def leaving_link(self, user: User) -> str:
+        """To the page that says what ends."""
+        if not user.is_active:
+            return str(_("Keys, service accounts, sources and links that have ended do not come back."))
+        address = reverse("admin:accounts_user_leave", args=[user.pk])
+        return format_html('<a class="rs-link" href="{}">{}</a>', address, _("Deactivate and hand over…"))
 
     @admin.display(description=_("roles"))
     def roles_shown(self, user: User) -> str:
@@ -126,8 +150,6 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
         super().save_model(request, obj, form, change)
         if not change and obj.has_usable_password():
             password_given(user=obj, actor=admin_user(request))
-        if change and "is_active" in form.changed_data and not obj.is_active:
-            sessions_end(user=obj, actor=admin_user(request), with_keys=True)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """The event with the rights before and after, and the names of other fields."""

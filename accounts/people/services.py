@@ -11,9 +11,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.models import Tenant, User, UserGroup
+from accounts.people.leaving import person_leave
 from accounts.people.records import PersonRecord, RecordError
 from accounts.services import audit_record
-from accounts.sign_in.sessions import sessions_end
 
 PLAIN = ("email", "first_name", "last_name", "department", "product", "role", "interests", "clearance")
 
@@ -94,11 +94,8 @@ def person_upsert(
 
 @transaction.atomic
 def person_deactivate(*, user: User, actor: User) -> None:
-    """Nothing of this person works any more: sign-in, keys, open sockets and streams."""
-    user.is_active = False
-    user.save(update_fields=["is_active"])
-    audit_record(actor=actor, action="user.deactivate", target=user.username)
-    sessions_end(user=user, actor=actor, with_keys=True)
+    """Nothing of this person works any more, nor of what they made work (`accounts.people.leaving`)."""
+    person_leave(user=user, actor=actor)
 
 
 def _new_person(username: str, tenant: Tenant) -> User:
@@ -136,7 +133,7 @@ def _record(change: PersonChange, person: User, *, actor: User | None) -> None:
         changes={name: list(values) for name, values in change.changes.items()},
     )
     if not person.is_active and "active" in change.changes:
-        sessions_end(user=person, actor=actor or person, with_keys=True)
+        person_leave(user=person, actor=actor or person)
 
 
 def _deactivate_others(seen: set[str], *, tenant: Tenant, actor: User) -> list[PersonChange]:

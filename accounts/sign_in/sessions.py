@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -113,9 +114,13 @@ _SESSION_END = CompiledQuery(
     person=int,
 )
 _KEY_END = CompiledQuery(
-    lambda key, person: ApiKey.objects.filter(pk=key, user_id=person, user__is_active=True, revoked=None).values_list(
-        "expires", flat=True
-    )[:1],
+    lambda key, person: ApiKey.objects.filter(
+        Q(user__service_owner=None) | Q(user__service_owner__is_active=True),
+        pk=key,
+        user_id=person,
+        user__is_active=True,
+        revoked=None,
+    ).values_list("expires", flat=True)[:1],
     key=int,
     person=int,
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from chat.answer_rights import question_shown
 from chat.answering.approved import approved_record
 from chat.answering.context import AnswerContext, build_context
 from chat.answering.pipeline import compute_answer
@@ -42,7 +43,8 @@ async def answer_again(
 ) -> AnswerRecord:
     """Search and write anew, or take the answer that is approved by now; nothing is stored, no cache is read or filled.
 
-    The question stands alone, as it was understood then, with what the client sent. Settings of site and knowledge set
+    The question stands alone, as it was understood then where the viewer may read what that rests on, with what the
+    client sent. Settings of site and knowledge set
     are those of today, or with `with_old_options` those of then. Everything that is found may be read by the asker and
     by the viewer. An `intervention` changes how the question is computed; no approved answer is taken then.
     `message`: with its conversation and user; the caller has checked that the viewer may see it.
@@ -50,7 +52,7 @@ async def answer_again(
     """
     asker = message.conversation.user
     scope = await run_db(scope_for, asker)
-    request = await run_db(_request_of, message, scope)
+    request = await run_db(_request_of, message, scope, viewer)
     if intervention is not None:
         request = _changed(request, intervention)
     with request_cache():
@@ -65,14 +67,14 @@ async def answer_again(
         return await approved_record(context, counts=False) or await compute_answer(context)
 
 
-def _request_of(message: Message, scope: Scope) -> AnswerRequest:
+def _request_of(message: Message, scope: Scope, viewer: Scope) -> AnswerRequest:
     """The stored request, without sets that are gone and without its conversation."""
     stored: Mapping[str, Any] = message.request
     asked = [int(pk) for pk in stored.get("sets") or ()]
     known = {f.name for f in fields(AnswerRequest)} - {*NOT_ASKED_AGAIN, "query", "sets", "cache"}
     return AnswerRequest(
         **{name: stored[name] for name in known if name in stored},
-        query=message.metadata.get("understood") or message.question,
+        query=question_shown(scope=viewer, message=message),
         sets=tuple(sets_listed(scope=scope).filter(pk__in=asked).order_by("pk").values_list("pk", flat=True)),
         filters=stored_filters(stored.get("filters") or {}),
         constraints=Constraints(**(stored.get("constraints") or {})),

@@ -154,9 +154,9 @@ def _facts(stored: Diagnosis, *, shows_answer: bool) -> Iterator[tuple[str, str]
             yield _now("How it was found"), str(way)
     if place := evidence.get("lost_at"):
         yield _now("Rank when it was dropped"), str(place)
-    if words := evidence.get("words"):
+    if shows_answer and (words := evidence.get("words")):  # of the question as it was understood
         yield _now("Words of the question"), ", ".join(words)
-    if figures := evidence.get("figures"):
+    if shows_answer and (figures := evidence.get("figures")):
         yield _now("Numbers that the source does not have"), ", ".join(figures)
     if points := evidence.get("points"):
         yield _now("Missing"), "; ".join(points)

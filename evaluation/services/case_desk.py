@@ -12,6 +12,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
+from chat.answer_rights import question_shown
 from chat.models import Message
 from chat.turns.replay import answer_again
 from chat.types import AnswerRecord
@@ -113,7 +114,7 @@ def case_to_golden(*, scope: Scope, actor: User, case: BadCase, golden_set_id: i
         scope=scope,
         actor=actor,
         golden_set_id=golden_set_id,
-        question=case.message.metadata.get("understood") or case.message.question,
+        question=question_shown(scope=scope, message=case.message),
         documents=[case.marked_document_id] if case.marked_document_id is not None else [],
         answers=golden_answers(case),
     )

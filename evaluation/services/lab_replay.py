@@ -16,10 +16,10 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from chat.answer_rights import question_shown
 from chat.models import Message
 from chat.turns.replay import stored_filters
 from evaluation.services.lab_types import LabConfiguration, LabQuestion, LabRow, LabRun, Move, moves_between
-from feedback.features import standalone_question
 from feedback.selectors import cases_reviewable
 from knowledge.models import Chunk
 from knowledge.selectors import documents_askable, sets_listed
@@ -63,7 +63,7 @@ def replay_get(*, scope: Scope, message_id: str, is_reviewer: bool) -> Replay:
         message=message,
         asker=message.conversation.user,
         question=LabQuestion(
-            text=standalone_question(message),
+            text=question_shown(scope=scope, message=message),
             sets=tuple(sorted(there)),
             filters=stored_filters(request.get("filters") or {}),
         ),

@@ -11,6 +11,7 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from chat.answer_rights import question_shown
 from evaluation.models import OptionsDraft
 from evaluation.services.gated_kinds import draft_note_published
 from evaluation.services.gates import raise_if_guarded
@@ -37,7 +38,7 @@ def draft_try(*, scope: Scope, viewer: User, draft: OptionsDraft, case: BadCase)
     result = lab_run(
         scope=scope,
         viewer=viewer,
-        question=case.message.metadata.get("understood") or case.message.question,
+        question=question_shown(scope=scope, message=case.message),
         sets=asked,
         configurations=configurations,
     )

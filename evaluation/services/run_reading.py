@@ -101,6 +101,7 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
     known = chunks_titled(scope=scope, chunks=wanted)
     used = [chunk for _number, chunk, _cited in sources] or ranks.get("final", [])
     withheld = any(chunk not in known for chunk in used)
+    details = ("mode", "strategy", "model", "judge", *(() if withheld else ("understood",)))
     return TraceShown(
         scores=outcome.scores,
         error=outcome.error,
@@ -109,11 +110,11 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
         answer="" if withheld else trace.get("answer", "") or trace.get("checked", ""),
         is_withheld=withheld,
         status=trace.get("status", ""),
-        detail={name: trace[name] for name in ("mode", "strategy", "model", "understood", "judge") if trace.get(name)},
+        detail={name: trace[name] for name in details if trace.get(name)},
         rankings={stage: tuple(_places(order, known, row)) for stage, order in ranks.items()},
         sources=tuple(_source(number, chunk, cited, known) for number, chunk, cited in sources),
         sentences=() if withheld else tuple((text, support) for text, support in trace.get("sentences", [])),
-        rewrites=tuple(trace.get("rewrites", [])),
+        rewrites=() if withheld else tuple(trace.get("rewrites", [])),  # a model writes them between two searches
         stages=trace.get("stages", {}),
         context="" if withheld else trace.get("context", ""),
     )

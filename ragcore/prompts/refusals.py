@@ -34,5 +34,10 @@ def is_refusal(text: str) -> bool:
     return any(plain.startswith(known) and len(plain) <= 2 * len(known) for known in _known())
 
 
+def is_bare_refusal(text: str) -> bool:
+    """Whether an answer is a refusal sentence and nothing else."""
+    return squeeze(_MARKER.sub("", text)) in _known()
+
+
 def _known() -> list[str]:
     return [squeeze(sentence) for group in (_NOT_KNOWN, _NOT_FOUND) for sentence in group.values()]

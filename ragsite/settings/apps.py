@@ -43,6 +43,7 @@ MIDDLEWARE = [
     "ragsite.middleware.StaticFilesMiddleware",
     "ragsite.middleware.CompressedPagesMiddleware",
     "corsheaders.middleware.CorsMiddleware",
+    "ragsite.middleware.BadValuesMiddleware",
     "ragsite.middleware.SessionMiddleware",
     "ragsite.middleware.LocaleMiddleware",
     "ragsite.middleware.CommonMiddleware",

@@ -18,6 +18,7 @@ CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 # The web server takes https and the client's address from the proxies that TRUSTED_PROXIES names, and from nobody else.
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = env.is_tls
 SECURE_REDIRECT_EXEMPT = [r"^health$", r"^metrics$"]  # asked by machines on the machine itself

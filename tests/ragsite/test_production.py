@@ -17,6 +17,7 @@ import httpx
 import pytest
 import websockets
 from django.contrib.auth.hashers import make_password
+from websockets.typing import Origin
 
 from ragsite.body_limits import BODY_LIMITS
 from ragsite.embedded.processes import Process, free_port
@@ -143,14 +144,18 @@ def test_the_shipped_proxy_serves_the_site_over_tls_only(proxy: tuple[str, str, 
     assert "Ragsite" in large.text  # below the limit of nginx the product explains itself
     assert bulk.status_code == 403  # streamed through; only the token of the page was missing
     assert asyncio.run(_problem_over_socket(secure, session)) == "problem"
+    for foreign in (secure.replace("https", "http"), "https://127.0.0.1", plain):
+        with pytest.raises(websockets.InvalidStatus):
+            asyncio.run(_problem_over_socket(secure, session, origin=foreign))
 
 
-async def _problem_over_socket(secure: str, session: str) -> str:
+async def _problem_over_socket(secure: str, session: str, *, origin: str = "") -> str:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     address = f"{secure.replace('https', 'wss', 1)}/ws/chat"
     cookie = {"Cookie": f"sessionid={session}"}
-    async with websockets.connect(address, origin=secure, additional_headers=cookie, ssl=context, proxy=None) as socket:
+    page = Origin(origin or secure)
+    async with websockets.connect(address, origin=page, additional_headers=cookie, ssl=context, proxy=None) as socket:
         await socket.send("{}")
         return str(json.loads(await socket.recv())["type"])
 

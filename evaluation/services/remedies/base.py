@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from accounts.models import User
 from accounts.scope import Scope
+from chat.answer_rights import question_shown
 from evaluation.models import Diagnosis, RemedyApplication
 from evaluation.selectors import diagnosis_latest
 from feedback.models import BadCase
@@ -31,10 +32,10 @@ class About:
     actor: User
     case: BadCase
 
-    @property
+    @cached_property
     def question(self) -> str:
-        """As it was understood."""
-        return str(self.case.message.metadata.get("understood") or self.case.message.question)
+        """As it was understood, where the person may read what that rests on."""
+        return question_shown(scope=self.scope, message=self.case.message)
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:

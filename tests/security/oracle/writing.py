@@ -375,6 +375,10 @@ class Acts:
                     name=self.new(), axis="Y", visibility="members", clearance="0", users=self.name("user", "username")
                 )
             ],
+            "accounts_user_leave": [
+                form(act="hand_over", what=["service_accounts", "sources", "sets"], to=self.name("user", "username")),
+                form(act="deactivate"),
+            ],
             "accounts_user_setup": [form(username=self.new(), position="administrator", clearance="4")],
             "knowledge_knowledgeset_rebuild": [form()],
             "knowledge_knowledgeset_enrich": [form()],

@@ -1,0 +1,79 @@
+"""The page that deactivates a person: what ends, and to whom it may be handed over first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from accounts.admin.base import admin_user, is_administrator
+from accounts.models import User
+from accounts.people.leaving import Remaining, hand_over, remaining
+from accounts.people.services import person_deactivate
+
+
+class HandOverForm(forms.Form):
+    """Who takes what. Nothing is chosen at first: a shared account goes on only where somebody says so."""
+
+    what = forms.MultipleChoiceField(
+        label=gettext_lazy("Hand over"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    to = forms.CharField(
+        label=gettext_lazy("To (user name)"), required=False, max_length=150, widget=UnfoldAdminTextInputWidget
+    )
+
+    def __init__(self, *args: Any, leaver: User, ending: list[Remaining], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.leaver = leaver
+        offered = [(one.ending.code, one.ending.label) for one in ending if one.can_be_handed_over]
+        self.fields["what"].choices = offered  # type: ignore[attr-defined]
+        if not offered:
+            del self.fields["what"], self.fields["to"]
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        name = values.get("to", "").strip()
+        people = User.objects.filter(tenant=self.leaver.tenant_id, is_active=True, is_service=False)
+        values["to"] = people.exclude(pk=self.leaver.pk).filter(username=name).first() if name else None
+        if values.get("what") and values["to"] is None:
+            self.add_error("to", _("Choose another person of the same tenant."))
+        return values
+
+
+def leaving_view(request: HttpRequest, *, user: User, context: dict[str, Any]) -> HttpResponse:
+    """GET: what still works for the person; POST: hand over what is ticked, then end the rest if that is asked for."""
+    actor = admin_user(request)
+    if not is_administrator(request):
+        raise PermissionDenied
+    ending = remaining(user)
+    form = HandOverForm(request.POST if request.method == "POST" else None, leaver=user, ending=ending)
+    if form.is_bound and form.is_valid() and user.is_active and not (user.pk == actor.pk and _ends(request)):
+        if form.cleaned_data.get("what"):
+            hand_over(user=user, to=form.cleaned_data["to"], actor=actor, codes=form.cleaned_data["what"])
+            messages.success(request, _("Handed over to %(name)s.") % {"name": form.cleaned_data["to"].username})
+        if _ends(request):
+            person_deactivate(user=user, actor=actor)
+            messages.success(request, _("%(name)s was deactivated.") % {"name": user.username})
+            return HttpResponseRedirect(reverse("admin:accounts_user_change", args=[user.pk]))
+        return HttpResponseRedirect(request.path)
+    page = {
+        **context,
+        "title": _("Deactivate %(name)s") % {"name": user.username},
+        "person": user,
+        "ending": ending,
+        "form": form,
+        "is_oneself": user.pk == actor.pk,
+    }
+    return TemplateResponse(request, "admin/accounts/user/leave.html", page)
+
+
+def _ends(request: HttpRequest) -> bool:
+    return request.POST.get("act") == "deactivate"

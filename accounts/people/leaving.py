@@ -1,0 +1,107 @@
+"""What ends when a person leaves: the one function, and the list that each app adds to beside its models.
+
+Every relation to a person is either in an `Ending` or in `STAYS`, with the reason; a test walks all models. Whoever
+leaves keeps the account, which nobody can sign in with. Coming back brings nothing of what ended back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.functional import Promise
+
+from accounts.models import User
+from accounts.services import audit_record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """One kind of what a person has made work. `relations`: `app.Model.field`."""
+
+    code: str  # in the audit log
+    label: Promise  # of its rows, for the page that asks first
+    relations: tuple[str, ...]
+    rows: Callable[[User], QuerySet[Any]]  # what still works
+    is_named: bool = False  # `str` of a row means something to people
+    end: Callable[[User, User], None]  # of the person, in the name of the actor
+    hand_over: Callable[[User, User, User], None] | None = None  # from, to, actor: instead of ending it
+
+
+_endings: dict[str, Ending] = {}
+STAYS: dict[str, str] = {}  # relation → why it goes on
+
+
+def ends_with_person(ending: Ending) -> Ending:
+    """End these rows, too, when a person leaves."""
+    _endings.setdefault(ending.code, ending)
+    return ending
+
+
+def stays_after_person(because: str, *relations: str) -> None:
+    """These relations need no end."""
+    STAYS.update(dict.fromkeys(relations, because))
+
+
+def endings() -> list[Ending]:
+    """All kinds, in the order in which the apps named them."""
+    return list(_endings.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remaining:
+    """What of one kind still works for a person."""
+
+    ending: Ending
+    count: int
+    names: Sequence[str] = ()
+
+    @property
+    def can_be_handed_over(self) -> bool:
+        return self.ending.hand_over is not None
+
+
+def remaining(user: User) -> list[Remaining]:
+    """What ends when the person leaves now, without the kinds of which there is nothing."""
+    found = []
+    for one in endings():
+        if rows := list(one.rows(user)):
+            names = [str(row) for row in rows] if one.is_named else []
+            found.append(Remaining(ending=one, count=len(rows), names=names))
+    return found
+
+
+@transaction.atomic
+def person_leave(*, user: User, actor: User) -> Mapping[str, int]:
+    """Nothing of this person works any more: sign-in, keys, service accounts, open connections, sources, links.
+
+    Safe to run twice. Returns how many rows of each kind have ended.
+    """
+    User.objects.filter(pk=user.pk, is_active=True).update(is_active=False)
+    user.is_active = False
+    ended: dict[str, int] = {}
+    for one in endings():
+        if count := len(one.rows(user)):
+            ended[one.code] = count
+        one.end(user, actor)
+    audit_record(actor=actor, action="user.deactivate", target=user.username, **({"ended": ended} if ended else {}))
+    return ended
+
+
+@transaction.atomic
+def hand_over(*, user: User, to: User, actor: User, codes: Sequence[str]) -> Mapping[str, int]:
+    """Give rows of these kinds to another person, who then answers for them. Unknown kinds are left alone.
+
+    The caller has checked that the actor administers both, and that they are of one tenant.
+    """
+    given: dict[str, int] = {}
+    for one in endings():
+        if one.code in codes and one.hand_over is not None and (count := len(one.rows(user))):
+            one.hand_over(user, to, actor)
+            given[one.code] = count
+    if given:
+        audit_record(actor=actor, action="user.hand_over", target=user.username, to=to.username, given=given)
+    return given

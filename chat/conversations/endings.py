@@ -1,0 +1,37 @@
+"""What of the chat ends with a person."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from accounts.people.leaving import Ending, ends_with_person, stays_after_person
+from accounts.services import audit_record
+from chat.models import SharedLink
+
+
+def _links(user: User) -> QuerySet[SharedLink]:
+    return SharedLink.objects.filter(user=user, revoked=None, expires__gt=timezone.now())
+
+
+def _end_links(user: User, actor: User) -> None:
+    for link in _links(user):
+        SharedLink.objects.filter(pk=link.pk).update(revoked=timezone.now())
+        audit_record(actor=actor, action="answer.unshare", target=str(link.key))
+
+
+ends_with_person(
+    Ending(code="links", label=_("Shared links"), relations=("chat.SharedLink.user",), rows=_links, end=_end_links)
+)
+stays_after_person(
+    "belongs to the person alone; the rules of keeping conversations delete it",
+    *("chat.Conversation.user", "chat.Attachment.user", "chat.AskingPreferences.user"),
+    *("chat.AnnouncementDismissal.user", "chat.TurnFigures.user"),
+)
+stays_after_person(
+    "tells who did something; it works in the name of the site",
+    "chat.ApprovedAnswer.approved_by",
+    "chat.Experiment.created_by",
+)

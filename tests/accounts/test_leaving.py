@@ -1,0 +1,232 @@
+"""What a person made work ends with their account, whichever way it is deactivated."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+from django.apps import apps
+from django.test import Client
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from accounts.access_events import Access
+from accounts.models import ApiKey, AuditEvent, User
+from accounts.people.leaving import STAYS, endings, person_leave, remaining
+from accounts.people.records import PersonRecord
+from accounts.people.services import people_import, person_deactivate
+from accounts.selectors import scope_for
+from accounts.services import api_key_create
+from accounts.sign_in.models import BrowserSession
+from accounts.sign_in.sessions import OVER, access_end
+from chat.conversations.sharing import link_create
+from chat.models import Conversation, Message, SharedLink
+from evaluation.models import EvaluationRun, GoldenSet
+from knowledge.models import AccessRequest, KnowledgeSet, Source
+from tests.factories import make_admin, make_set, make_user
+
+# ── the list is complete ────────────────────────────────────────────────────────────────────────
+
+
+def relations() -> set[str]:
+    """Every column of the database that leads to a person or a key."""
+    found = set()
+    for model in apps.get_models(include_auto_created=True):
+        for field in model._meta.get_fields():
+            if getattr(field, "concrete", False) and field.related_model in (User, ApiKey):
+                found.add(f"{model._meta.label}.{field.name}")
+    return found
+
+
+def test_each_relation_to_a_person_says_whether_it_ends_with_them():
+    ended = [relation for one in endings() for relation in one.relations]
+
+    assert relations() - {*ended, *STAYS} == set(), "say in the endings of its app what becomes of it"
+    assert {*ended, *STAYS} - relations() == set(), "no longer there"
+    assert len(ended) == len(set(ended))
+    assert not set(ended) & STAYS.keys()
+    assert all(len(reason) > 10 for reason in STAYS.values())
+
+
+# ── what ends ───────────────────────────────────────────────────────────────────────────────────
+
+
+class World:
+    """A person with one of everything that works without them."""
+
+
+@pytest.fixture
+def world(db: None) -> Any:
+    made = World()
+    made.root, made.heir = make_admin("root"), make_user("heir")
+    made.eve = make_user("eve")
+    home = make_set("home", owners=[made.eve])
+    closed = make_set("closed", owners=[made.root], visibility=KnowledgeSet.Visibility.MEMBERS)
+    robot = {"is_service": True, "service_owner": made.eve, "password": "!"}
+    made.robot = User.objects.create(username="robot", tenant=made.eve.tenant, **robot)
+    made.keys = {one.username: api_key_create(user=one, name="k")[1] for one in (made.eve, made.robot)}
+    made.browser = Client()
+    made.browser.force_login(made.eve)
+    made.source = Source.objects.create(
+        tenant=made.eve.tenant, name="feed", kind="webhook", owner=made.eve, schedule="daily", credentials="secret"
+    )
+    Source.objects.create(tenant=made.eve.tenant, name="of the robot", kind="folder", owner=made.robot)
+    made.request = AccessRequest.objects.create(knowledge_set=closed, user=made.eve)
+    talk = Conversation.objects.create(tenant=made.eve.tenant, user=made.eve, channel="web", title="t")
+    message = Message.objects.create(conversation=talk, question="What?", answer="That.", state="done")
+    made.link = link_create(scope=scope_for(made.eve), message_id=message.pk, is_whole=False, days=7)
+    golden = GoldenSet.objects.create(tenant=made.eve.tenant, name="golden")
+    made.run = EvaluationRun.objects.create(golden_set=golden, requested_by=made.eve, state="running")
+    made.home = home
+    return made
+
+
+def status_of(key: str) -> int:
+    return APIClient(headers={"Authorization": f"Bearer {key}"}).get("/api/v1/documents").status_code
+
+
+def through_a_list(world: Any) -> None:
+    records = [PersonRecord(username="eve", active=False)]
+    people_import(records, tenant=world.eve.tenant, actor=world.root, dry_run=False, deactivate=False)
+
+
+def through_a_list_without_them(world: Any) -> None:
+    records = [PersonRecord(username=name) for name in ("root", "heir", "robot")]
+    people_import(records, tenant=world.eve.tenant, actor=world.root, dry_run=False, deactivate=True)
+
+
+def through_the_page(world: Any) -> None:
+    client = Client()
+    client.force_login(world.root)
+    address = f"/admin/accounts/user/{world.eve.pk}/leave/"
+    assert client.post(address, {"act": "deactivate"}).status_code == 302
+
+
+WAYS = [
+    lambda world: person_deactivate(user=world.eve, actor=world.root),
+    through_a_list,
+    through_a_list_without_them,
+    through_the_page,
+]
+
+
+@pytest.mark.parametrize("leaves", WAYS, ids=["service", "list", "missing in list", "page"])
+def test_nothing_of_a_leaver_goes_on_and_coming_back_brings_nothing_back(world, leaves):
+    assert {status_of(key) for key in world.keys.values()} == {200}
+    assert world.browser.get("/conversations").status_code == 200
+
+    leaves(world)
+
+    def is_over() -> None:
+        assert {name: status_of(key) for name, key in world.keys.items()} == {"eve": 401, "robot": 401}
+        assert not BrowserSession.objects.filter(user=world.eve).exists()
+        assert not SharedLink.objects.get(pk=world.link.pk).is_open
+        assert not Source.objects.filter(enabled=True).exists()
+        assert set(Source.objects.values_list("schedule", "credentials")) == {("manual", "")}
+        assert AccessRequest.objects.get(pk=world.request.pk).state == "withdrawn"
+        assert EvaluationRun.objects.get(pk=world.run.pk).state == "cancelled"
+        assert world.browser.get("/conversations").status_code == 302
+        assert not User.objects.get(pk=world.robot.pk).is_active
+        for key in ApiKey.objects.all():
+            assert access_end(Access(user_id=key.user_id, key=key.pk)) == OVER
+
+    is_over()
+    records = [PersonRecord(username="eve", active=True)]
+    people_import(records, tenant=world.eve.tenant, actor=world.root, dry_run=False, deactivate=False)
+    assert User.objects.get(username="eve").is_active
+    is_over()
+
+
+def test_the_log_says_what_ended_and_a_second_time_ends_nothing(world):
+    ended = person_leave(user=world.eve, actor=world.root)
+
+    event = AuditEvent.objects.get(action="user.deactivate", target="eve")
+    counts = {"service_accounts": 1, "keys": 1, "sessions": 1, "links": 1, "sources": 1, "access_requests": 1}
+    assert event.data["ended"] == ended == {**counts, "sets": 1, "evaluations": 1}
+    assert AuditEvent.objects.filter(action="api_key.revoke").count() == 2
+    assert set(person_leave(user=world.eve, actor=world.root)) == {"sets"}  # which stay
+
+
+def test_a_key_of_a_service_account_is_nobodys_where_its_owner_is_inactive(world):
+    key = ApiKey.objects.get(user=world.robot)
+
+    User.objects.filter(pk=world.eve.pk).update(is_active=False)  # by a program that knows none of this
+
+    assert status_of(world.keys["robot"]) == 401
+    assert access_end(Access(user_id=world.robot.pk, key=key.pk)) == OVER
+
+
+def test_what_has_ended_already_is_not_told(world):
+    ApiKey.objects.update(revoked=timezone.now())
+    SharedLink.objects.update(expires=timezone.now() - timedelta(seconds=1))
+
+    told = {one.ending.code for one in remaining(world.eve)}
+
+    assert not told & {"keys", "links"}
+    assert "service_accounts" in told
+
+
+# ── the page of the administrator ───────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def root_page(world):
+    client = Client()
+    client.force_login(world.root)
+
+    def at(path: str = "leave", **form: Any) -> BeautifulSoup:
+        address = f"/admin/accounts/user/{world.eve.pk}/{path}/"
+        answer = client.post(address, form, follow=True) if form else client.get(address)
+        assert answer.status_code == 200
+        return BeautifulSoup(answer.content, "html.parser")
+
+    return at
+
+
+def test_the_page_says_what_ends_before_it_does(world, root_page):
+    text = root_page().get_text(" ", strip=True)
+
+    assert "Service accounts, with their keys: robot" in text
+    assert "Sources, with their schedule and secrets: feed" in text
+    assert "Shared links: 1" in text
+    assert User.objects.get(pk=world.eve.pk).is_active
+    person = root_page("change")
+    assert person.select_one(f"a[href$='/user/{world.eve.pk}/leave/']")
+    assert not person.select("input[name=is_active]")  # no box that ends all this without a word
+
+
+def test_what_is_handed_over_goes_on(world, root_page):
+    what = ["service_accounts", "sources", "sets"]
+    root_page(act="deactivate", what=what, to="heir")
+
+    assert not User.objects.get(pk=world.eve.pk).is_active
+    assert status_of(world.keys["robot"]) == 200
+    assert status_of(world.keys["eve"]) == 401
+    world.source.refresh_from_db()
+    assert (world.source.owner, world.source.enabled, world.source.schedule) == (world.heir, True, "daily")
+    assert world.heir in world.home.owners.all()
+    event = AuditEvent.objects.get(action="user.hand_over")
+    assert (event.data["to"], event.data["given"]) == ("heir", dict.fromkeys(what, 1))
+
+
+@pytest.mark.parametrize("name", ["", "eve", "robot", "nobody"])
+def test_only_an_active_person_takes_something_over(world, root_page, name):
+    page = root_page(act="deactivate", what=["service_accounts"], to=name)
+
+    assert "Choose another person of the same tenant." in page.get_text()
+    assert User.objects.get(pk=world.eve.pk).is_active
+    world.robot.refresh_from_db()
+    assert world.robot.service_owner == world.eve
+
+
+def test_nobody_deactivates_themselves_and_only_administrators_anybody(world):
+    client = Client()
+    client.force_login(world.root)
+    client.post(f"/admin/accounts/user/{world.root.pk}/leave/", {"act": "deactivate"})
+    assert User.objects.get(pk=world.root.pk).is_active
+
+    client.force_login(world.heir)
+    assert client.post(f"/admin/accounts/user/{world.eve.pk}/leave/", {"act": "deactivate"}).status_code in (302, 403)
+    assert User.objects.get(pk=world.eve.pk).is_active
