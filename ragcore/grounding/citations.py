@@ -127,7 +127,7 @@ class Segments:
         end = 0
         for sentence in split_sentences(text):
             end += len(sentence)
-            self._spans.append((end, sentence.strip()))
+            self._spans.append((end, sentence.strip().removeprefix("> ")))  # the mark of a quotation
 
     def at(self, position: int) -> str:
         """The sentence at a character offset; a marker that stands alone belongs to the sentence before it."""
