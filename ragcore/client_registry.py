@@ -18,6 +18,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
+
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -63,6 +65,7 @@ class ClientSettings:
     max_tokens: int = 0  # of a text that an embedder reads; 0: as the model says
     is_patient: bool = True  # of an embedder at a server; False: it is asked once, for `budget_seconds`
     shorten: Callable[..., Any] | None = None  # float[n, d] and `model` -> float32[n, 768]; None: d is 768
+    limits: ModelLimits = DEFAULT_LIMITS  # of a chat model
     # host and port -> the addresses that may be connected to, or an error; None: any (`ragcore.checked_hosts`)
     permitted: Callable[[str, int], Sequence[str]] | None = None
 

@@ -207,19 +207,27 @@ class RecognitionUnavailableError(TransientError):
 
 
 class ModelUnavailableError(TransientError):
-    """A model server could not be reached, refused or timed out.
+    """A model server could not be reached, refused or timed out; the reason says which.
 
     `data["model"]`: the model that did not answer after all retries; not there where it refused at once.
     `data["busy"]`: whether its last word was that there are too many requests.
-    `data["status"]`: of a request that was refused at once.
+    `data["status"]`: the HTTP status with which it refused; `data["said"]`: its own words, one line of plain text.
     """
 
     code = "model_unavailable"
     prompt_statuses: ClassVar[frozenset[int]] = frozenset({400, 413, 422})  # such as a text that is too long
     default_message = "The language model cannot be reached at the moment."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "silent": "The language model does not answer: %(problem)s.",
-        "refused": "The language model refused the request: %(problem)s.",
+        "unreachable": "The language model cannot be reached: no connection to its server.",
+        "slow": "The language model did not begin to answer within %(seconds)s seconds.",
+        "lost": "The server of the language model closed the connection before it answered.",
+        "cut": "The language model stopped in the middle of its answer.",
+        "rejected": "The server of the language model refused the request (HTTP %(status)s).",
+        "rejected_said": "The server of the language model refused the request (HTTP %(status)s): %(said)s",
+        "failed_said": "The server of the language model failed: %(said)s",
+        "not_compatible": "Not an OpenAI-compatible server (HTTP %(status)s).",
+        "not_a_stream": "Not an OpenAI-compatible server.",
+        "untested": "The language model has not passed its test yet.",
         "reranker_busy": "The reranking model is busy.",
         "reranker_slow": "The reranking model is too slow.",
         "reranker_failed": "The reranking model failed: %(problem)s",

@@ -93,12 +93,16 @@ class GenerationRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationEvent:
-    """A piece of the answer. The final event has `final=True`, usage and perhaps `interrupted`."""
+    """A piece of the answer. The final event has `final=True`, usage and perhaps `interrupted`.
+
+    A model that thinks first sends events with `reasoning`: it is alive, and that is no part of the answer.
+    """
 
     text: str = ""
     final: bool = False
     usage: Usage = Usage()
-    interrupted: bool = False  # the model server closed the stream before the end
+    interrupted: bool = False  # the model server closed the stream before the end, or said nothing for too long
+    reasoning: str = ""
 
 
 # ── below them ──────────────────────────────────────────────────────────────────────────────────

@@ -19,6 +19,7 @@ class Reply:
 
     status: int = 200
     texts: tuple[str, ...] = ("ok",)  # the pieces of a chat answer
+    thoughts: tuple[str, ...] = ()  # pieces of reasoning before them, in a field of their own
     cut_after: int | None = None  # close the connection after so many pieces, without a finish reason
     finish: bool = True  # say why the answer ended
     finish_reason: str = "stop"  # what is then said
@@ -28,7 +29,7 @@ class Reply:
     pause_seconds: float = 0.0  # between the pieces of a stream, as of a slow model
     vectors: tuple[tuple[float, ...], ...] | None = None  # an embeddings answer instead of the default ones
     body: bytes | None = None  # this body instead of all that
-    failure: Any = None  # what a status of failure comes with, as JSON
+    failure: Any = None  # what a status of failure comes with, as JSON; bytes: a page
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,10 @@ def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
         def _answer(self, reply: Reply, body: dict[str, Any]) -> None:
             if reply.status != 200:
                 failure = reply.failure or {"error": {"message": "scripted failure", "type": "scripted"}}
-                self._send(reply.status, json.dumps(failure).encode(), reply.headers)
+                if isinstance(failure, bytes):
+                    self._send(reply.status, failure, reply.headers, kind="text/html")
+                else:
+                    self._send(reply.status, json.dumps(failure).encode(), reply.headers)
             elif reply.body is not None:
                 self._send(200, reply.body)
             elif self.path.endswith("/embeddings"):
@@ -115,6 +119,9 @@ def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
+            for thought in reply.thoughts:
+                self._event(_delta({"role": "assistant", "reasoning_content": thought}, None))
+                time.sleep(reply.pause_seconds)
             for number, text in enumerate(reply.texts):
                 if reply.hold_before == number:
                     scripted.release.wait(30)
@@ -142,11 +149,17 @@ def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
         def _json(self, status: int, data: dict[str, Any]) -> None:
             self._send(status, json.dumps(data).encode())
 
-        def _send(self, status: int, content: bytes, headers: Sequence[tuple[str, str]] = ()) -> None:
+        def _send(
+            self,
+            status: int,
+            content: bytes,
+            headers: Sequence[tuple[str, str]] = (),
+            kind: str = "application/json",
+        ) -> None:
             self.send_response(status)
             for name, value in headers:
                 self.send_header(name, value)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ragcore.client_registry import ClientRegistry, ClientSettings
+from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
 
 if TYPE_CHECKING:
     from ragcore.ports import ChatModel
@@ -26,6 +27,6 @@ def create_server_model(name: str, settings: ClientSettings) -> ChatModel:
     return CHAT_MODELS.create(name, settings)
 
 
-def create_local_model(name: str) -> ChatModel:
+def create_local_model(name: str, limits: ModelLimits = DEFAULT_LIMITS) -> ChatModel:
     """The client of a model in this process, by its name on the hub or its folder."""
-    return CHAT_MODELS.classes[LOCAL_KIND].from_settings(name, ClientSettings())
+    return CHAT_MODELS.classes[LOCAL_KIND].from_settings(name, ClientSettings(limits=limits))

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.fallback import closed
+from ragcore.model_limits import limits_of
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
 
 logger = logging.getLogger(__name__)
@@ -35,8 +36,9 @@ class BalancedChatModel:
 
     Of the servers that are not at rest, the one with the fewest requests of this process under way is asked first;
     among equals chance decides, so that processes spread without knowing of each other. A server that refuses the
-    request, cannot be reached or says nothing for `patience_seconds` rests for `rest_seconds`, and the next one is
-    asked at once; the last one is asked with all retries. What is wrong with the prompt is told by the first server.
+    request, cannot be reached or says nothing for `patience_seconds` (or the model's own limit to the first token)
+    rests for `rest_seconds`, and the next one is asked at once; the last one is asked with all retries. What is wrong
+    with the prompt is told by the first server.
     Raises ModelUnavailableError, of the last one.
     """
 
@@ -51,6 +53,7 @@ class BalancedChatModel:
         if not servers:
             raise ValueError("there is no server to ask")
         self.name = servers[0].name
+        self.limits = limits_of(servers[0])
         self._servers = tuple(servers)
         self._patience = patience_seconds
         self._rest = rest_seconds
@@ -111,7 +114,7 @@ class BalancedChatModel:
     ) -> GenerationEvent | None:
         """The first event; None where another server is to be asked."""
         try:
-            async with asyncio.timeout(None if is_last else self._patience):
+            async with asyncio.timeout(None if is_last else self.limits.patience(self._patience)):
                 return await anext(events)
         except (ModelUnavailableError, TimeoutError) as problem:
             is_of_prompt = isinstance(problem, ModelUnavailableError) and problem.data.get("status") in OF_THE_PROMPT

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ragcore.errors import ModelUnavailableError, RagError
 from ragcore.llm.usage import MeteredStream
+from ragcore.model_limits import limits_of
 from ragcore.ports import ChatMessage, ChatModel
 from ragcore.prompts import load
 from ragcore.types import Usage
@@ -60,6 +61,9 @@ def _without_limit() -> float:
 class LlmClient:
     """Asks one model for one answer. Never raises for the model: None is the sign to use rules instead.
 
+    `seconds` are those of a whole request that somebody waits for. In the background (`is_patient`) they count until
+    the first token only, and not less than the model's own limit: then its own limits hold.
+
     `counts` tells why: "asked", "unavailable", "interrupted", "late" (longer than `seconds`), "invalid" (not what was
     asked for), "silent" (not a word in `silent_after` seconds), "unreachable" (no answer to a whole series of requests;
     what a server refuses at once is only "unavailable"), "busy" (the same of a server that wants fewer requests),
@@ -75,6 +79,7 @@ class LlmClient:
     limits: list[Callable[[], bool]] = field(default_factory=list)
     silent_after: float = SECONDS
     seconds_left: Callable[[], float] = _without_limit  # of the whole answer; without any nothing is asked
+    is_patient: bool = False  # nobody waits for it
     stop: asyncio.Event | None = None  # set by the reader: the request under way is cancelled
 
     @property
@@ -86,7 +91,8 @@ class LlmClient:
         self, prompt: str, /, *, temperature: float = 0.0, max_tokens: int = MAX_TOKENS, **values: str
     ) -> str | None:
         """What the model says to a prompt file; what a value contains cannot end the fence that it stands in."""
-        seconds = min(self.seconds, self.seconds_left())
+        patience = limits_of(self.model).first_token if self.is_patient else 0.0
+        seconds = min(max(self.seconds, patience), self.seconds_left())
         if seconds <= 0 or not all(allows() for allows in self.limits):
             self.counts["limited"] += 1
             return None
@@ -95,8 +101,8 @@ class LlmClient:
         self.counts["asked"] += 1
         reading = MeteredStream(messages)
         try:
-            async with asyncio.timeout(seconds):
-                asked = self._complete(prompt, reading, temperature, max_tokens)
+            async with asyncio.timeout(seconds) as limit:
+                asked = self._complete(prompt, reading, temperature, max_tokens, limit)
                 return await run_unless_stopped(self.stop, asked)
         except StoppedError:
             self.counts["stopped"] += 1
@@ -133,12 +139,15 @@ class LlmClient:
         self.counts["invalid"] += 1
         return None
 
-    async def _complete(self, prompt: str, reading: MeteredStream, temperature: float, max_tokens: int) -> str | None:
+    async def _complete(
+        self, prompt: str, reading: MeteredStream, temperature: float, max_tokens: int, limit: asyncio.Timeout
+    ) -> str | None:
         """The whole reply; None if it broke off. Its tokens are counted however it ends."""
         events = self.model.stream(reading.messages, temperature=temperature, max_tokens=max_tokens)
         try:
             async for _event in reading.of(events):
-                pass
+                if self.is_patient and limit.when() is not None:
+                    limit.reschedule(None)
         finally:
             self.used[prompt] = self.used.get(prompt, Usage()) + reading.usage
         if reading.end is not None and reading.end.interrupted:

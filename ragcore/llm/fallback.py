@@ -13,6 +13,7 @@ from ragcore.errors import ModelUnavailableError
 from ragcore.llm.generators import EndEvent
 from ragcore.llm.tiers import Tier, compute_cost
 from ragcore.llm.usage import CostBudget, TooExpensiveError, UsageEntry, estimate_usage, total_cost, total_usage
+from ragcore.model_limits import ModelLimits, limits_of
 from ragcore.ports import GenerationEvent, GenerationRequest, LLMGenerator
 
 logger = logging.getLogger(__name__)
@@ -32,10 +33,11 @@ class TieredGenerator:
 class FallbackGenerator:
     """Implements ports.LLMGenerator over models in the order in which they are to be asked.
 
-    A model that is unavailable, says nothing for `patience_seconds` or ends without a word is passed over for the next
-    one, and comes last for `rest_seconds`; the last one has all the time that it takes itself. Once a model has begun,
-    it is the one. With `is_limited` an answer has at most the tokens of the model's tier. The final event is an
-    EndEvent with the model and tier that wrote, and tokens and cost of all that were asked. Raises
+    A model that is unavailable, says nothing for `patience_seconds` (or its own limit to the first token) or ends
+    without a word is passed over for the next one, and comes last for `rest_seconds`; the last one has all the time
+    that it takes itself. Once a model has begun, with reasoning or text, it is the one. With `is_limited` an answer has
+    at most the tokens of the model's tier. The final event is an EndEvent with the model and tier that wrote, and
+    tokens and cost of all that were asked. Raises
     ModelUnavailableError where none writes.
     """
 
@@ -59,6 +61,12 @@ class FallbackGenerator:
         self._resting: dict[int, float] = {}  # position of a model -> until when
         self._purse: CostBudget | None = None
         self._absent: frozenset[str] = frozenset()
+
+    @property
+    def limits(self) -> ModelLimits:
+        """Those of the most patient of the models that may be asked."""
+        known = [limits_of(rung.generator) for rung in self._rungs]
+        return max(known, key=lambda limits: limits.first_token_seconds or 0.0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,6 +152,7 @@ class FallbackGenerator:
             usage=total_usage(every),
             interrupted=event.interrupted,
             is_cut=isinstance(event, EndEvent) and event.is_cut,
+            cause=event.cause if isinstance(event, EndEvent) else "",
             model=rung.generator.name,
             tier=rung.tier,
             cost=total_cost(every),
@@ -154,7 +163,8 @@ class FallbackGenerator:
     ) -> GenerationEvent | None:
         """The first event; None, or an empty final one with what it used, where another model is to be asked."""
         try:
-            async with asyncio.timeout(None if is_last else self._patience):
+            patience = limits_of(rung.generator).patience(self._patience)
+            async with asyncio.timeout(None if is_last else patience):
                 return await anext(events)
         except (ModelUnavailableError, TimeoutError) as problem:
             if is_last:

@@ -6,10 +6,12 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Literal
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.tiers import RoutingDecision, Tier
 from ragcore.llm.usage import TooExpensiveError
+from ragcore.model_limits import limits_of
 from ragcore.ports import ChatModel, GenerationEvent, GenerationRequest, LLMGenerator
 from ragcore.text.scripts import CJK
 from ragcore.types import Usage
@@ -116,11 +118,15 @@ def _common(first: str, second: str) -> int:
     return size
 
 
+EndCause = Literal["", "lost", "stalled", "late"]  # of an interruption: by the server, or by a limit of the model
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndEvent(GenerationEvent):
     """A final event that says more: who wrote, what it cost, and whether the answer ended at its length limit."""
 
     is_cut: bool = False  # by max_tokens; a text that is cut there is no failure, and no whole answer either
+    cause: EndCause = ""  # where it was interrupted
     model: str = ""  # that wrote; "" where only one could
     tier: Tier | None = None
     cost: Decimal | None = None  # of all that was asked, in the currency of the price table; None: not known
@@ -132,6 +138,7 @@ class LLMAnswerGenerator:
     def __init__(self, chat: ChatModel) -> None:
         self.chat = chat
         self.name = chat.name
+        self.limits = limits_of(chat)
 
     def stream(self, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
         """See ports.LLMGenerator."""

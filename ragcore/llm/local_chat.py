@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -15,12 +16,12 @@ from typing import Any
 from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.generators import EndEvent
+from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
 from ragcore.ports import ChatMessage, GenerationEvent
 from ragcore.types import Usage
 
 logger = logging.getLogger(__name__)
 
-TOTAL_SECONDS = 60.0  # of an answer, from when it is its turn: processors write slowly
 ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}  # for models without a chat template
 NEXT_TURN = "\nUser:"  # a model without one goes on with the other side's words
 WAIT_SECONDS = 0.1  # between two looks whether somebody still waits for his turn
@@ -30,16 +31,17 @@ class LocalCausalModel:
     """Implements ports.ChatModel over AutoModelForCausalLM, by name on the hub or by folder.
 
     Loaded on first use, once per process, on a GPU as it is stored and on processors in float32. Answers are written
-    one after the other; one that nobody reads any more ends with its next token. Raises ModelUnavailableError where the
+    one after the other; one that nobody reads any more ends with its next token, one that takes longer in all than its
+    limits allow likewise, from when it is its turn: processors write slowly. Raises ModelUnavailableError where the
     model cannot be loaded or the prompt is longer than its context.
     """
 
     client = ClientKind(kind="transformers", argument="NAME", is_local=True)
 
-    def __init__(self, model: str, *, total_seconds: float = TOTAL_SECONDS) -> None:
+    def __init__(self, model: str, *, limits: ModelLimits = DEFAULT_LIMITS) -> None:
         self.name = Path(model).name if Path(model).is_dir() else model
         self._source = model
-        self._total_seconds = total_seconds
+        self.limits = limits
         self._loading = threading.Lock()
         self._turn = threading.Lock()  # a module is not made for concurrent calls, and two would share the processors
         self._loaded: _Loaded | None = None
@@ -47,7 +49,7 @@ class LocalCausalModel:
     @classmethod
     def from_settings(cls, argument: str, settings: ClientSettings) -> LocalCausalModel:
         """A model of the hub or a folder, by name."""
-        return cls(argument)
+        return cls(argument, limits=settings.limits)
 
     async def stream(
         self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int
@@ -55,7 +57,7 @@ class LocalCausalModel:
         """See ports.ChatModel."""
         loaded = await asyncio.to_thread(self._load)
         run = await asyncio.to_thread(loaded.prepared, messages, max_tokens)
-        run.seconds = self._total_seconds
+        run.seconds = self.limits.total
         texts: asyncio.Queue[str | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
@@ -112,7 +114,7 @@ class _Run:
     inputs: Any
     prompt_tokens: int
     max_new_tokens: int
-    seconds: float = TOTAL_SECONDS
+    seconds: float = inf
     written: int = 0  # tokens
     is_cut: bool = False
     failure: str = ""

@@ -17,11 +17,14 @@ import httpx
 
 from ragcore.checked_hosts import PORTS, CheckedTransport, Permitted
 from ragcore.errors import RagError
+from ragcore.llm.openai_chat import OF_GATEWAYS
+from ragcore.llm.reasoning import Piece, ReasoningSplitter
+from ragcore.server_words import server_words, speaks_protocol
 
-SECONDS = 20.0  # for the whole answer: a server may have to load the model first
+SECONDS = 20.0  # to the first token, where the model has no limit of its own: a server may have to load it first
+MAX_SECONDS = 120.0  # for the whole answer of a slow model
 MAX_BYTES = 256 * 1024
 LISTED_MODELS = 20  # names that a result carries
-SAID_CHARACTERS = 200
 QUESTION = "Reply with the single word: ready"
 MAX_TOKENS = 64
 
@@ -36,6 +39,7 @@ ProbeCode = Literal[
     "lost",  # the connection ended before the answer
     "key_refused",  # 401, 403
     "path_unknown",  # 404 or 405, and not because of the model
+    "not_compatible",  # refuses with a page, or with an HTTP status that no model server has
     "model_unknown",
     "busy",  # 429
     "rejected",  # another 4xx
@@ -48,7 +52,10 @@ ProbeCode = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """What came of it. `data`: what the sentence about it names: status, host, seconds, said, models."""
+    """What came of it. `data`: what the sentence about it names: status, host, seconds, said, models.
+
+    `seconds` are those of the whole test; `first_token_seconds` those until the model began.
+    """
 
     code: ProbeCode
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -65,7 +72,10 @@ class _NotThatProtocolError(ValueError):
 def probe_chat(
     base_url: str, api_key: str, model: str, *, permitted: Permitted, seconds: float = SECONDS
 ) -> ProbeResult:
-    """The outcome of one request, in at most about twice `seconds`. Never raises for the server."""
+    """The outcome of one request, in at most about twice `seconds`. Never raises for the server.
+
+    A model that reasons first has begun with its first thought.
+    """
     host, port = _place(base_url)
     if not host:
         return ProbeResult(code="address")
@@ -80,7 +90,7 @@ def probe_chat(
             timeout=httpx.Timeout(seconds, connect=min(seconds, 5.0)),
             transport=CheckedTransport(permitted),
         ) as http:
-            code, data = _ask(http, model, until=start + seconds)
+            code, data = _ask(http, model, api_key, until=start + seconds)
             if code not in ("ok", "key_refused"):
                 data |= _models(http, model)
                 code = _named_unknown(code, data)
@@ -118,7 +128,7 @@ def _is_tls(problem: BaseException | None) -> bool:
     return False
 
 
-def _ask(http: httpx.Client, model: str, *, until: float) -> tuple[ProbeCode, dict[str, Any]]:
+def _ask(http: httpx.Client, model: str, key: str, *, until: float) -> tuple[ProbeCode, dict[str, Any]]:
     body = {
         "model": model,
         "messages": [{"role": "user", "content": QUESTION}],
@@ -127,30 +137,41 @@ def _ask(http: httpx.Client, model: str, *, until: float) -> tuple[ProbeCode, di
         "stream": True,
         "stream_options": {"include_usage": True},
     }
+    start = time.monotonic()
     with http.stream("POST", "chat/completions", json=body) as response:
         if response.status_code != HTTPStatus.OK:
-            said = _said(_start_of(response, until))
-            return _code_of(response.status_code, said, model), {"status": response.status_code, "said": said}
+            text = _start_of(response, until).decode("utf-8", "replace")
+            said = server_words(text, key=key)
+            return _code_of(response.status_code, text, said, model), {"status": response.status_code, "said": said}
+        reading = _Reading(start)
         try:
-            text, reason = _read(_lines(response, until))
+            reading.read(_lines(response, until))
         except _NotThatProtocolError as problem:
-            return "nonsense", {"said": str(problem)[:SAID_CHARACTERS]}
-    if not text.strip() and reason != "length":  # some models think first, and the limit ends that
+            return "nonsense", {"said": server_words(str(problem), key=key)}
+    if not reading.text.strip() and not reading.has_reasoned and reading.reason != "length":
         return "silent", {}
-    return "ok", {"said": text.strip()[:SAID_CHARACTERS]}
+    return "ok", {
+        "said": server_words(reading.text.strip(), key=key),
+        "first_token_seconds": round(reading.first_token_seconds, 2),
+        "reasons": reading.has_reasoned,
+    }
 
 
-def _code_of(status: int, said: str, model: str) -> ProbeCode:
+def _code_of(status: int, text: str, said: str, model: str) -> ProbeCode:
+    """What an HTTP status means; pages of statuses that gateways have say nothing about the server behind them."""
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return "key_refused"
-    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.BAD_REQUEST):
-        if _is_about_model(said, model):
-            return "model_unknown"
-        return "rejected" if status == HTTPStatus.BAD_REQUEST else "path_unknown"
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return "busy"
     if 300 <= status < 400:
         return "redirected"
+    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.BAD_REQUEST):
+        if _is_about_model(said, model):
+            return "model_unknown"
+        return "rejected" if status == HTTPStatus.BAD_REQUEST and speaks_protocol(text) else "path_unknown"
+    is_server = speaks_protocol(text) or bool(said) or status in OF_GATEWAYS
+    if not is_server or status == HTTPStatus.NOT_IMPLEMENTED:
+        return "not_compatible"
     return "server_failed" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "rejected"
 
 
@@ -208,42 +229,48 @@ def _check_time(until: float) -> None:
         raise httpx.ReadTimeout("the answer took too long")
 
 
-def _said(content: bytes) -> str:
-    """The message of an error; the beginning of what is no JSON."""
-    text = content.decode("utf-8", "replace")
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return " ".join(text.split())[:SAID_CHARACTERS]
-    error = data.get("error", data) if isinstance(data, dict) else data
-    message = error.get("message") or error.get("code") or error if isinstance(error, dict) else error
-    code = error.get("code") if isinstance(error, dict) else None
-    words = f"{message} ({code})" if code and str(code) not in str(message) else str(message)
-    return " ".join(words.split())[:SAID_CHARACTERS]
+@dataclass(slots=True)
+class _Reading:
+    """What a stream of chunks brings."""
+
+    start: float
+    text: str = ""
+    reason: str = ""  # for the end
+    first_token_seconds: float = 0.0
+    has_reasoned: bool = False
+
+    def read(self, lines: Iterator[str]) -> None:
+        """Read to the end. Raises _NotThatProtocolError."""
+        chunks, other, splitter = 0, "", ReasoningSplitter()
+        for line in lines:
+            data = line.removeprefix("data:").strip()
+            if not line.startswith("data:"):
+                other = other or line.strip()
+                continue
+            if data == "[DONE]":
+                break
+            piece, thought, why = _chunk(data)
+            if (piece or thought) and not self.first_token_seconds:
+                self.first_token_seconds = time.monotonic() - self.start
+            self._take(splitter.feed(piece), thought)
+            self.reason, chunks = why or self.reason, chunks + 1
+        self._take(splitter.flush(), "")
+        if not chunks:
+            raise _NotThatProtocolError(other)
+
+    def _take(self, piece: Piece, thought: str) -> None:
+        self.text += piece.text
+        self.has_reasoned = self.has_reasoned or bool(thought or piece.reasoning)
 
 
-def _read(lines: Iterator[str]) -> tuple[str, str]:
-    """Text and reason for the end of a stream of chunks. Raises _NotThatProtocolError."""
-    text, reason, chunks, other = "", "", 0, ""
-    for line in lines:
-        data = line.removeprefix("data:").strip()
-        if not line.startswith("data:"):
-            other = other or line.strip()
-            continue
-        if data == "[DONE]":
-            break
-        piece, why = _chunk(data)
-        text, reason, chunks = text + piece, why or reason, chunks + 1
-    if not chunks:
-        raise _NotThatProtocolError(other)
-    return text, reason
-
-
-def _chunk(data: str) -> tuple[str, str]:
+def _chunk(data: str) -> tuple[str, str, str]:
+    """Text, reasoning, and why it ends."""
     try:
         chunk = json.loads(data)
         choices: Sequence[Mapping[str, Any]] = chunk["choices"] or ()
-        text = "".join((one.get("delta") or {}).get("content") or "" for one in choices)
-        return text, next((str(one["finish_reason"]) for one in choices if one.get("finish_reason")), "")
+        deltas = [choice.get("delta") or {} for choice in choices]
+        text = "".join(delta.get("content") or "" for delta in deltas)
+        thought = "".join(delta.get("reasoning_content") or delta.get("reasoning") or "" for delta in deltas)
+        return text, thought, next((str(one["finish_reason"]) for one in choices if one.get("finish_reason")), "")
     except (ValueError, KeyError, TypeError, AttributeError):
         raise _NotThatProtocolError(data) from None

@@ -71,6 +71,7 @@ class MeteredStream:
 
     messages: Sequence[ChatMessage]
     parts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)  # its reasoning, which no reader sees
     end: GenerationEvent | None = None
     is_refused: bool = False  # nobody has answered
 
@@ -79,6 +80,7 @@ class MeteredStream:
         try:
             async for event in events:
                 self.parts.append(event.text)
+                self.thoughts.append(event.reasoning)
                 self.end = event if event.final else self.end
                 yield event
         except ModelUnavailableError:
@@ -91,13 +93,18 @@ class MeteredStream:
         return "".join(self.parts)
 
     @property
+    def is_alive(self) -> bool:
+        """Whether the model has said anything, reasoning included."""
+        return any(self.parts) or any(self.thoughts)
+
+    @property
     def usage(self) -> Usage:
         """As the server says; estimated where nobody waited for the end, because the server may count it."""
         if self.end is not None:
             return self.end.usage
         if self.is_refused or not self.messages:
             return Usage()
-        return estimate_usage(self.messages, self.text)
+        return estimate_usage(self.messages, "".join((*self.thoughts, self.text)))
 
 
 @dataclass(slots=True)

@@ -7,7 +7,9 @@ import json
 import pytest
 
 from ragcore.errors import ModelUnavailableError
-from ragcore.llm.openai_chat import MAX_LINE_BYTES, MAX_TOKEN_CHARACTERS, OpenAIChatModel
+from ragcore.llm.completion_stream import MAX_LINE_BYTES
+from ragcore.llm.openai_chat import MAX_TOKEN_CHARACTERS, OpenAIChatModel
+from ragcore.model_limits import ModelLimits
 from ragcore.ports import ChatMessage
 from tests.chat.conftest import Api, llm, world  # noqa: F401 (fixtures)
 from tests.scripted_llm import Reply, serving
@@ -16,7 +18,7 @@ QUESTION = "How many steps does the random access procedure have?"
 
 
 async def read(server, max_tokens, **options):
-    model = OpenAIChatModel(server.url, "", "scripted", total_timeout_seconds=20, **options)
+    model = OpenAIChatModel(server.url, "", "scripted", limits=ModelLimits(first_token_seconds=20), **options)
     messages = (ChatMessage(role="user", content="x"),)
     events = [event async for event in model.stream(messages, temperature=0, max_tokens=max_tokens)]
     await model.close()

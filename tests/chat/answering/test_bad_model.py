@@ -7,6 +7,7 @@ import pytest
 from knowledge import model_registry
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.model_limits import ModelLimits
 from ragcore.text.scripts import is_other_language
 from tests.chat.conftest import sse
 from tests.scripted_llm import Reply
@@ -51,7 +52,7 @@ def impatient(monkeypatch, llm):
     async def at_once(seconds):
         return None
 
-    model = OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=0.4, sleep=at_once)
+    model = OpenAIChatModel(llm.url, "", "scripted", limits=ModelLimits(total_seconds=0.4), sleep=at_once)
     monkeypatch.setattr(model_registry, "chat_model", lambda: model)
     monkeypatch.setattr(model_registry, "generator", lambda: LLMAnswerGenerator(model))
     return llm

@@ -13,6 +13,7 @@ from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.llm.tiers import build_tier, parse_prices
+from ragcore.model_limits import ModelLimits
 from ragcore.ports import ChatMessage, GenerationRequest
 from ragcore.types import Passage, Source, Usage
 from tests.scripted_llm import Reply, serving
@@ -113,7 +114,7 @@ async def test_where_the_model_says_nothing_the_sources_speak(llm, reply):
 
 async def test_a_model_that_hangs_is_not_waited_for(llm):
     llm.default = Reply(hold_before=0)
-    writing, events = writer(model(llm, total_timeout_seconds=0.3))
+    writing, events = writer(model(llm, limits=ModelLimits(first_token_seconds=0.3, total_seconds=0.3)))
 
     draft = await writing.run()
 

@@ -7,6 +7,7 @@ from ragcore.compression.extraction import invents_figures, keyword_retention, q
 from ragcore.errors import InvalidOptionsError
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.model_limits import ModelLimits
 from ragcore.text.token_count import EstimateCounter
 from tests.ragcore.compression.stage_ports import ports, ranked, tokenizer
 from tests.ragcore.compression.test_extraction import TEXTS
@@ -38,7 +39,10 @@ def client(llm, seconds=60.0):  # the first request loads the client
     async def at_once(seconds):
         return None
 
-    return LlmClient(OpenAIChatModel(llm.url, "", "scripted", sleep=at_once, total_timeout_seconds=90), seconds=seconds)
+    return LlmClient(
+        OpenAIChatModel(llm.url, "", "scripted", sleep=at_once, limits=ModelLimits(first_token_seconds=90)),
+        seconds=seconds,
+    )
 
 
 async def compress(text, method, *, ratio=0.6, with_llm=None):

@@ -6,6 +6,7 @@ from ragcore.compression.compress import STRATEGIES, fit_passages
 from ragcore.errors import InvalidOptionsError
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.model_limits import ModelLimits
 from ragcore.text.token_count import EstimateCounter
 from tests.ragcore.compression.stage_ports import ports, ranked
 from tests.ragcore.compression.test_extraction import TEXTS
@@ -62,7 +63,10 @@ async def test_even_a_single_long_passage_is_cut_rather_than_dropped():
 async def test_summaries_of_the_model_stand_for_what_does_not_fit():
     with serving() as llm:
         llm.default = Reply(texts=("Four steps.",))
-        client = LlmClient(OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=90), seconds=90)
+        client = LlmClient(
+            OpenAIChatModel(llm.url, "", "scripted", limits=ModelLimits(first_token_seconds=90)),
+            seconds=90,
+        )
 
         result = await fit("summarise", llm=client, budget=120)
 

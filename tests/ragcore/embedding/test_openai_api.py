@@ -81,7 +81,7 @@ class TestOpenAIEmbedder(EmbedderContract):
         for ask in (embedder.embed_queries, embedder.whole_vectors):
             with pytest.raises(EmbedderRefusedError, match="not in the expected format") as refused:
                 ask(["abc", "def"])
-            assert refused.value.data["detail"].startswith('{"data"')
+            assert refused.value.data["detail"] == ""  # JSON is no sentence
 
     def test_batches_of_several_lengths_are_refused(self, embedder, llm):
         llm.script(Reply(vectors=((1.0,) * 800,) * 3), Reply(vectors=((1.0,) * 900,)))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.model_limits import ModelLimits
 from ragcore.stage_ports import StagePorts
 from ragcore.text.matching import overlap
 from ragcore.text.scripts import language_of
@@ -122,7 +123,13 @@ def model_server(*replies: Reply, default: Reply | None = None) -> Iterator[tupl
         server.default = default or Reply(status=500)
         server.script(*replies)
         limit = 0.5 if server.default.hold_before is not None else 20
-        model = OpenAIChatModel(server.url, "key", "judge", total_timeout_seconds=limit, sleep=at_once)
+        model = OpenAIChatModel(
+            server.url,
+            "key",
+            "judge",
+            limits=ModelLimits(total_seconds=limit),
+            sleep=at_once,
+        )
         yield server, LlmClient(model, seconds=limit)
 
 

@@ -8,6 +8,7 @@ import pytest
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.generators import EndEvent
 from ragcore.llm.local_chat import LocalCausalModel
+from ragcore.model_limits import ModelLimits
 from ragcore.ports import ChatMessage
 
 WORDS = ("System", "User", "Assistant", ":", "yes", "no", "\n", "be", "brief", "\nUser:")
@@ -122,7 +123,7 @@ async def test_a_reader_who_leaves_ends_the_writing(tmp_path):
 async def test_a_model_that_takes_too_long_is_interrupted(tmp_path):
     says = {":": "yes", "yes": "yes"}
     folder = saved(tmp_path, says=says, template=TEMPLATE + "Assistant :", positions=20_000)
-    model = LocalCausalModel(folder, total_seconds=0.2)
+    model = LocalCausalModel(folder, limits=ModelLimits(total_seconds=0.2))
 
     text, end = await collected(model, max_tokens=19_000)
 

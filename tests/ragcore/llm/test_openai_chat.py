@@ -4,6 +4,7 @@ import pytest
 
 from ragcore.errors import ModelUnavailableError, UrlNotAllowedError
 from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.model_limits import ModelLimits
 from tests.contracts.chat_model import MESSAGES, ChatModelContract, collect
 from tests.scripted_llm import Reply
 
@@ -66,7 +67,7 @@ class TestOpenAIChatModel(ChatModelContract):
     async def test_after_three_retries_it_gives_up(self, chat, llm, waits):
         llm.default = Reply(status=500)
 
-        with pytest.raises(ModelUnavailableError, match="status 500"):
+        with pytest.raises(ModelUnavailableError, match="HTTP 500"):
             await ask(chat)
 
         assert len(llm.requests) == 4
@@ -83,19 +84,33 @@ class TestOpenAIChatModel(ChatModelContract):
     async def test_a_refused_request_is_not_repeated(self, chat, llm, waits, status):
         llm.script(Reply(status=status))
 
-        with pytest.raises(ModelUnavailableError, match=f"status {status}"):
+        with pytest.raises(ModelUnavailableError, match=f"HTTP {status}"):
             await ask(chat)
 
         assert waits == []
         assert len(llm.requests) == 1
 
-    async def test_the_message_of_an_error_does_not_repeat_what_the_server_said(self, chat, llm):
-        llm.script(Reply(status=401))
+    async def test_a_refusal_is_told_in_the_words_of_the_server_without_the_key(self, chat, llm):
+        llm.script(Reply(status=401, failure={"error": {"message": "key-1 is\n no key", "code": "bad_key"}}))
 
         with pytest.raises(ModelUnavailableError) as caught:
             await ask(chat)
 
-        assert "scripted failure" not in caught.value.message
+        assert caught.value.message.endswith("refused the request (HTTP 401): … is no key (bad_key)")
+        assert "key-1" not in str(caught.value.data)
+
+    @pytest.mark.parametrize(
+        ("status", "reason"), [(404, "not_compatible"), (501, "not_compatible"), (502, "rejected")]
+    )
+    async def test_a_page_is_never_shown(self, chat, llm, status, reason):
+        llm.default = Reply(status=status, failure=b"<!DOCTYPE html><html><body>Unsupported method</body></html>")
+
+        with pytest.raises(ModelUnavailableError) as caught:
+            await ask(chat.without_retries())
+
+        assert caught.value.reason == reason
+        assert f"HTTP {status}" in caught.value.message
+        assert "<" not in caught.value.message
 
     async def test_nobody_listening_gives_up_too(self, waits):
         async def sleep(seconds):
@@ -103,26 +118,81 @@ class TestOpenAIChatModel(ChatModelContract):
 
         chat = OpenAIChatModel("http://127.0.0.1:9/v1", "", "none", sleep=sleep)
 
-        with pytest.raises(ModelUnavailableError):
+        with pytest.raises(ModelUnavailableError) as caught:
             await ask(chat)
 
+        assert caught.value.reason == "unreachable"
         assert len(waits) == 3
 
-    async def test_the_total_timeout_interrupts_an_answer(self, llm):
-        chat = OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=0.5)
+    async def test_an_answer_that_flows_is_not_cut_however_long_it_takes(self, llm):
+        """Limits in the tenth of a second that the default ones have in 30: nothing but silence ends a text."""
+        limits = ModelLimits(first_token_seconds=0.3, between_tokens_seconds=0.3)
+        llm.script(Reply(texts=tuple("0123456789abcdef"), pause_seconds=0.1))
+
+        events = await ask(OpenAIChatModel(llm.url, "", "scripted", limits=limits))
+
+        assert "".join(event.text for event in events) == "0123456789abcdef"  # took 1.5 s, five times every limit
+        assert not events[-1].interrupted
+
+    async def test_reasoning_is_life_and_no_text(self, llm):
+        limits = ModelLimits(first_token_seconds=0.3, between_tokens_seconds=0.3)
+        llm.script(Reply(thoughts=tuple("hmm and so on"), texts=("Four.",), pause_seconds=0.08))
+
+        events = await ask(OpenAIChatModel(llm.url, "", "scripted", limits=limits))
+
+        assert "".join(event.text for event in events) == "Four."
+        assert "".join(event.reasoning for event in events) == "hmm and so on"
+        assert not events[-1].interrupted
+
+    async def test_silence_in_the_middle_ends_an_answer_as_stalled(self, llm):
+        limits = ModelLimits(first_token_seconds=9, between_tokens_seconds=0.2)
         llm.script(Reply(texts=("begun", "never"), hold_before=1))
 
-        events = await ask(chat)
+        events = await ask(OpenAIChatModel(llm.url, "", "scripted", limits=limits))
 
         assert [event.text for event in events] == ["begun", ""]
-        assert events[-1].interrupted
+        assert (events[-1].interrupted, events[-1].cause) == (True, "stalled")
 
-    async def test_the_total_timeout_covers_the_wait_for_the_first_token(self, llm):
-        chat = OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=0.3)
+    async def test_a_limit_in_all_ends_a_text_that_flows(self, llm):
+        limits = ModelLimits(total_seconds=0.5)
+        llm.script(Reply(texts=tuple("0123456789" * 9), pause_seconds=0.1))
+
+        events = await ask(OpenAIChatModel(llm.url, "", "scripted", limits=limits))
+
+        assert len(events) < 10
+        assert (events[-1].interrupted, events[-1].cause) == (True, "late")
+
+    async def test_without_a_first_token_in_time_it_is_slow_and_not_asked_again(self, llm):
+        chat = OpenAIChatModel(llm.url, "", "scripted", limits=ModelLimits(first_token_seconds=0.3))
         llm.script(Reply(hold_before=0))
+
+        with pytest.raises(ModelUnavailableError) as caught:
+            await ask(chat)
+
+        assert (caught.value.reason, caught.value.data["seconds"]) == ("slow", "0.3")
+        assert len(llm.requests) == 1
+
+    async def test_retries_count_as_waiting_for_the_first_token(self, llm):
+        chat = OpenAIChatModel(llm.url, "", "scripted", limits=ModelLimits(first_token_seconds=0.5))
+        llm.default = Reply(status=500)
 
         with pytest.raises(ModelUnavailableError):
             await ask(chat)
+
+        assert len(llm.requests) == 1  # the first retry would come after a second
+
+    async def test_who_leaves_before_the_first_token_closes_the_connection(self, llm):
+        chat = OpenAIChatModel(llm.url, "", "scripted")
+        llm.script(Reply(hold_before=0))
+        asking = asyncio.create_task(ask(chat))
+        while not llm.requests:
+            await asyncio.sleep(0.01)
+
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+
+        pool = chat._client()._transport._pool
+        assert not pool.connections
 
     async def test_an_empty_answer_that_ended_properly_is_an_answer(self, chat, llm):
         llm.script(Reply(texts=()))
@@ -193,7 +263,7 @@ async def test_with_short_retries_it_asks_once_more_after_half_a_second(chat, ll
 
     assert len(llm.requests) == 2
     assert [round(seconds, 1) for seconds in waits] in ([0.5], [0.6])
-    assert caught.value.data == {"model": "scripted", "busy": False, "problem": "status 500"}
+    assert caught.value.data == {"model": "scripted", "busy": False, "status": 500, "said": "scripted failure"}
 
 
 @pytest.mark.parametrize("headers", [(), (("Retry-After", "5"),)])

@@ -15,6 +15,9 @@ LOCAL = partial(permitted_addresses, allow=AddressPolicy.of(["127.0.0.1", "local
 PUBLIC = partial(permitted_addresses, allow=AddressPolicy(), resolve=system_resolve)
 
 
+PAGE = b"<!DOCTYPE HTML><html><head><title>Error response</title></head><body>Unsupported method</body></html>"
+
+
 @pytest.fixture(scope="module")
 def running():
     with serving() as server:
@@ -52,6 +55,12 @@ def test_a_server_that_answers_is_asked_as_answers_are(server):
         (Reply(status=429), "busy"),
         (Reply(status=503), "server_failed"),
         (Reply(status=307), "redirected"),
+        (Reply(status=404, failure=PAGE), "path_unknown"),
+        (Reply(status=501, failure=PAGE), "not_compatible"),
+        (Reply(status=500, failure=PAGE), "not_compatible"),
+        (Reply(status=502, failure=PAGE), "server_failed"),
+        (Reply(thoughts=("let me see",), texts=("",)), "ok"),
+        (Reply(texts=("<think>let me see",)), "ok"),
         (Reply(body=b"<html>Welcome to nginx</html>"), "nonsense"),
         (Reply(body=b'{"choices": []}'), "nonsense"),
         (Reply(body=b'data: {"unexpected": 1}\n\n'), "nonsense"),
@@ -65,7 +74,19 @@ def test_a_server_that_answers_is_asked_as_answers_are(server):
 def test_each_way_to_fail_has_a_code(server, reply, expected):
     server.default = reply
 
-    assert code(server) == expected
+    found = probe_chat(server.url, "k", "m", permitted=LOCAL)
+
+    assert found.code == expected
+    assert "<" not in str(found.data.get("said", ""))
+
+
+def test_it_measures_when_the_model_begins_and_whether_it_reasons(server):
+    server.default = Reply(thoughts=("a", "b"), texts=("ready",), pause_seconds=0.1)
+
+    found = probe_chat(server.url, "k", "m", permitted=LOCAL).data
+
+    assert (found["said"], found["reasons"]) == ("ready", True)
+    assert found["first_token_seconds"] < 0.2 <= found["seconds"]
 
 
 @pytest.mark.parametrize(

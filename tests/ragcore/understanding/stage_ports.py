@@ -10,6 +10,7 @@ import numpy as np
 
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.model_limits import ModelLimits
 from ragcore.ports import FloatArray
 from ragcore.stage_ports import StagePorts
 from ragcore.text.token_count import EstimateCounter
@@ -63,5 +64,10 @@ def _model(url: str) -> OpenAIChatModel:
         return None
 
     return OpenAIChatModel(
-        url, "key", "scripted", sleep=at_once, total_timeout_seconds=30.0, connect_timeout_seconds=30.0
+        url,
+        "key",
+        "scripted",
+        sleep=at_once,
+        limits=ModelLimits(first_token_seconds=30.0),
+        connect_timeout_seconds=30.0,
     )
