@@ -28,7 +28,10 @@ class PlaceInvalidError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "host": "Enter one host name, address or network, such as wiki.example.org or 10.1.0.0/16.",
         "folder": "Enter an absolute folder.",
-        "outside": "Only folders below those of SOURCE_FOLDERS and GRANTABLE_FOLDERS can be given.",
+        "outside": (
+            "This folder lies outside of those that the operator of this site has opened for sources "
+            "(SOURCE_FOLDERS, GRANTABLE_FOLDERS)."
+        ),
         "data": "The folder in which this product keeps its data cannot be given.",
     }
 

@@ -176,10 +176,12 @@ class SourceSettingsError(PermanentError):
 
 
 class FolderNotAllowedError(PermanentError):
-    """A folder that the operator has not opened for sources, or that is not there."""
+    """A folder that nobody has released for sources of the tenant, or that is not there."""
 
     code = "folder_not_allowed"
-    default_message = "Your organisation may not read this folder. Platform administrators or SOURCE_FOLDERS allow it."
+    default_message = (
+        "This folder is not released for sources. Ask an administrator to release it under “Folders and hosts”."
+    )
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "relative": "A folder needs its whole path, from the root.",
         "missing": "There is no such folder on the machine of this site.",
@@ -200,6 +202,14 @@ class SourceInUseError(PermanentError):
     code = "source_in_use"
     default_message = "This source still has documents. Delete them with it, or take it out of use instead."
     reasons: ClassVar[Mapping[str, Sentence]] = {"uploads": "The source of uploads cannot be removed."}
+
+
+class SourcePausedError(PermanentError):
+    """The folder or host of a source is not allowed any more: it is not read, and what it brought stays."""
+
+    code = "source_paused"
+    default_message = "This source is paused: its folder or host is not allowed any more."
+    reasons: ClassVar[Mapping[str, Sentence]] = {"because": "This source is paused. %(problem)s"}
 
 
 class SourceRunningError(TransientError):

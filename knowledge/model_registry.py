@@ -7,18 +7,27 @@ import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from redis import Redis, RedisError
 
-from knowledge.model_setup import Endpoint, ModelSpec, Purpose, environment_prices, setup_now
+from knowledge.model_setup import (
+    Endpoint,
+    ModelSpec,
+    Purpose,
+    circuit,
+    environment_prices,
+    permitted_at,
+    setup_now,
+)
 from knowledge.search_model_setup import PACKAGED_EMBEDDER, SearchModelSpec
 from ragcore.client_registry import ClientSettings
 from ragcore.embedding.rotation import packaged_number, packaged_projection
 from ragcore.errors import EmbedderRefusedError, RagError
+from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
 from ragcore.ports import (
     ChatModel,
     Embedder,
@@ -86,7 +95,6 @@ def _number(value: bytes | str | None) -> float | None:
 
 
 if TYPE_CHECKING:
-    from ragcore.checked_hosts import Permitted
     from ragcore.llm.tiers import Price, RoutingDecision, Tier
     from ragcore.stage_ports import Lexicon
 
@@ -304,26 +312,19 @@ def _client_of(spec: ModelSpec) -> ChatModel:
     """A client with its connections, the same one for equal models."""
     from ragcore.llm import create_local_model, create_server_model
     from ragcore.llm.balanced import BalancedChatModel, ServerModel
+    from ragcore.llm.guarded import GuardedChatModel
 
     if spec.is_local:
-        return create_local_model(spec.name)
-    clients = [create_server_model(spec.name, client_settings(endpoint)) for endpoint in spec.endpoints]
+        return create_local_model(spec.name, spec.limits)
+    clients = [create_server_model(spec.name, client_settings(endpoint, spec.limits)) for endpoint in spec.endpoints]
     servers = [client for client in clients if isinstance(client, ServerModel)]
-    return BalancedChatModel(servers) if len(servers) > 1 else clients[0]
+    model = BalancedChatModel(servers) if len(servers) > 1 else clients[0]
+    return GuardedChatModel(model, circuit(spec))
 
 
-def client_settings(endpoint: Endpoint) -> ClientSettings:
+def client_settings(endpoint: Endpoint, limits: ModelLimits = DEFAULT_LIMITS) -> ClientSettings:
     """How a client reaches one server; a registered one only at addresses that are public or allowed."""
-    return ClientSettings(base_url=endpoint.url, api_key=endpoint.key, permitted=permitted_at(endpoint))
-
-
-def permitted_at(endpoint: Endpoint) -> Permitted | None:
-    """The addresses of a host that may be connected to; None: any, because the operator named the server."""
-    if endpoint.hosts is None:
-        return None
-    from ragcore.fetching.addresses import AddressPolicy, permitted_addresses, system_resolve
-
-    return partial(permitted_addresses, allow=AddressPolicy.of(endpoint.hosts), resolve=system_resolve)
+    return ClientSettings(base_url=endpoint.url, api_key=endpoint.key, limits=limits, permitted=permitted_at(endpoint))
 
 
 @cache

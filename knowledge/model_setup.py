@@ -12,14 +12,16 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 
 from accounts.compiled_queries import CompiledQuery
 from knowledge.errors import CredentialsUnreadableError
+from knowledge.model_circuits import ModelCircuit, circuit_key, circuit_of, circuits_refresh
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer, ModelsVersion, SourcePlace
 from knowledge.sealed_text import text_open
 from knowledge.search_model_setup import (
@@ -30,12 +32,17 @@ from knowledge.search_model_setup import (
     environment_reranker,
     registered_search,
 )
+from ragcore.checked_hosts import Permitted
+from ragcore.fetching.addresses import AddressPolicy, permitted_addresses, system_resolve
+from ragcore.llm.probe import MAX_SECONDS, SECONDS, ProbeResult, probe_chat
 from ragcore.llm.tiers import Price, parse_prices
+from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits, parse_limits
 
 logger = logging.getLogger(__name__)
 
 KEY_PURPOSE = b"ragsite: keys of model servers"
 REFRESH_SECONDS = 1.0
+ANYWHERE = AddressPolicy.of(["0.0.0.0/0", "::/0"])
 Purpose = ModelPurpose.Purpose
 SETTINGS: Mapping[str, str] = {  # purpose -> what its variables begin with
     Purpose.STANDARD: "LLM_",
@@ -62,8 +69,23 @@ class ModelSpec:
     endpoints: tuple[Endpoint, ...] = ()
     price: Price | None = None
     context_tokens: int | None = None
+    limits: ModelLimits = DEFAULT_LIMITS
     is_locked: bool = False  # the environment says so
     is_local: bool = False  # in this process
+
+    @property
+    def fingerprint(self) -> str:
+        """Another one where the model, a server, its key or the hosts that are allowed are other ones."""
+        parts = (part for one in self.endpoints for part in (one.url, one.key, *(one.hosts or ())))
+        return circuit_key(self.name, *parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadyModel:
+    """A registered model that has a purpose and answers nobody: none of its servers has passed a test."""
+
+    name: str
+    test_code: str = ""  # of the latest test, see ragcore.llm.probe; "": not tested since its last change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +93,7 @@ class ModelSetup:
     """Who does what, as of one moment."""
 
     models: Mapping[str, ModelSpec]  # purpose -> model
+    unready: Mapping[str, UnreadyModel] = field(default_factory=dict)  # purpose -> model that is not asked
     local: ModelSpec | None = None
     version: uuid.UUID | None = None  # of the registry; None: nothing is registered
     search: RegisteredSearch = NOTHING
@@ -93,29 +116,41 @@ class ModelSetup:
         return by_environment if by_environment.is_locked else self.search.reranker or by_environment
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Registry:
+    """What was read of the registry."""
+
+    version: uuid.UUID | None = None
+    models: Mapping[str, ModelSpec] = field(default_factory=dict)
+    unready: Mapping[str, UnreadyModel] = field(default_factory=dict)
+    search: RegisteredSearch = NOTHING
+
+
 _VERSION = CompiledQuery(lambda: ModelsVersion.objects.values_list("value", flat=True)[:1])
 _lock = threading.Lock()
-_registered: tuple[uuid.UUID | None, Mapping[str, ModelSpec], RegisteredSearch] = (None, {}, NOTHING)
+_registry = _Registry()
 _looked = float("-inf")  # when (monotonic) the version was read
 
 
 def setup_now() -> ModelSetup:
     """What this process knows. Settings are read anew each time."""
-    version, registered, search = _registered
-    models = {**registered, **environment_models()}
-    return ModelSetup(models=models, local=_local(), version=version, search=search)
+    registry = _registry
+    models = {**registry.models, **environment_models()}
+    unready = {purpose: model for purpose, model in registry.unready.items() if purpose not in models}
+    return ModelSetup(models=models, unready=unready, local=_local(), version=registry.version, search=registry.search)
 
 
 def setup_refresh(*, now: bool = False) -> None:
     """Read the registry again where it has changed; looks at most once a second, or `now`. Uses the ORM."""
-    global _registered, _looked
+    global _registry, _looked
     if not now and time.monotonic() - _looked < REFRESH_SECONDS:
         return
     with _lock:
         version = _VERSION.first()
-        if version != _registered[0]:
-            _registered = (version, _read(), registered_search(hosts_allowed())) if version else (None, {}, NOTHING)
+        if version != _registry.version:
+            _registry = _read(version) if version else _Registry()
         _looked = time.monotonic()
+    circuits_refresh()
 
 
 def registry_changed() -> None:
@@ -126,9 +161,9 @@ def registry_changed() -> None:
 
 def setup_forget() -> None:
     """As if this process had read nothing yet."""
-    global _registered, _looked
+    global _registry, _looked
     with _lock:
-        _registered, _looked = (None, {}, NOTHING), float("-inf")
+        _registry, _looked = _Registry(), float("-inf")
 
 
 # ── the environment ───────────────────────────────────────────────────────────────────────────────
@@ -140,7 +175,7 @@ def environment_models() -> dict[str, ModelSpec]:
     A tier without a server of its own is at that of LLM_BASE_URL, with its key; the key of one server is never sent
     to another.
     """
-    prices = environment_prices(settings.LLM_PRICES or "")
+    prices, limits = environment_prices(settings.LLM_PRICES or ""), environment_limits(settings.LLM_LIMITS or "")
     found = {}
     for purpose, prefix in SETTINGS.items():
         url, key = getattr(settings, f"{prefix}BASE_URL"), getattr(settings, f"{prefix}API_KEY")
@@ -151,7 +186,13 @@ def environment_models() -> dict[str, ModelSpec]:
             url, key = settings.LLM_BASE_URL, key or settings.LLM_API_KEY
         name = name or "default"
         endpoints = (Endpoint(url=url or "", key=key or ""),)
-        found[str(purpose)] = ModelSpec(name=name, endpoints=endpoints, price=prices.get(name), is_locked=True)
+        found[str(purpose)] = ModelSpec(
+            name=name,
+            endpoints=endpoints,
+            price=prices.get(name),
+            limits=limits.get(name, DEFAULT_LIMITS),
+            is_locked=True,
+        )
     return found
 
 
@@ -161,25 +202,38 @@ def environment_prices(table: str) -> Mapping[str, Price]:
     return parse_prices(table) if table else {}
 
 
+@cache
+def environment_limits(table: str) -> Mapping[str, ModelLimits]:
+    """Limits by model of LLM_LIMITS."""
+    return parse_limits(table) if table else {}
+
+
 def _local() -> ModelSpec | None:
     name = settings.LLM_LOCAL_MODEL
-    return ModelSpec(name=name, is_locked=True, is_local=True) if name else None
+    if not name:
+        return None
+    limits = environment_limits(settings.LLM_LIMITS or "").get(name, DEFAULT_LIMITS)
+    return ModelSpec(name=name, limits=limits, is_locked=True, is_local=True)
 
 
 # ── the registry ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _read() -> dict[str, ModelSpec]:
-    """Purpose -> model. Models without a server that can be used are left out."""
+def _read(version: uuid.UUID) -> _Registry:
+    """Models by purpose. Those without a server that has passed its test are not ready."""
     hosts = hosts_allowed()
     specs: dict[str, ModelSpec] = {}
-    rows = ModelPurpose.objects.select_related("model").prefetch_related("model__servers")
-    for row in rows:
+    unready: dict[str, UnreadyModel] = {}
+    for row in ModelPurpose.objects.select_related("model").prefetch_related("model__servers"):
         servers = [server for server in row.model.servers.all() if server.enabled]
-        endpoints = [one for server in servers if (one := endpoint_of(server, hosts)) is not None]
+        passed = [server for server in servers if server.passed is not None]
+        endpoints = [one for server in passed if (one := endpoint_of(server, hosts)) is not None]
         if endpoints:
             specs[row.purpose] = spec_of(row.model, endpoints)
-    return specs
+        else:
+            codes = [server.test_code for server in servers if server.test_code]
+            unready[row.purpose] = UnreadyModel(name=row.model.name, test_code=codes[0] if codes else "")
+    return _Registry(version=version, models=specs, unready=unready, search=registered_search(hosts))
 
 
 def spec_of(model: LanguageModel, endpoints: Sequence[Endpoint]) -> ModelSpec:
@@ -187,8 +241,58 @@ def spec_of(model: LanguageModel, endpoints: Sequence[Endpoint]) -> ModelSpec:
     has_price = model.price_in is not None and model.price_out is not None
     price = Price(prompt=model.price_in, completion=model.price_out) if has_price else None  # type: ignore[arg-type]
     return ModelSpec(
-        name=model.name, endpoints=tuple(endpoints), price=price, context_tokens=model.context_tokens or None
+        name=model.name,
+        endpoints=tuple(endpoints),
+        price=price,
+        context_tokens=model.context_tokens or None,
+        limits=limits_of_row(model),
     )
+
+
+def limits_of_row(model: LanguageModel) -> ModelLimits:
+    """The limits of a row."""
+    return ModelLimits(
+        first_token_seconds=model.first_token_seconds,
+        between_tokens_seconds=model.between_tokens_seconds,
+        total_seconds=model.total_seconds,
+    )
+
+
+# ── servers ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def permitted_at(endpoint: Endpoint) -> Permitted | None:
+    """The addresses of a host that may be connected to; None: any, because the operator named the server."""
+    if endpoint.hosts is None:
+        return None
+    return partial(permitted_addresses, allow=AddressPolicy.of(endpoint.hosts), resolve=system_resolve)
+
+
+def probed_at(endpoint: Endpoint, spec_name: str, limits: ModelLimits) -> ProbeResult:
+    """What one server of a model says to a short question, in the time that its limits give it."""
+    seconds = min(max(SECONDS, limits.first_token_seconds or 0.0), MAX_SECONDS)
+    permitted = permitted_at(endpoint) or _anywhere
+    result = probe_chat(endpoint.url, endpoint.key, spec_name, permitted=permitted, seconds=seconds)
+    return replace(result, data=without_key(result.data, endpoint.key))
+
+
+def without_key(data: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The data without the key, which some servers repeat in their errors."""
+    return {name: value.replace(key, "…") if key and isinstance(value, str) else value for name, value in data.items()}
+
+
+def _anywhere(host: str, port: int) -> list[str]:
+    """Addresses of a server that the operator has named."""
+    return permitted_addresses(host, port, allow=ANYWHERE, resolve=system_resolve)
+
+
+def circuit(spec: ModelSpec) -> ModelCircuit:
+    """What became of the latest calls of a model."""
+    return circuit_of(spec.fingerprint, lambda: _answers(spec))
+
+
+def _answers(spec: ModelSpec) -> bool:
+    return any(probed_at(endpoint, spec.name, spec.limits).is_ok for endpoint in spec.endpoints)
 
 
 def endpoint_of(server: ModelServer, hosts: tuple[str, ...]) -> Endpoint | None:

@@ -125,6 +125,7 @@ def _kind(cls: Any) -> ClientKind:
 RETRY_DELAYS_SECONDS = (1.0, 2.0, 4.0)
 SHORT_DELAYS_SECONDS = (0.5,)  # for requests that rules can replace
 RETRY_STATUSES = frozenset({408, 409, 425, 429})
+LASTING_STATUSES = frozenset({501, 505})  # of servers that do not speak the protocol
 JITTER = 0.1  # of a delay, so that clients that failed together do not return together
 
 
@@ -138,7 +139,7 @@ def tls_context() -> ssl.SSLContext:
 
 def is_retryable(status: int) -> bool:
     """Whether a server that answers with this HTTP status may do better later."""
-    return status in RETRY_STATUSES or status >= 500
+    return status in RETRY_STATUSES or (status >= 500 and status not in LASTING_STATUSES)
 
 
 def delays(seconds: Sequence[float] = RETRY_DELAYS_SECONDS) -> Iterator[float]:

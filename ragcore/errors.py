@@ -209,13 +209,10 @@ class RecognitionUnavailableError(TransientError):
 class ModelUnavailableError(TransientError):
     """A model server could not be reached, refused or timed out; the reason says which.
 
-    `data["model"]`: the model that did not answer after all retries; not there where it refused at once.
-    `data["busy"]`: whether its last word was that there are too many requests.
-    `data["status"]`: the HTTP status with which it refused; `data["said"]`: its own words, one line of plain text.
+    Of `data`: "model" and "busy" (too many requests) after all retries; "status" and "said" of a server that refused.
     """
 
     code = "model_unavailable"
-    prompt_statuses: ClassVar[frozenset[int]] = frozenset({400, 413, 422})  # such as a text that is too long
     default_message = "The language model cannot be reached at the moment."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "unreachable": "The language model cannot be reached: no connection to its server.",
@@ -224,10 +221,8 @@ class ModelUnavailableError(TransientError):
         "cut": "The language model stopped in the middle of its answer.",
         "rejected": "The server of the language model refused the request (HTTP %(status)s).",
         "rejected_said": "The server of the language model refused the request (HTTP %(status)s): %(said)s",
-        "failed_said": "The server of the language model failed: %(said)s",
         "not_compatible": "Not an OpenAI-compatible server (HTTP %(status)s).",
         "not_a_stream": "Not an OpenAI-compatible server.",
-        "untested": "The language model has not passed its test yet.",
         "reranker_busy": "The reranking model is busy.",
         "reranker_slow": "The reranking model is too slow.",
         "reranker_failed": "The reranking model failed: %(problem)s",
@@ -247,7 +242,7 @@ class ModelUnavailableError(TransientError):
     @property
     def is_about_prompt(self) -> bool:
         """Whether the model does not take this prompt; another one may be answered."""
-        return self.reason == "prompt_too_long" or self.data.get("status") in self.prompt_statuses
+        return self.reason == "prompt_too_long" or self.data.get("status") in (400, 413, 422)
 
 
 class AdapterRefusedError(PermanentError):
@@ -361,11 +356,12 @@ class UrlNotAllowedError(PermanentError):
     """An address that may not be fetched: no web page, inside the own network, or leading there."""
 
     code = "url_not_allowed"
-    default_message = "This address may not be fetched. Only public pages and the hosts that the operator names are."
+    default_message = "Private address. Ask an administrator to allow it under “Folders and hosts”."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "scheme": "Only addresses that begin with http:// or https:// can be fetched.",
         "credentials": "The address contains a user name or password. Remove it.",
         "not_an_address": "This is no address of a web page.",
+        "port": "Port %(port)s may not be used.",
     }
 
 

@@ -93,10 +93,7 @@ class GenerationRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationEvent:
-    """A piece of the answer. The final event has `final=True`, usage and perhaps `interrupted`.
-
-    A model that thinks first sends events with `reasoning`: it is alive, and that is no part of the answer.
-    """
+    """A piece of the answer, or of the `reasoning` before it. The final event has usage and perhaps `interrupted`."""
 
     text: str = ""
     final: bool = False

@@ -248,6 +248,14 @@ DISK_LOW = _("The disk is filling up: %(free)s are left. Make room, or give the 
 DISK_FULL = _("The disk is almost full: %(free)s are left. No more files are accepted, and processing waits.")
 DISK_READ_ONLY = _("The disk cannot be written to. No more files are accepted, and processing waits.")
 STATES = {"up": _("works"), "down": _("does not respond"), "not_configured": _("not set up")}
+MODEL_PARTS = frozenset(name for name in PARTS if name.startswith("llm"))
+MODEL_ERRORS = {  # of language models; any other: it answered, and not as a model server does
+    "untested": _("not tested, not used"),
+    "test_failed": _("test failed, not used"),
+    "unreachable": _("cannot be reached"),
+    "slow": _("does not answer in time"),
+    "the key is refused": _("the key is refused"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +316,13 @@ def queue_shown(request: HttpRequest) -> dict[str, Any]:
     )
 
 
+def _state_words(name: str, part: Mapping[str, Any]) -> Any:
+    """The state of a part, of language models with what is wrong."""
+    if name in MODEL_PARTS and part["state"] == "down" and part.get("error"):
+        return MODEL_ERRORS.get(part["error"], _("fails"))
+    return STATES[part["state"]]
+
+
 def health(request: HttpRequest) -> HttpResponse:
     """A fragment of the first page, asked for by its script: models and workers in words. For administrators."""
     if not is_administrator(request):
@@ -315,7 +330,7 @@ def health(request: HttpRequest) -> HttpResponse:
     report = cache.get_or_set(HEALTH_KEY, async_to_sync(health_report), HEALTH_SECONDS)
     assert report is not None  # the report is never empty
     parts = [
-        (PARTS[name], part["state"], STATES[part["state"]], part.get("model") or _disk_words(part))
+        (PARTS[name], part["state"], _state_words(name, part), part.get("model") or _disk_words(part))
         for name, part in report["dependencies"].items()
         if name in PARTS
     ]

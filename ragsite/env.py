@@ -34,6 +34,7 @@ from ragsite.env_values import (
     RedisUrl,
     SecretFiles,
     absolute_path,
+    check_limits,
     check_local_model,
     check_prices,
     check_time_zone,
@@ -129,6 +130,7 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     LLM_JUDGE_MODEL: str | None = Field(default=None, validate_default=True)
     LLM_LOCAL_MODEL: Annotated[str | None, AfterValidator(check_local_model)] = None
     LLM_PRICES: Annotated[str | None, AfterValidator(check_prices)] = None  # JSON by model, of a million tokens
+    LLM_LIMITS: Annotated[str | None, AfterValidator(check_limits)] = None  # JSON by model, in seconds
     TOKENIZER_FILE: Annotated[Path | None, AfterValidator(check_vocabulary)] = None  # unset: tokens are estimated
     EMBEDDING_BASE_URL: HttpUrl = None
     EMBEDDING_API_KEY: str | None = Field(default=None, repr=False)

@@ -115,6 +115,15 @@ def check_prices(value: str | None) -> str | None:
     return value
 
 
+def check_limits(value: str | None) -> str | None:
+    """Raises ValueError for what is no table of limits."""
+    if value is not None:
+        from ragcore.model_limits import parse_limits
+
+        parse_limits(value)
+    return value
+
+
 def check_milvus(value: str | None) -> str | None:
     """Raises ValueError for what is neither an address nor a file of Milvus Lite."""
     if value is not None and urlsplit(value).scheme not in {"http", "https"} and not value.endswith(".db"):

@@ -18,6 +18,7 @@ from chat.turns.lifecycle import turns_shutdown
 from chat.turns.message_store import turns_sweep
 from chat.turns.stream_hub import close_hub
 from knowledge import model_registry
+from knowledge.services.model_tests import models_test_untested
 from ragsite.env import env
 from ragsite.garbage import freeze_loaded
 from ragsite.warm_pages import warm_pages
@@ -58,6 +59,16 @@ async def shut_down() -> None:
     await redis_client.close()
 
 
+def _test_models() -> None:
+    """Beside the start: a server that does not answer takes its time."""
+    try:
+        models_test_untested()
+    except Exception:
+        logger.exception("the language models could not be tested")
+    finally:
+        connections.close_all()
+
+
 def _prepare() -> None:
     try:
         turns_sweep()
@@ -65,6 +76,7 @@ def _prepare() -> None:
         logger.exception("turns of an earlier process could not be marked")
     finally:
         connections.close_all()
+    threading.Thread(target=_test_models, name="model-tests", daemon=True).start()
     try:
         model_registry.warm()
         rehearse()

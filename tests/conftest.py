@@ -19,6 +19,7 @@ from pytest_django import DjangoDbBlocker
 from pytest_django.plugin import blocking_manager_key
 
 from knowledge.indexes import corpus_epoch
+from knowledge.model_circuits import circuits_forget
 from ragcore.embedding.packaged import FloatArray, MiniLm
 from ragsite.garbage import COLLECT_AFTER
 from tests.database import connections_close, connections_left, copy_migrated, database, migrate_once
@@ -137,6 +138,13 @@ def texts_are_encoded_once() -> Iterator[None]:
 def counts_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers are counted again after every change, also where a busy machine counts slowly."""
     monkeypatch.setattr(corpus_epoch, "CHEAP_SECONDS", float("inf"))
+
+
+@pytest.fixture(autouse=True)
+def calls_of_models_are_forgotten() -> Iterator[None]:
+    """A model that failed in one test is asked in the next one."""
+    yield
+    circuits_forget()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -15,7 +16,8 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import tenant_ensure_default
 from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step
-from knowledge.models import Document, IngestItem, KnowledgeSet, LexicalStatistics
+from knowledge.model_setup import registry_changed, setup_refresh
+from knowledge.models import Document, IngestItem, KnowledgeSet, LanguageModel, LexicalStatistics, ModelServer
 from knowledge.services import documents_bulk, ingestion_advance
 from knowledge.services.ingestion.item_state import items_free
 
@@ -104,3 +106,12 @@ def reweighed(totals: LexicalStatistics, *, limit: int = 1000) -> int:
     while not reweigh_step(**which, limit=limit).is_over:
         batches += 1
     return batches
+
+
+def servers_pass(*models: LanguageModel) -> None:
+    """As if the servers of these models had just passed a test: they are used."""
+    now = timezone.now()
+    ModelServer.objects.filter(model__in=models).update(tested=now, passed=now, test_code="ok")
+    with transaction.atomic():
+        registry_changed()
+    setup_refresh(now=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,13 +25,15 @@ from chat.types import AnswerRequest, EventSink
 from knowledge.selectors.lexicon import lexicon_of_person
 from knowledge.services.retrieval import is_lexicon_on
 from knowledge.types import RetrievalRequest
+from ragcore.model_limits import limits_of
 from ragcore.stage_ports import Lexicon
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import Question, Turn
 
-ANSWER_SECONDS = 55.0  # from the request to the written text; with checking and storing 60 are not passed (V6)
+ANSWER_SECONDS = 55.0  # from the request to the first token of the text (V6)
+WRITING_SECONDS = 45.0  # of them at most for a model to begin, unless its own limit says otherwise
 RESERVE_SECONDS = 10.0  # of them for the last search and the text
 SILENT_SECONDS = 10.0  # without a token; a model that takes longer is not waited for again
 CONVERSATIONS = 10  # the last ones, whose knowledge sets count as recent
@@ -39,11 +42,15 @@ RECENT_SETS = 3
 
 @dataclass(slots=True, kw_only=True)
 class Deadline:
-    """The time limit of one answer, shared by everything that waits for a model (V6, V13)."""
+    """The time limit of one answer, shared by everything that waits for a model (V6, V13).
+
+    While a model writes, the time stands still: a text that flows is limited by the model's own limits alone.
+    """
 
     seconds: float = ANSWER_SECONDS
     clock: Callable[[], float] = time.monotonic
     unreachable_models: set[str] = field(default_factory=set)  # names of models that failed while writing
+    request_limit: asyncio.Timeout | None = None  # of the request around it, which stands still with it
     _until: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
@@ -56,6 +63,25 @@ class Deadline:
     def remaining_before_writing(self) -> float:
         """Seconds for everything before the text is written, never below 0."""
         return max(0.0, self.remaining() - RESERVE_SECONDS)
+
+    def first_token_seconds(self, model: object) -> float:
+        """Seconds for a model or generator to begin: what the question has left, or the model's own limit."""
+        return limits_of(model).first_token_seconds or min(WRITING_SECONDS, self.remaining())
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The time of the block does not count."""
+        begun, loop, limit = self.clock(), asyncio.get_running_loop(), self.request_limit
+        ends = limit.when() if limit is not None else None
+        left = ends - loop.time() if ends is not None else None
+        if limit is not None and left is not None:
+            limit.reschedule(None)
+        try:
+            yield
+        finally:
+            self._until += self.clock() - begun
+            if limit is not None and left is not None and not limit.expired():
+                limit.reschedule(loop.time() + left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from chat.answering.context import AnswerContext
 from chat.answering.fallback import format_search_results, refusal_text, small_talk_reply
 from chat.answering.model_routing import route_generation
 from chat.answering.stage_ports import AnswerPorts
-from chat.answering.streaming import SECONDS, AnswerWriter, Draft, draft_from_loop
+from chat.answering.streaming import AnswerWriter, Draft, draft_from_loop
 from chat.answering.text_emitter import TextEmitter
 from chat.executors import run_cpu
 from knowledge import model_registry
@@ -48,9 +48,10 @@ async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
         strict=context.request.strict,
         generator=generator,
         streamed=context.is_streaming,
-        seconds=min(SECONDS, context.deadline.remaining()),
+        seconds=context.deadline.first_token_seconds(generator),
     )
-    return await writer.run()
+    with context.deadline.paused():
+        return await writer.run()
 
 
 async def show_loop_text(context: AnswerContext, written: WrittenText, sources: Sequence[Source]) -> Draft:

@@ -167,7 +167,8 @@ class AnswerPorts:
             files=self.files,
         )
         try:
-            return await self._collect_text(generator, request)
+            with self.context.deadline.paused():
+                return await self._collect_text(generator, request)
         except ModelUnavailableError as error:
             if "model" in error.data:
                 self.context.deadline.unreachable_models.update(model_names(generator))
@@ -177,7 +178,7 @@ class AnswerPorts:
                 text=quoted.text,
                 model=quoted.model,
                 is_degraded=True,
-                reason=error.code,
+                reason=error.reason or error.code,
                 choice=choice.reasons if choice else (),
             )
 
@@ -238,21 +239,28 @@ class AnswerPorts:
     async def _collect_text(self, generator: LLMGenerator, request: GenerationRequest) -> WrittenText:
         """The whole text of a generator, counted however it ends.
 
-        Raises ModelUnavailableError, also where the text breaks off or is empty.
+        Raises ModelUnavailableError, also where it does not begin in time, breaks off or is empty.
         """
         reading, start = MeteredStream(request.messages), time.monotonic()
+        seconds = self.context.deadline.first_token_seconds(generator)
         try:
-            async for _event in reading.of(generator.stream(request)):
-                pass
+            async with asyncio.timeout(seconds) as limit:
+                async for _event in reading.of(generator.stream(request)):
+                    if limit.when() is not None:
+                        limit.reschedule(None)
+        except TimeoutError:
+            raise ModelUnavailableError("slow", model=generator.name, seconds=f"{seconds:g}") from None
         except asyncio.CancelledError:  # by the limit of a loop
-            if not reading.text and time.monotonic() - start >= SILENT_SECONDS:
+            if not reading.is_alive and time.monotonic() - start >= SILENT_SECONDS:
                 self.context.deadline.unreachable_models.update(model_names(generator))
             raise
         finally:
             self.loop_texts.append(usage_entry(generator, reading))
         end, choice = reading.end, routing_decision(generator)
-        if end is None or end.interrupted or not reading.text.strip():
-            raise ModelUnavailableError
+        if end is None or end.interrupted:
+            raise ModelUnavailableError("cut")
+        if not reading.text.strip():
+            raise ModelUnavailableError("empty_answer")
         known = end if isinstance(end, EndEvent) else EndEvent()
         return WrittenText(
             text=reading.text.strip(),

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from django.utils.translation import gettext as _
 
 from chat import metrics
+from chat.answering.context import WRITING_SECONDS
 from chat.answering.model_routing import routing_decision, usage_entry
 from chat.answering.progress import step_event, tier_step
+from chat.answering.shortcomings import cut_message, degraded_message, incomplete_message
 from chat.answering.text_emitter import TextEmitter
 from chat.executors import run_cpu
 from chat.fair_queue import fair_queue
@@ -31,10 +33,11 @@ from ragcore.types.answering import WrittenText
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 45.0  # that writing may take with a second attempt; with the search before it 60 are not passed (V6)
+AGAIN_SECONDS = 15.0  # for the first token of a second attempt, within what the first one has left
 LEAST_SECONDS = 2.0  # below it a second attempt is not worth its tokens
 OTHER_LANGUAGE = "other_language"
 LANGUAGE_NAMES = {"zh": "Chinese", "en": "English"}
+OUT_OF_TIME = ("stalled", "late")  # causes of interruptions after which nobody waits for the rest
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,18 +58,6 @@ class Draft:
     is_fallback: bool = False  # put together from the sources because a model failed
     choice: tuple[str, ...] = ()  # codes, why this tier; () where there was nothing to choose
     warnings: tuple[str, ...] = ()  # codes: "other_language"
-
-
-def degraded_message(code: str) -> str:
-    """Why the sources are quoted instead of a model's answer, by the code of the error, in words for the reader."""
-    if code == TooExpensiveError.code:
-        return _("A language model would cost more than is allowed; this answer was put together from the sources.")
-    return _("The language model cannot be reached; this answer was put together from the sources.")
-
-
-def cut_message() -> str:
-    """The note on an answer that ends at its limit of tokens."""
-    return _("The answer was cut at its length limit.")
 
 
 def draft_from_loop(written: WrittenText, text: str) -> Draft:
@@ -95,7 +86,7 @@ class AnswerWriter:
 
     `stop`: set by the reader; `refusal`: the text where the sources do not answer; `generator`: None for the configured
     one. `streamed`: with False the text is emitted once it is whole, so that an answer in a wrong language can be asked
-    for again. `seconds`: until the first token; without streaming until the end of the text, second attempt included.
+    for again. `seconds`: until the first token, those of a second attempt included. Then the model's own limits hold.
     """
 
     request: GenerationRequest
@@ -106,11 +97,14 @@ class AnswerWriter:
     strict: bool = False
     generator: LLMGenerator | None = None
     streamed: bool = True
-    seconds: float = SECONDS
+    seconds: float = WRITING_SECONDS
     draft: Draft = field(default_factory=Draft)
     _pieces: list[str] = field(default_factory=list)  # as they were written
     _shown: int = 0  # how many of them went to the output
     _interrupted: bool = False
+    _cause: str = ""  # of the interruption
+    _waited: float = 0.0  # seconds for first tokens
+    _has_reasoned: bool = False
     _is_cut: bool = False
     _requests: list[tuple[LLMGenerator, MeteredStream]] = field(default_factory=list)
     _start: float = field(default_factory=time.perf_counter)
@@ -146,10 +140,10 @@ class AnswerWriter:
         with fair_queue().reading():
             async for event in self._limit_events(self._read(generator, self.request)):
                 await self._take_event(event)
-        if self._interrupted and self._text.strip() and not self.strict:
+        if self._interrupted and self._cause not in OUT_OF_TIME and self._text.strip() and not self.strict:
             await self._continue_text(generator)
         if self._interrupted:
-            raise ModelUnavailableError
+            raise ModelUnavailableError("cut")
         if not self._text.strip():
             raise ModelUnavailableError("empty_answer")
         if is_other_language(self.request.question, self._text):
@@ -166,6 +160,9 @@ class AnswerWriter:
         return self.output.text if self.streamed else "".join(self._pieces)
 
     async def _take_event(self, event: GenerationEvent) -> None:
+        if event.reasoning and not self._has_reasoned:
+            self._has_reasoned = True
+            await self.events("step", name="think", detail=_("The language model is thinking"))
         if event.text:
             if self.draft.first_words_seconds is None:
                 self.draft.first_words_seconds = time.perf_counter() - self._start
@@ -188,7 +185,7 @@ class AnswerWriter:
         """What became of the request that is read."""
         self._interrupted = event.interrupted
         if isinstance(event, EndEvent):
-            self._is_cut = event.is_cut
+            self._is_cut, self._cause = event.is_cut, event.cause
             self.draft.model = event.model or self.draft.model
             self.draft.tier = event.tier.name if event.tier is not None else self.draft.tier
 
@@ -199,27 +196,28 @@ class AnswerWriter:
         return reading.of(generator.stream(request))
 
     async def _limit_events(self, events: AsyncIterator[GenerationEvent]) -> AsyncIterator[GenerationEvent]:
-        """The events within the time limit.
+        """The events, the first of them within the time limit: a model that says nothing until then is slow."""
+        async for event in self._begun_within(events, self.seconds):
+            yield event
+            if event.text and self.streamed and (pause := fair_queue().pause_seconds()):
+                await asyncio.sleep(pause)
 
-        Where it ends before the first token, the model counts as unreachable; where it ends later and the text is not
-        streamed, as interrupted.
-        """
-        deadline: float | None = asyncio.get_running_loop().time() + self.seconds
+    async def _begun_within(
+        self, events: AsyncIterator[GenerationEvent], seconds: float
+    ) -> AsyncIterator[GenerationEvent]:
+        """The events. Raises ModelUnavailableError where the first one does not come in time."""
+        start = time.perf_counter()
         try:
-            while True:
-                async with asyncio.timeout_at(deadline):
-                    event = await anext(events, None)
-                if event is None:
-                    return
-                deadline = None if event.text and self.streamed else deadline
-                yield event
-                if event.text and self.streamed and (pause := fair_queue().pause_seconds()):
-                    await asyncio.sleep(pause)
+            async with asyncio.timeout(seconds):
+                event = await anext(events, None)
         except TimeoutError:
-            logger.warning("the time for an answer is over")
-            if not self._text.strip():
-                raise ModelUnavailableError from None
-            self._interrupted = True
+            logger.warning("the time for the first token is over")
+            raise ModelUnavailableError("slow", seconds=f"{seconds:g}") from None
+        finally:
+            self._waited += time.perf_counter() - start
+        while event is not None:
+            yield event
+            event = await anext(events, None)
 
     def _sum_usage(self) -> None:
         """Several requests of one answer add up."""
@@ -244,7 +242,7 @@ class AnswerWriter:
                     self._note_end(event)
             if rest := joint.flush():
                 await self._add_text(rest)
-        except (ModelUnavailableError, RestartedError, TimeoutError) as problem:
+        except (ModelUnavailableError, RestartedError) as problem:
             self._interrupted = True
             logger.warning("the rest of the answer did not come: %s", type(problem).__name__)
 
@@ -271,25 +269,22 @@ class AnswerWriter:
                 pieces.append(event.text)
                 if event.final:
                     self._note_end(event)
-        except (ModelUnavailableError, TimeoutError) as problem:
+        except ModelUnavailableError as problem:
             self._interrupted = True
             logger.warning("the answer was not written again: %s", type(problem).__name__)
         return pieces
 
     async def _ask_again(self, generator: LLMGenerator, answer: str, prompt: str) -> AsyncIterator[GenerationEvent]:
-        """What the generator says to a prompt behind its own answer, within the time that is left.
+        """What the generator says to a prompt behind its own answer.
 
-        Raises TimeoutError, and what the generator raises.
+        It has to begin within what is left of the time for the first token. Raises ModelUnavailableError.
         """
         turns = (ChatMessage(role="assistant", content=answer), ChatMessage(role="user", content=prompt))
+        left = min(AGAIN_SECONDS, self.seconds - self._waited)
+        if left < LEAST_SECONDS:
+            raise ModelUnavailableError("slow", seconds=f"{self.seconds:g}")
         events = self._read(generator, replace(self.request, messages=(*self.request.messages, *turns)))
-        left = self.seconds - (time.perf_counter() - self._start)
-        deadline = asyncio.get_running_loop().time() + (left if left >= LEAST_SECONDS else 0)
-        while True:
-            async with asyncio.timeout_at(deadline):
-                event = await anext(events, None)
-            if event is None:
-                return
+        async for event in self._begun_within(events, left):
             yield event
 
     # ── without a model ─────────────────────────────────────────────────────────────────────────
@@ -300,10 +295,10 @@ class AnswerWriter:
             raise ModelUnavailableError(error.reason, **{**error.data, "strict": True}) from error
         logger.warning("answering without the language model: %s", error)
         if self._text.strip():
-            self.draft.degraded = _("The language model stopped in the middle; this answer is incomplete.")
+            self.draft.degraded = incomplete_message(self._cause)
             await self.events("step", name="interrupted", detail=self.draft.degraded)
             return
-        self.draft.degraded = degraded_message(error.code)
+        self.draft.degraded = degraded_message(error.reason or error.code, error.data.get("status"))
         self.draft.is_fallback = error.code != TooExpensiveError.code
         await self.events("step", name="degraded", detail=self.draft.degraded)
         await self._quote_sources()

@@ -23,7 +23,9 @@ from chat.executors import run_cpu, run_db
 from chat.redis_client import client
 from knowledge import model_registry
 from knowledge.disk_space import worst_volume
-from knowledge.model_setup import Endpoint, Purpose, setup_now, setup_refresh
+from knowledge.model_circuits import CallFigures
+from knowledge.model_setup import Endpoint, ModelSpec, Purpose, circuit, permitted_at, setup_now, setup_refresh
+from knowledge.models import EnvironmentModelTest
 from ragcore.checked_hosts import CheckedAsyncTransport
 from ragcore.client_registry import tls_context
 from ragcore.ports import Reranker, RerankInput
@@ -147,25 +149,54 @@ async def _embedder() -> Mapping[str, Any]:
 
 
 async def _tier(purpose: str) -> Mapping[str, Any]:
-    """The servers of the model for a purpose; it is up where one of them is."""
-    spec = setup_now().models.get(purpose)
+    """The servers of the model for a purpose; it is up where one of them is, and calls of the model do not fail.
+
+    `error` says why it is down: "untested" and "test_failed" (it is not asked), the reason of its latest failed calls,
+    or what its server said. `calls` and `failed_calls` count the latest calls of all processes.
+    """
+    setup = setup_now()
+    spec, unready = setup.models.get(purpose), setup.unready.get(purpose)
     if spec is None:
-        return NOT_CONFIGURED
+        if unready is None:
+            return NOT_CONFIGURED
+        return {"state": "down", "model": unready.name, "error": "test_failed" if unready.test_code else "untested"}
+    found: dict[str, Any] = {"model": spec.name, **_calls(circuit(spec).figures)}
+    if found.pop("is_open"):
+        return {"state": "down", **found}
     states = await asyncio.gather(*(_server(one) for one in spec.endpoints), return_exceptions=True)
-    found: dict[str, Any] = {"model": spec.name}
     if len(states) > 1:
         found["servers"] = len(states)
         found["servers_up"] = sum(isinstance(one, Mapping) and one["state"] == "up" for one in states)
     said = next((one for one in states if isinstance(one, Mapping) and one["state"] == "up"), states[0])
     if isinstance(said, BaseException):
-        raise said
+        return {"state": "down", **found, "error": "unreachable"}
+    if said["state"] == "unclear":  # it lists no models: whether it answers is known from its test and its calls
+        is_known = not spec.is_locked or await run_db(_has_passed, purpose, spec)
+        said = {"state": "up"} if is_known else {"state": "down", "error": said["error"]}
     return {**found, **said}
 
 
+def _has_passed(purpose: str, spec: ModelSpec) -> bool:
+    """Whether a model of the environment has answered: in its latest test, or a question since."""
+    tests = EnvironmentModelTest.objects.filter(purpose=purpose, fingerprint=spec.fingerprint, test_code="ok")
+    return tests.exists() or circuit(spec).figures.last_success is not None
+
+
+def _calls(figures: CallFigures) -> dict[str, Any]:
+    found: dict[str, Any] = {"is_open": figures.is_open}
+    if figures.calls:
+        found |= {"calls": figures.calls, "failed_calls": figures.failed}
+    if figures.last_failure is not None:
+        found["last_failure"] = figures.last_failure.isoformat()
+        if figures.is_open:
+            found["error"] = figures.reason or "unreachable"
+    return found
+
+
 async def _server(endpoint: Endpoint) -> Mapping[str, Any]:
-    """Whether a server lets its models be listed with this key."""
+    """Whether a server lets its models be listed with this key; "unclear" where it has no such address."""
     headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-    permitted = model_registry.permitted_at(endpoint)
+    permitted = permitted_at(endpoint)
     transport = CheckedAsyncTransport(permitted) if permitted else None
     async with httpx.AsyncClient(
         timeout=LIMIT_SECONDS, headers=headers, verify=tls_context(), transport=transport
@@ -173,8 +204,11 @@ async def _server(endpoint: Endpoint) -> Mapping[str, Any]:
         answer = await http.get(f"{endpoint.url.rstrip('/')}/models")
     if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return {"state": "down", "error": "the key is refused"}
-    # a server without this address (404) may answer questions all the same
-    return {"state": "up" if answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else "down"}
+    if answer.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED):
+        return {"state": "unclear", "error": f"not an OpenAI-compatible server (HTTP {answer.status_code})"}
+    if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return {"state": "down", "error": f"HTTP {answer.status_code}"}
+    return {"state": "up"}
 
 
 async def _local_model() -> Mapping[str, Any]:

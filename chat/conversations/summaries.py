@@ -27,7 +27,7 @@ MOST_TURNS = 50  # that one summary takes in at a time
 MOST_LINES = 24  # of a summary without a model: the latest
 LINE_CHARACTERS = 160
 SUMMARY_CHARACTERS = 4000
-MODEL_SECONDS = 60.0
+MODEL_SECONDS = 60.0  # to its first token
 _MARKS = re.compile(r"(?<!\s)\s*\[\d{1,3}\]|[*_`#>|~]+")
 _OVER = (Message.State.DONE, Message.State.STOPPED)
 
@@ -84,7 +84,7 @@ def _summary(before: str, turns: Sequence[Turn]) -> str:
     if (model := model_registry.light_model()) is not None:
         said = [f"用户 / user: {turn.question}\nAI: {_plain(turn.answer)}" for turn in turns]
         conversation = "\n\n".join([before, *said] if before else said)
-        client = LlmClient(model, seconds=MODEL_SECONDS)
+        client = LlmClient(model, seconds=MODEL_SECONDS, is_patient=True)
         written = asyncio.run(client.text("conversation_summary", conversation=conversation))
         if written and written.strip():
             return written.strip()

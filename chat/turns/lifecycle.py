@@ -42,8 +42,8 @@ from ragcore.types.answering import Turn
 
 logger = logging.getLogger(__name__)
 
-ANSWER_LIMIT_SECONDS = 60  # V6
-TURN_LIMIT_SECONDS = 300  # a reader sees a long text grow and can stop it
+ANSWER_LIMIT_SECONDS = 60  # V6; without the time in which a model writes
+TURN_LIMIT_SECONDS = 300  # likewise; a reader sees a long text grow and can stop it
 STOP_SECONDS = 60
 SHUTDOWN_SECONDS = 10
 
@@ -80,7 +80,7 @@ async def answer_now(
         deadline = Deadline()
         message = await run_db(message_prepare, scope=scope, user=user, request=request, channel=channel)
         try:
-            async with _time_limit(ANSWER_LIMIT_SECONDS):
+            async with _time_limit(ANSWER_LIMIT_SECONDS, deadline):
                 record = await _answer_and_store(
                     scope=scope, user=user, request=request, message=message, events=ignore_event, deadline=deadline
                 )
@@ -159,14 +159,15 @@ async def _run_turn(
     """Run a turn to its last event, whatever happens on the way."""
     async with place, heartbeats().of(message.pk, stop), TurnLog(message.pk) as log:
         try:
-            async with _time_limit(TURN_LIMIT_SECONDS):
+            deadline = Deadline()
+            async with _time_limit(TURN_LIMIT_SECONDS, deadline):
                 record = await _answer_and_store(
                     scope=scope,
                     user=user,
                     request=request,
                     message=message,
                     events=log,
-                    deadline=Deadline(),
+                    deadline=deadline,
                     stop=stop,
                     is_streaming=True,
                 )
@@ -291,9 +292,10 @@ def _error_event(error: RagError) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def _time_limit(seconds: float) -> AsyncIterator[None]:
+async def _time_limit(seconds: float, deadline: Deadline) -> AsyncIterator[None]:
+    """Raises AnswerTimeoutError where the block takes longer, not counting what `deadline` does not count."""
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as deadline.request_limit:
             yield
     except TimeoutError:
         raise AnswerTimeoutError from None

@@ -54,7 +54,7 @@ PASSAGES_PER_CASE = 8  # that are looked at, at most
 PASSAGES_PER_DOCUMENT = 4
 SLICE_SECONDS = 20.0  # of one task
 LEASE = timedelta(minutes=3)
-MODEL_SECONDS = 30.0
+MODEL_SECONDS = 30.0  # of a request to its first token
 REST = timedelta(minutes=1)  # for which a model that did not answer is left alone
 STYLES = (GoldenCase.Style.SUMMARISED, GoldenCase.Style.WITH_ERRORS)
 State = ProposalRun.State
@@ -160,7 +160,7 @@ class _Work:
         author = run.requested_by
         self.scope = scope_for(author) if author is not None and author.is_active else None
         model = background_model(is_patient=False) if run.with_model else None
-        self.llm = None if model is None else LlmClient(model, seconds=MODEL_SECONDS)
+        self.llm = None if model is None else LlmClient(model, seconds=MODEL_SECONDS, is_patient=True)
         self.waits_for_model = run.with_model and model is None
         known = [*run.golden_set.cases.values_list("question", flat=True)]
         known += run.golden_set.proposals.values_list("question", flat=True)

@@ -30,7 +30,7 @@ def is_resting(rest: Rest) -> bool:
 def run_judge() -> LlmClient | None:
     """The judge of evaluation runs; None where no language model for judging is configured, or it rests."""
     model = model_registry.judge_model()
-    return None if model is None or is_resting(of_runs) else LlmClient(with_short_retries(model))
+    return None if model is None or is_resting(of_runs) else LlmClient(with_short_retries(model), is_patient=True)
 
 
 def diagnosis_judge(*, seconds: float) -> LlmClient | None:

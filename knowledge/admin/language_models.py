@@ -5,8 +5,9 @@ Platform administrators change them. Tenant administrators see which model is us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
@@ -16,12 +17,15 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, ago
 from accounts.error_messages import error_message
 from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, manages
 from knowledge.model_setup import environment_models, setup_now, setup_refresh
+from knowledge.model_test_words import Tested, not_tested, tested_sentence
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer
 from knowledge.services.language_models import (
     FIELDS,
@@ -33,7 +37,8 @@ from knowledge.services.language_models import (
     server_delete,
     server_save,
 )
-from knowledge.services.model_tests import Tested, environment_model_test, model_test, tested_sentence
+from knowledge.services.model_states import ModelState, environment_state, model_state
+from knowledge.services.model_tests import LONGEST_TEST_SECONDS, environment_model_test_start, model_test_start
 from ragcore.errors import RagError
 
 if TYPE_CHECKING:  # the theme has no types; its class is Django's with other templates
@@ -44,6 +49,7 @@ else:
     from unfold.admin import StackedInline
 
 LIST = "admin:knowledge_languagemodel_changelist"
+HEALTH_KINDS = {"works": "live", "failed": "failed", "failing": "failed", "untested": "empty", "testing": "empty"}
 Purpose = ModelPurpose.Purpose
 
 
@@ -122,8 +128,10 @@ class ServerInline(StackedInline):
     has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
     @admin.display(description=_("Last test"))
-    def last_test(self, row: ModelServer) -> str:
-        return tested_sentence(row.test_code, row.test_data) if row.test_code else "–"
+    def last_test(self, row: ModelServer) -> SafeString | str:
+        if row.tested is None:
+            return not_tested()
+        return format_html("{} {}", tested_sentence(row.test_code, row.test_data), ago(row.tested))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +144,18 @@ class PurposeRow:
     is_locked: bool
     address: str  # of its page or ""
     servers: Sequence[str]
+    state: ModelState | None = None  # None: there is no model
+
+
+def state_shown(state: ModelState) -> SafeString:
+    """How a model is, why and since when."""
+    return format_html(
+        '<span class="rs-health" data-kind="{}">{}</span> {} {}',
+        HEALTH_KINDS[state.kind],
+        state.words,
+        state.reason,
+        ago(state.time) if state.time is not None else "",
+    )
 
 
 @admin.register(LanguageModel)
@@ -160,7 +180,8 @@ class LanguageModelAdmin(SiteModelAdmin):
         if not manages(request):
             return ((None, {"fields": ("name", "context_tokens")}),)
         fields = ("name", "used_for", "context_tokens", ("price_in", "price_out"))
-        return ((None, {"fields": fields}),)
+        limits = {"fields": ("first_token_seconds", "between_tokens_seconds", "total_seconds")}
+        return ((None, {"fields": fields}), (_("Time limits"), limits))
 
     def get_list_display(self, request: HttpRequest) -> Any:
         return self.list_display if manages(request) else ("name", "used_for")
@@ -183,19 +204,15 @@ class LanguageModelAdmin(SiteModelAdmin):
     def server_total(self, row: LanguageModel) -> int:
         return sum(server.enabled for server in row.servers.all())
 
-    @admin.display(description=_("Last test"))
-    def state(self, row: LanguageModel) -> Any:
-        tested = [server for server in row.servers.all() if server.enabled and server.tested]
-        if not tested:
-            return _("not tested")
-        failed = [server for server in tested if server.test_code != "ok"]
-        shown = failed[0] if failed else tested[0]
-        words = tested_sentence(shown.test_code, shown.test_data)
-        return f"{shown.url}: {words}" if failed else ago(shown.tested or shown.model.created)
+    @admin.display(description=_("State"))
+    def state(self, row: LanguageModel) -> SafeString:
+        return state_shown(model_state(row))
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         setup_refresh(now=True)
-        extra = {"purposes": self._purposes(request), "manages_models": manages(request)}
+        purposes = self._purposes(request)
+        is_testing = any(row.state is not None and row.state.kind == "testing" for row in purposes)
+        extra = {"purposes": purposes, "is_testing": is_testing, "manages_models": manages(request)}
         return super().changelist_view(request, {**(extra_context or {}), **extra})
 
     def _purposes(self, request: HttpRequest) -> list[PurposeRow]:
@@ -205,27 +222,57 @@ class LanguageModelAdmin(SiteModelAdmin):
             spec = setup.models.get(purpose)
             page = reverse("admin:knowledge_languagemodel_change", args=[rows[purpose]]) if purpose in rows else ""
             is_locked = spec is not None and spec.is_locked
+            unready = setup.unready.get(purpose)
             found.append(
                 PurposeRow(
                     purpose=purpose,
                     label=str(label),
-                    model=spec.name if spec else "",
+                    model=spec.name if spec else unready.name if unready else "",
                     is_locked=is_locked,
                     address="" if is_locked else page,
                     servers=[one.url for one in spec.endpoints] if spec and manages(request) else (),
+                    state=self._state_of(purpose, is_locked=is_locked, model_id=rows.get(purpose)),
                 )
             )
         return found
 
+    def _state_of(self, purpose: str, *, is_locked: bool, model_id: int | None) -> ModelState | None:
+        if is_locked:
+            return environment_state(purpose)
+        return model_state(LanguageModel.objects.get(pk=model_id)) if model_id is not None else None
+
     # ── changing ────────────────────────────────────────────────────────────────────────────────
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """A model that was saved is tested, after the transaction; without a result the page shows the progress."""
+        model = LanguageModel.objects.filter(pk=int(object_id)).first() if (object_id or "").isdecimal() else None  # type: ignore[arg-type]
+        extra = {
+            "state": model_state(model) if model is not None else None,
+            "longest_test_seconds": LONGEST_TEST_SECONDS,
+        }
+        response = super().changeform_view(request, object_id, form_url, {**extra, **(extra_context or {})})
+        saved: LanguageModel | None = getattr(request, "saved_model", None)
+        if saved is None or response.status_code != HTTPStatus.FOUND:
+            return response
+        works = self._test(request, lambda: model_test_start(model=saved, **self._who(request)))
+        return response if works else redirect("admin:knowledge_languagemodel_change", saved.pk)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        request.saved_model = form.instance  # type: ignore[attr-defined]
 
     def save_model(self, request: HttpRequest, obj: LanguageModel, form: Any, change: bool) -> None:
         values = {name: form.cleaned_data[name] for name in FIELDS if name in form.cleaned_data}
-        purposes = form.cleaned_data.get("used_for")
-        model_save(scope=admin_scope(request), actor=admin_user(request), model=obj, values=values, purposes=purposes)
+        model_save(model=obj, values=values, purposes=form.cleaned_data.get("used_for"), **self._who(request))
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+        who = self._who(request)
         formset.save(commit=False)
         for server in formset.deleted_objects:
             server_delete(server=server, **who)
@@ -237,7 +284,7 @@ class LanguageModelAdmin(SiteModelAdmin):
             server_save(server=each.instance, values=values, key=each.key, **who)
 
     def delete_model(self, request: HttpRequest, obj: LanguageModel) -> None:
-        model_delete(scope=admin_scope(request), actor=admin_user(request), model=obj)
+        model_delete(model=obj, **self._who(request))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[LanguageModel]) -> None:
         for model in queryset:
@@ -247,30 +294,40 @@ class LanguageModelAdmin(SiteModelAdmin):
 
     def test(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: ask every server of a model, and say what came of it."""
-        if not manages(request) or not self.has_view_permission(request):
-            raise PermissionDenied
+        self._check(request)
         model = get_object_or_404(LanguageModel, pk=pk)
         back = reverse("admin:knowledge_languagemodel_change", args=[pk]) if "page" in request.POST else reverse(LIST)
-        return self._tested(
-            request, lambda: model_test(scope=admin_scope(request), actor=admin_user(request), model=model), back
-        )
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        self._test(request, lambda: model_test_start(model=model, **self._who(request)))
+        return redirect(back)
 
     def test_purpose(self, request: HttpRequest, purpose: str) -> HttpResponse:
         """POST: the same for a model that the environment sets."""
-        if not manages(request) or not self.has_view_permission(request):
-            raise PermissionDenied
-        who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
-        return self._tested(request, lambda: environment_model_test(purpose=purpose, **who), reverse(LIST))
-
-    def _tested(self, request: HttpRequest, test: Any, back: str) -> HttpResponse:
+        self._check(request)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
+        self._test(request, lambda: environment_model_test_start(purpose=purpose, **self._who(request)))
+        return redirect(LIST)
+
+    def _check(self, request: HttpRequest) -> None:
+        if not manages(request) or not self.has_view_permission(request):
+            raise PermissionDenied
+
+    def _who(self, request: HttpRequest) -> dict[str, Any]:
+        return {"scope": admin_scope(request), "actor": admin_user(request)}
+
+    def _test(self, request: HttpRequest, test: Callable[[], list[Tested] | None]) -> bool:
+        """Run a test and say what came of it; whether every server answers."""
         try:
-            outcome: list[Tested] = test()
+            outcome = test()
         except RagError as error:
             messages.error(request, error_message(error))
-            return redirect(back)
+            return False
+        if outcome is None:
+            messages.info(request, _("The test is still running. Its result is shown here as soon as it is there."))
+            return False
         for one in outcome:
             say = messages.success if one.is_ok else messages.error
             say(request, f"{one.url}: {one.sentence}")
-        return redirect(back)
+        return all(one.is_ok for one in outcome)

@@ -120,7 +120,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         max_length=2048,
         widget=UnfoldAdminTextareaWidget({"rows": 3}),
-        help_text=_("A folder that your organisation has, or one address per line."),
+        help_text=_("Folder path, or one URL per line."),
     )
     include = LinesField(label=_("include"), help_text=_("Patterns such as *.pdf or radio/*, one per line."))
     exclude = LinesField(label=_("exclude"), help_text=_("Patterns, one per line."))

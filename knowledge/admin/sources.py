@@ -16,15 +16,24 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
 from accounts.error_messages import error_message, stored_message
+from accounts.roles import administers
 from accounts.scope import Scope
 from knowledge.admin.curation import OwnerAdmin, run_action
 from knowledge.admin.source_forms import LinesField, PairsField, SourceForm
 from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
+from knowledge.rights import PLACES_MANAGE
 from knowledge.selectors import jobs_readable, sets_managed
 from knowledge.selectors.sets import set_sources, source_list, sources_managed, sources_usable
 from knowledge.services.composition import set_sources_put
 from knowledge.services.registration import DEFAULT_SOURCE
-from knowledge.services.sources import set_ingest, source_create, source_delete, source_run_start, source_update
+from knowledge.services.sources import (
+    set_ingest,
+    source_create,
+    source_delete,
+    source_pause,
+    source_run_start,
+    source_update,
+)
 from knowledge.services.sources.sync_runs import LISTED_KINDS
 from knowledge.types import SourceFilter, strictly
 from ragcore.errors import RagError
@@ -49,6 +58,7 @@ class SourceAdmin(OwnerAdmin):
     list_filter = ("kind", "outcome", "enabled", "set_sources__knowledge_set")
     search_fields = ("name", "location")
     ordering = ("name",)
+    change_form_outer_before_template = "admin/knowledge/source/paused.html"
     change_form_outer_after_template = "admin/knowledge/source/runs.html"
     fieldsets = (
         (None, {"fields": (("name", "kind"), "location", ("handler", "owner"), ("schedule", "enabled"))}),
@@ -192,6 +202,8 @@ def _runs_of(source: Source, *, scope: Scope) -> dict[str, Any]:
     composed = source.set_sources.select_related("knowledge_set").order_by("knowledge_set__name")
     return {
         "source": source,
+        "pause": source_pause(source),
+        "sees_places": administers(scope=scope, doing=PLACES_MANAGE),
         "runs": _runs(source, scope=scope),
         "may_run": source.kind in LISTED_KINDS,
         "composed": [one.knowledge_set for one in composed],

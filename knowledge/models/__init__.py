@@ -38,7 +38,13 @@ from knowledge.models.index import (
     WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
-from knowledge.models.language_models import LanguageModel, ModelPurpose, ModelServer, ModelsVersion
+from knowledge.models.language_models import (
+    EnvironmentModelTest,
+    LanguageModel,
+    ModelPurpose,
+    ModelServer,
+    ModelsVersion,
+)
 from knowledge.models.latent import LatentModel, LatentTerm, LatentVector
 from knowledge.models.lexicon import LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
 from knowledge.models.places import SourcePlace
@@ -72,6 +78,7 @@ __all__ = [
     "EmbedderFit",
     "EmbedderSwitch",
     "EntryText",
+    "EnvironmentModelTest",
     "FactReading",
     "FactState",
     "HandlerRule",

@@ -7,16 +7,25 @@ from typing import ClassVar
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from ragcore.model_limits import BETWEEN_TOKENS_SECONDS, FIRST_TOKEN_SECONDS, MAX_SECONDS
 
 MAX_CONTEXT_TOKENS = 100_000_000
+_SECONDS: tuple[MinValueValidator, MaxValueValidator] = (MinValueValidator(0.1), MaxValueValidator(MAX_SECONDS))
 
 
 class LanguageModel(models.Model):
     """A chat model of the whole site; which of its servers answers is decided for each request."""
 
     name = models.CharField(
-        _("model"), max_length=128, unique=True, help_text=_("As its server calls it, such as gpt-4o-mini or qwen3:8b.")
+        _("model"),
+        max_length=128,
+        unique=True,
+        help_text=_("As its server calls it, such as gpt-4o-mini or qwen3:8b."),
+        error_messages={"unique": _("This model is already registered.")},
     )
     price_in = models.DecimalField(
         _("price of input"),
@@ -36,6 +45,33 @@ class LanguageModel(models.Model):
         blank=True,
         validators=[MinValueValidator(512), MaxValueValidator(MAX_CONTEXT_TOKENS)],
         help_text=_("Tokens of question, sources and answer together. Prompts are kept within it."),
+    )
+    first_token_seconds = models.FloatField(
+        _("longest wait for the first token"),
+        null=True,
+        blank=True,
+        validators=_SECONDS,
+        help_text=format_lazy(
+            _(
+                "In seconds; thinking that is sent counts as a token. Empty: {seconds}. "
+                "Set it for models that are loaded on demand or take long to begin."
+            ),
+            seconds=int(FIRST_TOKEN_SECONDS),
+        ),
+    )
+    between_tokens_seconds = models.FloatField(
+        _("longest silence within an answer"),
+        null=True,
+        blank=True,
+        validators=_SECONDS,
+        help_text=format_lazy(_("In seconds. Empty: {seconds}."), seconds=int(BETWEEN_TOKENS_SECONDS)),
+    )
+    total_seconds = models.FloatField(
+        _("longest answer"),
+        null=True,
+        blank=True,
+        validators=_SECONDS,
+        help_text=_("In seconds from the question to the last token. Empty: no limit while text flows."),
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -65,6 +101,7 @@ class ModelServer(models.Model):
     key = models.TextField(_("key"), blank=True, editable=False)
     enabled = models.BooleanField(_("in use"), default=True)
     tested = models.DateTimeField(_("tested"), null=True, editable=False)
+    passed = models.DateTimeField(null=True, editable=False)  # since its last change; None: it answers nobody
     test_code = models.CharField(max_length=32, blank=True, editable=False)  # of ragcore.llm.probe; "": not tested
     test_data = models.JSONField(default=dict, blank=True, editable=False)  # of its sentence
 
@@ -82,7 +119,7 @@ class ModelPurpose(models.Model):
     """What a model is used for; each purpose has one model at most."""
 
     class Purpose(models.TextChoices):
-        STANDARD = "standard", _("answers")
+        STANDARD = "standard", pgettext_lazy("purpose of a model", "answers")
         FAST = "fast", _("answers to simple questions")
         ADVANCED = "advanced", _("answers to complex questions")
         LIGHT = "light", _("rewriting, analysis and summaries")
@@ -98,6 +135,23 @@ class ModelPurpose(models.Model):
 
     def __str__(self) -> str:
         return f"{self.purpose} {self.model_id}"
+
+
+class EnvironmentModelTest(models.Model):
+    """The latest test of a model that the environment sets. `fingerprint`: of the model and server that were tested."""
+
+    purpose = models.CharField(max_length=16, choices=ModelPurpose.Purpose.choices, primary_key=True)
+    fingerprint = models.CharField(max_length=64)
+    tested = models.DateTimeField(_("tested"))
+    test_code = models.CharField(max_length=32)  # of ragcore.llm.probe
+    test_data = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name = _("test of a model of the environment")
+        verbose_name_plural = _("tests of models of the environment")
+
+    def __str__(self) -> str:
+        return f"{self.purpose} {self.test_code}"
 
 
 class ModelsVersion(models.Model):

@@ -34,7 +34,7 @@ LOAD = 1000  # facts stored at once
 KINDS = (Chunk.Kind.BODY, Chunk.Kind.WHOLE)  # the others repeat what these say
 BY_MODEL = "model"  # the rule of a fact
 ASKED_AT_ONCE = 4  # passages
-MODEL_SECONDS = 40.0  # of one request
+MODEL_SECONDS = 40.0  # of one request to its first token
 MOST_TRIES = 3  # of a passage for which a model that answers others does not
 SENTENCE = "The lamp is part of the desk."  # that any model answers which answers at all
 
@@ -167,7 +167,7 @@ async def _ask_one(
     model: ChatModel, title: str, heading_path: Sequence[str], text: str
 ) -> Sequence[ExtractedFact] | None:
     """Facts of a passage; None where the model could not be reached."""
-    llm = LlmClient(model, seconds=MODEL_SECONDS)
+    llm = LlmClient(model, seconds=MODEL_SECONDS, is_patient=True)
     facts = await extract_by_model(text, title=title, heading_path=heading_path, llm=llm)
     is_away = llm.counts["unreachable"] or llm.counts["busy"] or llm.counts["silent"]
     return None if facts is None and is_away else facts or []

@@ -21,8 +21,11 @@ from knowledge.sealed_text import text_seal
 from ragcore.fetching.addresses import check_url
 
 Purpose = ModelPurpose.Purpose
-FIELDS = ("name", "price_in", "price_out", "context_tokens")
+LIMITS = ("first_token_seconds", "between_tokens_seconds", "total_seconds")
+FIELDS = ("name", "price_in", "price_out", "context_tokens", *LIMITS)
+OF_TEST = ("name", *LIMITS)  # what another value of makes a test out of date
 MAX_KEY = 4096
+UNTESTED: Mapping[str, Any] = {"tested": None, "passed": None, "test_code": "", "test_data": {}}
 
 
 def model_save(
@@ -30,11 +33,13 @@ def model_save(
 ) -> LanguageModel:
     """Store a new or changed model. A purpose that another model has goes over to this one; None: as they are.
 
-    Raises MissingRightError, ModelInvalidError or NameTakenError.
+    With another name or other limits its servers have to pass a test again before they answer. Raises
+    MissingRightError, ModelInvalidError or NameTakenError.
     """
     _check_right(scope)
     is_new = model.pk is None
-    before = {} if is_new else _told(LanguageModel.objects.get(pk=model.pk))
+    stored = None if is_new else LanguageModel.objects.get(pk=model.pk)
+    before = {} if stored is None else _told(stored)
     for name in FIELDS:
         if name in values:
             setattr(model, name, values[name])
@@ -42,6 +47,8 @@ def model_save(
     try:
         with transaction.atomic():
             model.save()
+            if stored is not None and any(getattr(stored, name) != getattr(model, name) for name in OF_TEST):
+                model.servers.update(**UNTESTED)
             if purposes is not None:
                 _purposes_put(model, purposes)
             registry_changed()
@@ -86,7 +93,8 @@ def server_save(
 ) -> ModelServer:
     """Store a new or changed server of a model. `key`: a new one, "" removes it, None leaves it as it is.
 
-    Raises MissingRightError, UrlNotAllowedError or ModelInvalidError, such as for a key that would go to another host.
+    It answers nobody until it has passed a test with this address and key. Raises MissingRightError,
+    UrlNotAllowedError or ModelInvalidError, such as for a key that would go to another host.
     """
     _check_right(scope)
     stored = ModelServer.objects.filter(pk=server.pk).first() if server.pk else None
@@ -96,7 +104,8 @@ def server_save(
     if key is not None:
         server.key = text_seal(key, purpose=KEY_PURPOSE) if key else ""
     if before.get("url") != server.url or key is not None:
-        server.tested, server.test_code, server.test_data = None, "", {}
+        for name, value in UNTESTED.items():
+            setattr(server, name, value)
     try:
         with transaction.atomic():
             server.save()
@@ -144,8 +153,9 @@ def _purposes_put(model: LanguageModel, purposes: Collection[str]) -> None:
 def _told(model: LanguageModel) -> dict[str, Any]:
     """What the audit log says of a model."""
     prices = {name: str(value) for name in ("price_in", "price_out") if (value := getattr(model, name)) is not None}
+    limits = {name: value for name in LIMITS if (value := getattr(model, name)) is not None}
     purposes = sorted(model.purposes.values_list("purpose", flat=True))
-    return {"name": model.name, **prices, "context_tokens": model.context_tokens, "purposes": purposes}
+    return {"name": model.name, **prices, "context_tokens": model.context_tokens, **limits, "purposes": purposes}
 
 
 def _plain(url: str) -> str:

@@ -20,9 +20,11 @@ from redis import Redis
 from knowledge.model_registry import judge_model, light_model
 from knowledge.model_setup import setup_now, setup_refresh
 from ragcore.llm.client import with_short_retries
+from ragcore.model_limits import limits_of
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
 
-LEASE_SECONDS = 240.0  # longer than the slowest request with all its repetitions
+LEASE_SECONDS = 240.0  # longer than a request may be silent; one that flows renews it
+RENEW_SECONDS = 60.0
 WAIT_SECONDS = (0.05, 0.25)  # between two tries, random, so that waiting workers do not try at the same time
 
 TAKE = """
@@ -62,6 +64,7 @@ class SlottedChatModel:
 
     def __init__(self, model: ChatModel) -> None:
         self.name = model.name
+        self.limits = limits_of(model)
         self._model = model
 
     async def stream(
@@ -71,9 +74,13 @@ class SlottedChatModel:
         token = uuid.uuid4().hex
         while not await asyncio.to_thread(_take, "llm", token):  # noqa: ASYNC110 (another process gives it back)
             await asyncio.sleep(_pause())
+        renewed = time.monotonic()
         try:
             async for event in self._model.stream(messages, temperature=temperature, max_tokens=max_tokens):
                 yield event
+                if time.monotonic() - renewed > RENEW_SECONDS:
+                    renewed = time.monotonic()
+                    await asyncio.to_thread(_renew, "llm", token)
         finally:
             await asyncio.shield(asyncio.to_thread(_give, "llm", token))
 
@@ -97,6 +104,12 @@ def _pause() -> float:
 
 def _take(endpoint: str, token: str) -> bool:
     return bool(_redis().eval(TAKE, 1, _key(endpoint), token, settings.MODEL_CONCURRENCY, int(LEASE_SECONDS)))
+
+
+def _renew(endpoint: str, token: str) -> None:
+    now = int(_redis().time()[0])  # type: ignore[index]  # of the synchronous client
+    _redis().zadd(_key(endpoint), {token: now + LEASE_SECONDS}, xx=True)
+    _redis().expire(_key(endpoint), int(LEASE_SECONDS))
 
 
 def _give(endpoint: str, token: str) -> None:

@@ -39,13 +39,13 @@ from knowledge.errors import MeasuredFirstError
 from knowledge.faults import failure_columns
 from knowledge.model_errors import SearchModelInvalidError
 from knowledge.model_registry import client_settings, embedder_of, reranker_of
-from knowledge.model_setup import Endpoint, hosts_allowed, registry_changed, setup_now
+from knowledge.model_setup import Endpoint, hosts_allowed, registry_changed, setup_now, without_key
+from knowledge.model_test_words import KEY_UNREADABLE, SAYS, SENTENCES
 from knowledge.models import EmbedderSwitch, SearchModel, SetEmbedder
 from knowledge.rights import MODELS_MANAGE
 from knowledge.sealed_text import text_seal
 from knowledge.search_model_setup import KEY_PURPOSE, SearchModelSpec, environment_reranker, may_run_code, spec_of
 from knowledge.services.language_models import server_check
-from knowledge.services.model_tests import KEY_UNREADABLE, SENTENCES, without_key
 from knowledge.services.publish_gate import publish_gate
 from ragcore.client_registry import ClientSettings
 from ragcore.embedding.openai_api import TIMEOUT_SECONDS, OpenAIEmbedder
@@ -254,7 +254,7 @@ def tested_sentence(code: str, data: Mapping[str, Any]) -> str:
     if code == KEY_UNREADABLE:
         return str(SENTENCES[KEY_UNREADABLE])
     words = stored_message(code, str(data.get("message", code)), data)
-    return str(_("%(sentence)s The server says: %(said)s")) % {"sentence": words, **data} if data.get("said") else words
+    return str(SAYS) % {"sentence": words, **data} if data.get("said") else words
 
 
 def _tried(model: SearchModel, spec: SearchModelSpec) -> tuple[str, dict[str, Any]]:

@@ -72,6 +72,11 @@ class AddressPolicy:
             return False
         return self._names(host) or _is_in(found, self.networks) or is_public(found)
 
+    def covers(self, host: str) -> bool:
+        """Whether this host is among those of the policy, by its name or as an address of a network."""
+        address = _plain(host.strip("[]"))
+        return self._names(host) or (address is not None and _is_in(address, self.networks))
+
     def _names(self, host: str) -> bool:
         name = host.lower().rstrip(".")
         return name in self.hosts or any(name.endswith(entry) for entry in self.hosts if entry.startswith("."))
@@ -124,7 +129,7 @@ def check_url(text: str) -> httpx.URL:
     if url.userinfo:
         raise UrlNotAllowedError("credentials")
     if url.port is not None and url.port not in WEB_PORTS and not FIRST_FREE_PORT <= url.port <= LAST_PORT:
-        raise UrlNotAllowedError(port=url.port)
+        raise UrlNotAllowedError("port", port=url.port)
     return url.copy_with(fragment=None)
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.tiers import RoutingDecision, Tier
 from ragcore.llm.usage import TooExpensiveError
-from ragcore.model_limits import limits_of
+from ragcore.model_limits import ModelLimits, limits_of
 from ragcore.ports import ChatModel, GenerationEvent, GenerationRequest, LLMGenerator
 from ragcore.text.scripts import CJK
 from ragcore.types import Usage
@@ -168,9 +168,10 @@ class RoutedGenerator:
     generator: LLMGenerator
     choice: RoutingDecision
     name: str = field(init=False)  # of the model that is asked first
+    limits: ModelLimits = field(init=False)
 
     def __post_init__(self) -> None:
-        self.name = self.generator.name
+        self.name, self.limits = self.generator.name, limits_of(self.generator)
 
     async def stream(self, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
         """See ports.LLMGenerator."""

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
 from ragcore.client_registry import (
@@ -203,7 +204,9 @@ class OpenAIChatModel:
             return ModelUnavailableError("slow", seconds=f"{min(self.limits.first_token, self.limits.total):g}")
         if isinstance(error, httpx.TransportError):
             return ModelUnavailableError("lost")
-        return ModelUnavailableError("failed_said", said=said) if said else ModelUnavailableError("not_a_stream")
+        if said:  # an error in the place of a chunk
+            return ModelUnavailableError("rejected_said", status=int(HTTPStatus.OK), said=said)
+        return ModelUnavailableError("not_a_stream")
 
     def _client(self) -> Any:
         """The client of the running event loop."""

@@ -176,7 +176,7 @@ class WrittenText:
     model: str = ""
     usage: Usage = Usage()
     is_degraded: bool = False  # by a fallback of the generator that was asked
-    reason: str = ""  # why it is degraded: the code of the error
+    reason: str = ""  # why it is degraded: the reason of the error, or its code
     is_cut: bool = False  # at its limit of tokens
     tier: str = ""  # of the model; "" where models have none
     choice: tuple[str, ...] = ()  # codes of ragcore.llm.tiers.RoutingDecision; () where there was nothing to choose

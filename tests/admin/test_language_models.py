@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
+from django.core.cache import cache as shared_cache
 from django.test import override_settings
 from django.urls import reverse
 from django.utils import translation
 
 from knowledge.model_setup import setup_forget, setup_now
 from knowledge.models import LanguageModel, SourcePlace
+from knowledge.services import model_tests
 from tests.admin.conftest import signed_in
 from tests.factories import make_admin, make_tenant, make_user
-from tests.scripted_llm import serving
+from tests.scripted_llm import Reply, serving
 
 LIST = "/admin/knowledge/languagemodel/"
 KEY = "sk-very-secret-0123456789"
@@ -124,3 +128,72 @@ def test_in_chinese(administrator, llm):
     assert "无法解析" in page
     with translation.override("zh-hans"):
         assert str(LanguageModel._meta.verbose_name) == "语言模型"
+
+
+def test_a_model_is_registered_once_and_the_message_says_so(administrator, llm):
+    client = signed_in(administrator)
+    client.post(f"{LIST}add/", form(llm.url))
+
+    refused = client.post(f"{LIST}add/", form(llm.url)).content.decode()
+
+    assert "This model is already registered." in refused
+    assert "already exists" not in refused
+
+
+def test_saving_tests_and_a_model_that_fails_is_stored_and_not_used(administrator, llm):
+    client = signed_in(administrator)
+    llm.default = Reply(status=501, failure=b"<!DOCTYPE HTML><html><h1>Error response</h1></html>")
+
+    saved = client.post(f"{LIST}add/", form(llm.url), follow=True)
+
+    model = LanguageModel.objects.get()
+    page = saved.content.decode()
+    assert saved.redirect_chain[-1][0] == f"{LIST}{model.pk}/change/"  # where the reason stands
+    assert page.count("Not an OpenAI-compatible server (HTTP 501).") >= 2  # the message, and the state
+    assert "Test failed, not used" in page
+    assert "DOCTYPE HTML" not in page
+    assert setup_now().models == {}
+    assert "Test failed, not used" in client.get(LIST).content.decode()
+    llm.default = Reply()
+
+    client.post(reverse("admin:knowledge_languagemodel_test", args=[model.pk]))
+
+    assert setup_now().models["standard"].name == "small"
+    assert "Works" in client.get(LIST).content.decode()
+
+
+def test_a_slow_test_shows_its_progress(administrator, llm, monkeypatch):
+    monkeypatch.setattr(model_tests, "_start", lambda trial: None)
+    client = signed_in(administrator)
+
+    saved = client.post(f"{LIST}add/", form(llm.url), follow=True)
+    model = LanguageModel.objects.get()
+    shared_cache.set(model_tests._key(model_tests.place_of_model(model.pk)), time.time() - 7, 60)
+    page = client.get(f"{LIST}{model.pk}/change/").content.decode()
+
+    assert "still running" in saved.content.decode()
+    assert "Being tested" in page
+    assert "<progress" in page
+    assert 'data-open="1"' in page
+    shared_cache.clear()
+
+
+def test_limits_are_entered_and_hold(administrator, llm):
+    client = signed_in(administrator)
+
+    client.post(f"{LIST}add/", form(llm.url, first_token_seconds="90", between_tokens_seconds="45.5"))
+
+    limits = setup_now().models["standard"].limits
+    assert (limits.first_token, limits.between_tokens, limits.total_seconds) == (90, 45.5, None)
+    refused = client.post(f"{LIST}add/", form(llm.url, name="other", total_seconds="0"))
+    assert "total_seconds" in refused.context["adminform"].form.errors
+
+
+def test_the_home_page_tells_what_is_wrong_with_a_model(administrator, llm, redis_client):
+    client = signed_in(administrator)
+    llm.default = Reply(status=404)
+    client.post(f"{LIST}add/", form(llm.url))
+
+    shown = client.get(reverse("admin-health")).content.decode()
+
+    assert "test failed, not used" in shown

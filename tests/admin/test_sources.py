@@ -6,9 +6,10 @@ import pytest
 
 from knowledge.models import Attribute, Document, IngestJob, Source, SourceHandler, SourcePlace
 from knowledge.services.handlers import attributes_seed, handlers_seed
+from knowledge.services.places import place_save, place_take
 from knowledge.services.sources import sync_run
 from tests.admin.conftest import signed_in
-from tests.factories import make_user
+from tests.factories import make_admin, make_user, scope_of
 
 FORM = {
     "name": "shelf",
@@ -300,3 +301,52 @@ def test_people_are_told_which_folders_they_may_use(administrator, owner, strang
     assert help_for(administrator).endswith(f"Folders allowed here: {shelf}, {kept}")
     assert help_for(owner).endswith(f"Folders allowed here: {shelf}")
     assert "Folders allowed" not in help_for(stranger)
+
+
+def test_a_source_whose_folder_was_withdrawn_says_so_and_can_be_changed(owner, own_set, tmp_path, settings):
+    settings.GRANTABLE_FOLDERS = (str(tmp_path),)
+    root = make_admin("root", tenant=owner.tenant)
+    given = {"tenant": owner.tenant, "kind": "folder", "location": str(tmp_path)}
+    place = place_save(scope=scope_of(root), actor=root, place=SourcePlace(), values=given)
+    add(owner, location=str(tmp_path))
+    source = Source.objects.get(name="shelf")
+    change = f"/admin/knowledge/source/{source.pk}/change/"
+    assert "Paused" not in signed_in(owner).get(change).content.decode()
+    place_take(scope=scope_of(root), actor=root, place=place)
+
+    page = signed_in(owner).get(change).content.decode()
+    form = {**FORM, "owner": str(owner.pk), "location": str(tmp_path), "schedule": "weekly", "max_documents": "7"}
+    saved = signed_in(owner).post(change, form)
+    run = signed_in(owner).post(f"/admin/knowledge/source/{source.pk}/run/", follow=True)
+
+    assert f"root withdrew {tmp_path}" in page
+    assert "This folder is not released for sources. Ask an administrator" in page
+    assert "SOURCE_FOLDERS" not in page
+    assert saved.status_code == 302, saved.context["adminform"].form.errors
+    source.refresh_from_db()
+    assert (source.schedule, source.options["max_documents"]) == ("weekly", 7)
+    assert run.status_code == 200
+    assert "This source is paused. This folder is not released for sources." in run.content.decode()
+    assert not IngestJob.objects.filter(source=source).exists()
+    refused = signed_in(owner).post(change, {**form, "location": str(tmp_path / "other")})
+    assert "not released" in refused.content.decode()
+
+
+def test_a_source_whose_host_was_withdrawn_says_so_and_can_be_changed(owner, own_set):
+    root = make_admin("root", tenant=owner.tenant)
+    given = {"tenant": owner.tenant, "kind": "host", "location": "127.0.0.0/8"}
+    place = place_save(scope=scope_of(root), actor=root, place=SourcePlace(), values=given)
+    add(owner, kind="url", location="http://127.0.0.1/wiki")
+    source = Source.objects.get(name="shelf")
+    change = f"/admin/knowledge/source/{source.pk}/change/"
+    place_take(scope=scope_of(root), actor=root, place=place)
+
+    page = signed_in(owner).get(change).content.decode()
+    form = {**FORM, "owner": str(owner.pk), "location": source.location, "schedule": "weekly"}
+    saved = signed_in(owner).post(change, form)
+
+    assert "root withdrew 127.0.0.0/8" in page
+    assert "Private address. Ask an administrator to allow it under “Folders and hosts”." in page
+    assert saved.status_code == 302, saved.context["adminform"].form.errors
+    source.refresh_from_db()
+    assert source.schedule == "weekly"

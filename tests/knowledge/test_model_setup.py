@@ -8,6 +8,7 @@ import threading
 import pytest
 from django.db import connection
 from django.test import override_settings
+from django.utils import timezone
 
 from accounts.errors import MissingRightError
 from accounts.models import AuditEvent
@@ -20,7 +21,7 @@ from knowledge.services.model_tests import environment_model_test, model_test
 from knowledge.services.places import place_take
 from ragcore.errors import ModelUnavailableError, UrlNotAllowedError
 from ragcore.ports import ChatMessage
-from tests.factories import make_admin, make_tenant, scope_of
+from tests.factories import make_admin, make_tenant, scope_of, servers_pass
 from tests.scripted_llm import Reply, serving
 
 KEY = "sk-very-secret-0123456789"
@@ -46,6 +47,14 @@ def llm():
 
 
 def registered(root, name, *urls, purposes=("standard",), key=KEY, **values):
+    """A model whose servers have passed a test."""
+    model = entered(root, name, *urls, purposes=purposes, key=key, **values)
+    servers_pass(model)
+    return model
+
+
+def entered(root, name, *urls, purposes=("standard",), key=KEY, **values):
+    """A model that nobody has tested."""
     who = {"scope": scope_of(root), "actor": root}
     model = model_save(model=LanguageModel(), values={"name": name, **values}, purposes=purposes, **who)
     for url in urls:
@@ -144,7 +153,7 @@ def test_private_hosts_are_refused_until_they_are_allowed(root, llm):
     assert outcome.code == "not_allowed"
     assert "127.0.0.1" in outcome.sentence
     with pytest.raises(ModelUnavailableError):
-        asyncio.run(said(model_registry.chat_model().without_retries()))
+        asyncio.run(said(model_registry.chat_model()))
     assert llm.requests == []
 
     place = allow(root)
@@ -154,7 +163,7 @@ def test_private_hosts_are_refused_until_they_are_allowed(root, llm):
     place_take(scope=scope_of(root), actor=root, place=place)
     setup_refresh(now=True)
     with pytest.raises(ModelUnavailableError):
-        asyncio.run(said(model_registry.chat_model().without_retries()))
+        asyncio.run(said(model_registry.chat_model()))
 
 
 def test_a_test_is_kept_and_recorded(root, llm):
@@ -165,7 +174,7 @@ def test_a_test_is_kept_and_recorded(root, llm):
     (outcome,) = model_test(scope=scope_of(root), actor=root, model=model)
 
     server = model.servers.get()
-    assert outcome.sentence == "The server refuses the key (status 401)."
+    assert outcome.sentence == "The server refuses the key (HTTP 401). The server says: … is no key"
     assert (server.test_code, server.tested is not None) == ("key_refused", True)
     assert KEY not in str(server.test_data)
     assert AuditEvent.objects.get(action="model.test").data["codes"] == {llm.url: "key_refused"}
@@ -236,3 +245,4 @@ def _register(root):
     who = {"scope": scope_of(root), "actor": root}
     model = model_save(model=LanguageModel(), values={"name": "late"}, purposes=["standard"], **who)
     server_save(server=ModelServer(model=model), values={"url": "https://m.example.org/v1"}, key="k", **who)
+    ModelServer.objects.update(passed=timezone.now())

@@ -12,7 +12,7 @@ PAGE = '<!DOCTYPE HTML>\n<html lang="en"><body><h1>501</h1></body></html>'
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (json.dumps({"error": {"message": "No such\nmodel", "code": "model_not_found"}}), "No such model (model_not_found)"),
+        (json.dumps({"error": {"message": "No such\nmodel", "code": "unknown"}}), "No such model (unknown)"),
         (json.dumps({"error": "overloaded"}), "overloaded"),
         (json.dumps({"detail": "Not Found"}), "Not Found"),
         (json.dumps({"detail": [{"loc": ["body"], "msg": "field required"}]}), ""),

@@ -9,8 +9,9 @@ from knowledge.services.sources.changes import (
     source_update,
 )
 from knowledge.services.sources.folders import ArchiveUpload, archive_upload
+from knowledge.services.sources.permission import Pause, source_pause, source_run_start
 from knowledge.services.sources.sync_execution import sync_run
-from knowledge.services.sources.sync_runs import run_open, set_ingest, source_run_start, sources_start_due
+from knowledge.services.sources.sync_runs import run_open, set_ingest, sources_start_due
 from knowledge.services.sources.web import document_from_url
 from knowledge.services.sources.webhooks import (
     EventsResult,
@@ -23,6 +24,7 @@ from knowledge.services.sources.webhooks import (
 __all__ = [
     "ArchiveUpload",
     "EventsResult",
+    "Pause",
     "WebhookEvent",
     "archive_upload",
     "credentials_set",
@@ -33,6 +35,7 @@ __all__ = [
     "source_check",
     "source_create",
     "source_delete",
+    "source_pause",
     "source_run_start",
     "source_update",
     "sources_start_due",

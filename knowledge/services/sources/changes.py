@@ -22,11 +22,11 @@ from knowledge.selectors.sets import handlers_listed, source_managed
 from knowledge.services.composition import sources_settle_soon
 from knowledge.services.deletion import documents_withdraw
 from knowledge.services.floors import source_floor_apply
-from knowledge.services.places import folder_allowed
 from knowledge.services.registration import clearance_check, source_ensure
 from knowledge.services.sources.credentials import credentials_check, credentials_encrypt, credentials_normalise
+from knowledge.services.sources.permission import permission_check
 from knowledge.services.sources.sync_runs import LISTED_KINDS, next_run_after
-from knowledge.services.sources.web import hosts_of, location_check
+from knowledge.services.sources.web import hosts_of
 from knowledge.types import SourceOptions, strictly
 
 CHANGEABLE = ("name", "location", "schedule", "enabled", "options", "handler", "owner")
@@ -131,7 +131,7 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
     Private addresses were allowed for the hosts that a platform administrator has seen; with other ones the
     permission ends.
     """
-    seen, was_at = hosts_of(source), source.location
+    seen, was_at, was_private = hosts_of(source), source.location, _is_private(source)
     for name in ("name", "location", "schedule", "enabled"):
         if name in values:
             setattr(source, name, values[name])
@@ -143,12 +143,19 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
         source.owner = _owner(source, scope=scope, username=values["owner"])
     if scope.administers != "everything" and not hosts_of(source) <= seen:
         source.options = {name: value for name, value in source.options.items() if name != "allow_private"}
-    if source.pk is None or {"location", "schedule", "options"} & set(values):
-        _settings_check(source, for_owner=scope.administers == "nothing" and source.location != was_at)
+    _settings_check(source)
+    # what stays as it is was permitted once, and each run asks again: a place that was withdrawn blocks no other change
+    if source.pk is None or source.location != was_at or _is_private(source) != was_private:
+        is_of_owner = scope.administers == "nothing" and source.location != was_at
+        permission_check(source, for_owner=is_of_owner)
 
 
-def _settings_check(source: Source, *, for_owner: bool) -> None:
-    """`for_owner`: an owner has chosen the location, who may use fewer folders than administrators."""
+def _is_private(source: Source) -> bool:
+    return bool(source.options.get("allow_private"))
+
+
+def _settings_check(source: Source) -> None:
+    """Whether kind, schedule and location go together."""
     if source.schedule != Schedule.MANUAL and source.kind not in LISTED_KINDS:
         raise SourceSettingsError("no_schedule")
     if source.kind not in LISTED_KINDS:
@@ -156,15 +163,11 @@ def _settings_check(source: Source, *, for_owner: bool) -> None:
             raise SourceSettingsError("no_location")
     elif not source.location.strip():
         raise SourceSettingsError("location_missing")
-    elif source.kind == Kind.FOLDER:
-        folder_allowed(source.location, tenant_id=source.tenant_id, for_owner=for_owner)
-    else:
-        location_check(source)
 
 
 def _options(source: Source, *, scope: Scope, given: Mapping[str, Any]) -> dict[str, Any]:
     """Checked, and stored without what is as by default. Private addresses are for platform administrators."""
-    private = bool(source.options.get("allow_private"))
+    private = _is_private(source)
     options = strictly(SourceOptions, {"allow_private": private, **given})
     if options.allow_private != private and scope.administers != "everything":
         raise NotAllowedError("private_addresses")

@@ -29,7 +29,7 @@ from knowledge.indexes.statements import sync_runs_lock
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.queue import RUN_SYNC, enqueue_on_commit
 from knowledge.selectors import set_owned
-from knowledge.selectors.sets import source_managed, sources_managed
+from knowledge.selectors.sets import sources_managed
 from knowledge.services.leases import Lease, LeaseLostError, claimable, rows_claim
 from ragcore.errors import RagError
 
@@ -221,20 +221,6 @@ def source_release(*, source: Source, claimed: datetime, outcome: Source.Outcome
 
 FORGOTTEN_SECONDS = 90.0  # the message of a run that nobody has claimed by then may be lost
 SENT_AT_ONCE = 20  # of them; most find that it is not their turn
-
-
-@transaction.atomic
-def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
-    """Run a source now; returns the waiting or running job instead of starting a second one.
-
-    Raises NotFoundError, NotAllowedError.
-    """
-    source = source_managed(scope=scope, source_id=source_id)
-    Source.objects.select_for_update().get(pk=source.pk)
-    for run in runs_open().filter(job__source=source).select_related("job"):
-        return run.job
-    audit_record(actor=actor, action="source.run", target=source.name, source=source.pk)
-    return run_open(sources=[source], actor=actor, trigger="person")
 
 
 @transaction.atomic

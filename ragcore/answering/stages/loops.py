@@ -23,6 +23,8 @@ from ragcore.types.answering import AnswerState, Rewrite, SearchResult, Step, Wr
 
 logger = logging.getLogger(__name__)
 
+GRADING_SECONDS = 5.0  # that an iteration has at least for what it has written, so that it is not lost
+
 
 @dataclass(slots=True)
 class LoopRun:
@@ -32,6 +34,7 @@ class LoopRun:
     ports: StagePorts
     meter: Meter
     top_k: int | None = None
+    limit: asyncio.Timeout | None = None  # of the iteration under way
     steps: list[Step] = field(default_factory=list)
     searches: list[dict[str, Any]] = field(default_factory=list)  # what each brought, in plain values
 
@@ -73,8 +76,16 @@ class LoopRun:
         return await BuildContext()(state, self.ports)
 
     async def write(self, built: AnswerState, *, critique: str = "") -> WrittenText:
-        """An answer from the sources of a state, counted."""
+        """An answer from the sources of a state, counted.
+
+        The limits of its model hold for it: what flows is not cut by the seconds of the loop, which are over after it.
+        """
+        if self.limit is not None:
+            self.limit.reschedule(None)
         written = await self.ports.write(built.query, built.sources, critique=critique)
+        if self.limit is not None:
+            left = max(self.meter.remaining_seconds, GRADING_SECONDS)
+            self.limit.reschedule(asyncio.get_running_loop().time() + left)
         self.meter.spend(written.usage)
         return written
 
@@ -95,7 +106,7 @@ async def run_guarded(run: LoopRun, step: Coroutine[Any, Any, str]) -> str:
     where the reader has stopped the answer.
     """
     try:
-        async with asyncio.timeout(run.meter.remaining_seconds):
+        async with asyncio.timeout(run.meter.remaining_seconds) as run.limit:
             return await run_unless_stopped(run.ports.stop, step)
     except StoppedError:
         return StoppedError.code

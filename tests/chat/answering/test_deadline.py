@@ -14,7 +14,6 @@ from knowledge import model_registry
 from ragcore.llm.client import LlmClient
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
-from ragcore.model_limits import ModelLimits
 from tests.chat.answering.test_streaming import Announcing, model, writer
 from tests.scripted_llm import Reply, serving
 
@@ -108,7 +107,7 @@ def hanging(monkeypatch, llm):
     monkeypatch.setattr(timing, "RESERVE_SECONDS", 1.0)
     monkeypatch.setattr(stage_ports, "SILENT_SECONDS", 0.1)
     monkeypatch.setattr(stage_ports, "LlmClient", partial(LlmClient, seconds=0.3, silent_after=0.3))
-    hung = OpenAIChatModel(llm.url, "", "scripted", limits=ModelLimits(first_token_seconds=30, total_seconds=30))
+    hung = OpenAIChatModel(llm.url, "", "scripted")
     monkeypatch.setattr(model_registry, "chat_model", lambda: hung)
     monkeypatch.setattr(model_registry, "generator", lambda: LLMAnswerGenerator(hung))
     return llm

@@ -7,17 +7,23 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from django.db import transaction
 from django.test import AsyncClient
 
 from accounts.services import api_key_create
 from chat.api import health
 from chat.executors import run_db
 from knowledge import model_registry
+from knowledge.model_circuits import OPEN_AFTER
+from knowledge.model_setup import circuit, registry_changed, setup_forget, setup_now
+from knowledge.models import LanguageModel, ModelPurpose, ModelServer
+from ragcore.errors import ModelUnavailableError
 from ragcore.parsing.sandbox.confine import MEASURES
 from tests.chat.conftest import Api
 from tests.factories import make_admin
 
 REPORT = "/api/v1/rag/health"
+SLOW = ModelUnavailableError("slow", seconds="30")
 
 
 @contextmanager
@@ -94,12 +100,56 @@ async def test_each_tier_is_asked_at_its_own_server_with_its_own_key(api, settin
     assert body["dependencies"]["llm_fast"]["model"] == "small"
 
 
-@pytest.mark.parametrize(("status", "state"), [(200, "up"), (404, "up"), (401, "down"), (403, "down"), (500, "down")])
+@pytest.mark.parametrize(
+    ("status", "state"), [(200, "up"), (404, "down"), (501, "down"), (401, "down"), (403, "down"), (500, "down")]
+)
 async def test_a_model_server_that_refuses_the_key_or_fails_is_down(api, settings, status, state):
     with model_server(status) as (url, _keys):
         settings.LLM_BASE_URL, settings.LLM_MODEL = url, "m"
 
         assert (await states(api))["llm"] == state
+
+
+async def test_a_server_that_lists_no_models_is_up_once_the_model_has_answered(api, settings):
+    with model_server(404) as (url, _keys):
+        settings.LLM_BASE_URL, settings.LLM_MODEL = url, "m"
+        assert (await states(api))["llm"] == "down"
+
+        await run_db(lambda: circuit(setup_now().models["standard"]).note_success())
+
+        assert (await states(api))["llm"] == "up"
+
+
+async def test_a_model_whose_calls_fail_is_down_with_the_reason_and_how_many_failed(api, settings):
+    with model_server(200) as (url, _keys):
+        settings.LLM_BASE_URL, settings.LLM_MODEL = url, "m"
+        await run_db(lambda: circuit(setup_now().models["standard"]).note_success())
+        for _ in range(OPEN_AFTER):
+            await run_db(lambda: circuit(setup_now().models["standard"]).note_failure(SLOW))
+
+        body = (await api.get(REPORT)).json()
+
+    llm = body["dependencies"]["llm"]
+    assert (llm["state"], llm["error"]) == ("down", "slow")
+    assert (llm["calls"], llm["failed_calls"]) == (OPEN_AFTER + 1, OPEN_AFTER)
+    assert body["answering"] == ["extractive"]
+
+
+async def test_a_registered_model_that_nobody_has_tested_is_down(api):
+    def register() -> None:
+        model = LanguageModel.objects.create(name="small")
+        ModelServer.objects.create(model=model, url="http://127.0.0.1:9/v1")
+        ModelPurpose.objects.create(purpose="standard", model=model)
+        with transaction.atomic():
+            registry_changed()
+
+    await run_db(register)
+    try:
+        llm = (await api.get(REPORT)).json()["dependencies"]["llm"]
+    finally:
+        setup_forget()
+
+    assert (llm["state"], llm["error"], llm["model"]) == ("down", "untested", "small")
 
 
 async def test_a_part_that_fails_or_hangs_does_not_hide_the_others(api, settings, monkeypatch):

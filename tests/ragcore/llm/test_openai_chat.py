@@ -1,4 +1,5 @@
 import asyncio
+import threading
 
 import pytest
 
@@ -183,10 +184,15 @@ class TestOpenAIChatModel(ChatModelContract):
 
     async def test_who_leaves_before_the_first_token_closes_the_connection(self, llm):
         chat = OpenAIChatModel(llm.url, "", "scripted")
-        llm.script(Reply(hold_before=0))
+        taken = threading.Event()
+
+        def hold(request):
+            taken.set()
+            return Reply(hold_before=0)
+
+        llm.respond = hold
         asking = asyncio.create_task(ask(chat))
-        while not llm.requests:
-            await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(taken.wait, 20)
 
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)

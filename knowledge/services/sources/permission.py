@@ -1,0 +1,95 @@
+"""Whether a source may be read where it is: its tenant has the folder or hosts until they are withdrawn (D12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from django.db import transaction
+
+from accounts.error_messages import error_message
+from accounts.models import AuditEvent, User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.errors import FolderNotAllowedError, SourcePausedError
+from knowledge.models import IngestJob, Source, SourcePlace
+from knowledge.selectors.sets import source_managed
+from knowledge.services.places import folder_allowed
+from knowledge.services.sources.sync_runs import LISTED_KINDS, run_open, runs_open
+from knowledge.services.sources.web import hosts_of, location_check
+from ragcore.errors import RagError, UrlNotAllowedError
+from ragcore.fetching import AddressPolicy
+
+EVENTS_READ = 200  # of the latest places that were withdrawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Why a source is not read: its place is not allowed (any more)."""
+
+    error: RagError
+    location: str = ""  # that was withdrawn; "": not known
+    time: datetime | None = None
+    actor: str = ""  # user name of who has withdrawn it
+
+    @property
+    def words(self) -> str:
+        """Why, and what to do, in the language of the reader."""
+        return error_message(self.error)
+
+
+def permission_check(source: Source, *, for_owner: bool = False) -> None:
+    """`for_owner`: an owner has chosen the location, who may use fewer folders than administrators.
+
+    Raises FolderNotAllowedError, UrlNotAllowedError, SourceSettingsError.
+    """
+    if source.kind == Source.Kind.FOLDER:
+        folder_allowed(source.location, tenant_id=source.tenant_id, for_owner=for_owner)
+    elif source.kind in LISTED_KINDS:
+        location_check(source)
+
+
+def source_pause(source: Source) -> Pause | None:
+    """Why a source is not read now, with who has withdrawn its place as far as that is known; None: it is read."""
+    try:
+        permission_check(source)
+    except (FolderNotAllowedError, UrlNotAllowedError) as error:
+        event = _withdrawal(source)
+        if event is None:
+            return Pause(error=error)
+        return Pause(error=error, location=event.target, time=event.at, actor=event.actor_name)
+    return None
+
+
+@transaction.atomic
+def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
+    """Run a source now; returns the waiting or running job instead of starting a second one.
+
+    Raises NotFoundError, NotAllowedError, SourcePausedError where a run could read nothing.
+    """
+    source = source_managed(scope=scope, source_id=source_id)
+    if (pause := source_pause(source)) is not None:
+        raise SourcePausedError("because", problem=pause.error)
+    Source.objects.select_for_update().get(pk=source.pk)
+    for run in runs_open().filter(job__source=source).select_related("job"):
+        return run.job
+    audit_record(actor=actor, action="source.run", target=source.name, source=source.pk)
+    return run_open(sources=[source], actor=actor, trigger="person")
+
+
+def _withdrawal(source: Source) -> AuditEvent | None:
+    """The latest act by which a place of the source was withdrawn from its tenant."""
+    kind = SourcePlace.Kind.FOLDER if source.kind == Source.Kind.FOLDER else SourcePlace.Kind.HOST
+    events = AuditEvent.objects.filter(action="place.take", data__kind=kind, data__tenant=source.tenant.name).order_by(
+        "-at"
+    )[:EVENTS_READ]
+    return next((event for event in events if _covers(event.target, source)), None)
+
+
+def _covers(location: str, source: Source) -> bool:
+    """Whether a folder, host or network is where the source is."""
+    if source.kind == Source.Kind.FOLDER:
+        return Path(source.location).resolve().is_relative_to(Path(location))
+    policy = AddressPolicy.of([location])
+    return any(policy.covers(host) for host in hosts_of(source))
