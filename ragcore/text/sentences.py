@@ -146,6 +146,8 @@ def _is_abbreviation(line: str, start: int, end: int, following: str) -> bool:
 
 def _is_inline_number(line: str, start: int, end: int) -> bool:
     """Whether it ends with the next number of a list within a sentence: the first behind a colon, then one by one."""
+    if not line[end - 1 : end].isdecimal():
+        return False
     found = _INLINE_NUMBER.search(line, max(start, end - _WORD_CHARACTERS), end)
     if found is None:
         return False
