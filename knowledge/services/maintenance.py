@@ -44,6 +44,7 @@ from knowledge.indexes.rotation_switch import rotation_states
 from knowledge.indexes.statements import maintenance_try_lock
 from knowledge.services.deletion import purge
 from knowledge.services.embedder_sweep import vectors_sweep
+from knowledge.services.file_checks import files_check
 from knowledge.services.latent_models import latents_refresh
 from knowledge.services.set_embedder_fill import set_vectors_sweep
 from knowledge.services.vector_cells import cells_refresh, tenants_in_cells
@@ -101,6 +102,8 @@ def maintenance_run() -> None:
         return
     for drift in index_check():
         logger.error("the index does not say what its entries say: %s", drift)
+    for problem in files_check():
+        logger.error("a stored file is not as its row says: %s", problem)
 
 
 # ── check and repair ──────────────────────────────────────────────────────────────────────────────

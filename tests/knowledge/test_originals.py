@@ -15,7 +15,7 @@ from django.test import Client
 from accounts.services import api_key_create
 from knowledge.file_errors import FileDamagedError, FileMissingError
 from knowledge.models import DocumentVersion
-from knowledge.services import ingestion_advance
+from knowledge.services import ingestion_advance, maintenance_run
 from knowledge.services.originals import original_check, original_open
 from knowledge.services.reingest import document_rebuild
 from ragsite.file_storage import UNFINISHED
@@ -138,6 +138,16 @@ def test_the_command_names_what_is_lost_and_counts_what_belongs_to_nothing(docum
     assert "original is damaged" in told
     assert "1 files (8 bytes)" in told
     assert "All other files are there." in capsys.readouterr().out
+
+
+def test_the_weekly_upkeep_finds_what_is_lost_before_a_reader_does(document, caplog, monkeypatch):
+    monkeypatch.setattr("knowledge.services.maintenance.indexes_rebuild", list)
+    lose(document, "missing")
+
+    maintenance_run()
+
+    assert "a stored file is not as its row says" in caplog.text
+    assert DocumentVersion.objects.get(pk=document.live_version_id).file_fault == "missing"
 
 
 def test_what_was_made_of_an_original_is_made_again(document, capsys):
