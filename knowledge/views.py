@@ -63,6 +63,7 @@ def _fault(request: HttpRequest, error: RagError, *, status: int) -> HttpRespons
         answer = render(request, "knowledge/file_fault.html", {"message": message, "status": status}, status=status)
     else:
         answer = HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
+    answer["Cache-Control"] = "no-store"  # browsers keep 404 and 410, and the file may come back
     if "retry_after_seconds" in error.data:
         answer["Retry-After"] = str(error.data["retry_after_seconds"])
     return answer

@@ -189,6 +189,7 @@ class Figure:
     count: Callable[[HttpRequest], int]
     query: str = ""
     hands: bool = False  # somebody should bring it to zero
+    is_rare: bool = False  # shown only where there are any
 
     def card(self, request: HttpRequest) -> dict[str, Any]:
         link = reverse(f"admin:{self.page}_changelist") + self.query
@@ -204,6 +205,7 @@ FIGURES = [
         originals_lost,
         "?original=lost",
         hands=True,
+        is_rare=True,
     ),
     Figure(_("Reviews due"), "knowledge_document", is_curator, reviews_open, "?review=due", hands=True),
     Figure(_("Open feedback cases"), "feedback_badcase", judges, cases_open, "?case=open", hands=True),
@@ -365,7 +367,8 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     context["sees_health"] = is_administrator(request)
     context["disk_notice"] = disk_notice(request)
     context["makes_sets"] = creates_sets(request)
-    context["counts"] = [figure.card(request) for figure in FIGURES if figure.may_open(request)]
+    cards = [(figure, figure.card(request)) for figure in FIGURES if figure.may_open(request)]
+    context["counts"] = [card for figure, card in cards if card["value"] or not figure.is_rare]
     context["may_upload"] = is_curator(request)
     if judges(request):
         context["latest_runs"] = list(runs_of(scope=admin_scope(request))[:5])

@@ -71,6 +71,7 @@ def test_a_lost_original_is_gone_in_words_and_comes_back_with_the_same_bytes(doc
     back = browser.get(address)
 
     assert (page.status_code, plain.status_code) == (410, 410)
+    assert page["Cache-Control"] == plain["Cache-Control"] == "no-store"  # browsers keep a 410 otherwise
     assert f"{fault} on the server" in page.content.decode()
     assert "Upload the same file again" in plain.content.decode()
     assert again.document == document
