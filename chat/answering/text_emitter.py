@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Collection, Mapping, Sequence
 
 from chat.executors import run_cpu
@@ -12,7 +13,8 @@ from ragcore.grounding.links import LinkStream
 from ragcore.grounding.markers import MarkerStream
 from ragcore.text.markdown import without_pictures
 
-PIECE_CHARACTERS = 500  # of a text that are cleaned before other tasks have their turn
+PIECE_CHARACTERS = 500  # of a text that are cleaned in one go
+TURN_SECONDS = 0.01  # of cleaning, after which other tasks have their turn
 SHORT_CHARACTERS = 1_000  # of a tail that is cut into blocks on the event loop: it takes less than a thread's turn
 
 
@@ -40,6 +42,7 @@ class TextEmitter:
         self._blocks = BlockStream() if blocks else None
         self._count = 0
         self._parts: list[str] = []
+        self._turn_start = time.perf_counter()  # when other tasks last had their turn, at the latest
 
     @property
     def text(self) -> str:
@@ -50,8 +53,9 @@ class TextEmitter:
         """A piece as the model sent it."""
         text = without_pictures(text if self._parts else text.lstrip())
         for start in range(0, len(text), PIECE_CHARACTERS):
-            if start:
+            if time.perf_counter() - self._turn_start > TURN_SECONDS:  # many pieces may have come at once
                 await asyncio.sleep(0)
+                self._turn_start = time.perf_counter()
             await self._send(self._links.feed(self._markers.feed(text[start : start + PIECE_CHARACTERS])))
 
     async def finish(self) -> str:
