@@ -34,6 +34,7 @@ class NotFoundError(PermanentError):
         "pair": "This pair is no longer open.",
         "edit": "This edit no longer exists.",
         "proposed_case": "This proposal is decided already, or you may not see its document.",
+        "case_batch": "This act is undone already, or it is not yours.",
         "job": "There is no job %(job)s, or it is not yours.",
         "set": "There is no knowledge set %(set)s.",
         "lexicon_term": "There is no such term, or you may not change it.",
@@ -179,3 +180,11 @@ class OidcError(PermanentError):
         "inactive": "Your account is not active. Ask an administrator.",
         "name_taken": "An account with your user name is here already. Ask an administrator to link it.",
     }
+
+
+class UnknownSetError(PermanentError):
+    """Codes that no knowledge set of the tenant has; `data["codes"]`."""
+
+    code = "unknown_set"
+    default_message = "There is no such knowledge set."
+    reasons: ClassVar[Mapping[str, Sentence]] = {"codes": "There are no knowledge sets with the codes %(codes)s."}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,24 +11,25 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.key_scopes import EVERYDAY_SCOPES, SCOPE_HELP, KeyScope
+from accounts.key_scopes import EVERYDAY_SCOPES, LEAST_SCOPES, SCOPE_HELP, KeyScope
 
+WRITING_OF_READERS = _("request access, mark notifications as read, change documents of sets that you edit")
 LIFETIMES_DAYS = (30, 90, 365)
 USUAL_DAYS = 365
 NEVER = "0"
 
 
 class ScopesField(forms.MultipleChoiceField):
-    """Boxes to tick. The scope for making keys is there for those who may give it only."""
+    """Boxes to tick: the least scopes are ticked, and only those that the role can use are there."""
 
     def __init__(self, *, widget: Any = forms.CheckboxSelectMultiple, **options: Any) -> None:
-        super().__init__(label=_("Scopes"), initial=list(EVERYDAY_SCOPES), widget=widget, **options)
-        self.offer(may_make_keys=False)
+        super().__init__(label=_("Scopes"), initial=list(LEAST_SCOPES), widget=widget, **options)
+        self.offer(EVERYDAY_SCOPES)
 
-    def offer(self, *, may_make_keys: bool) -> None:
-        """Set the choices."""
-        offered = list(KeyScope) if may_make_keys else list(EVERYDAY_SCOPES)
-        self.choices = [(scope.value, f"{scope.label} – {SCOPE_HELP[scope]}") for scope in offered]
+    def offer(self, scopes: Collection[KeyScope]) -> None:
+        """Set the choices. Who manages nothing reads of writing only what it means for them."""
+        words = SCOPE_HELP if KeyScope.MANAGE in scopes else SCOPE_HELP | {KeyScope.WRITE: WRITING_OF_READERS}
+        self.choices = [(scope.value, f"{scope.label} – {words[scope]}") for scope in scopes]
 
 
 def _lifetimes() -> list[tuple[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from django.db import models
@@ -20,12 +19,13 @@ class KeyScope(models.TextChoices):
     KEYS = "keys", pgettext_lazy("scope", "Create keys")
 
 
-SCOPE_HELP: Final[Mapping[KeyScope, Any]] = {
+SCOPE_HELP: Final[dict[KeyScope, Any]] = {
     KeyScope.ASK: _("search, answers, feedback"),
     KeyScope.READ: _("knowledge sets, documents, jobs, notifications"),
     KeyScope.WRITE: _("add, change and delete documents; request access"),
     KeyScope.MANAGE: _("knowledge sets, members, sources, people"),
     KeyScope.KEYS: _("create API keys"),
 }
+LEAST_SCOPES: Final = (KeyScope.ASK, KeyScope.READ)  # ticked in forms: what asking and reading need
 EVERYDAY_SCOPES: Final = tuple(scope for scope in KeyScope if scope is not KeyScope.KEYS)
 ALL_SCOPES: Final = tuple(KeyScope)

@@ -7,11 +7,13 @@ from typing import Literal
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.compiled_queries import CompiledQuery
 from accounts.errors import NotAuthenticatedError, NotFoundError
+from accounts.key_scopes import KeyScope
 from accounts.models import ApiKey, User
-from accounts.roles import KEYS_SCOPE_GIVE, REVIEW_PERMISSION, SETS_CREATE, Role, administers
+from accounts.roles import KEYS_SCOPE_GIVE, OWNERS, REVIEW_PERMISSION, SETS_CREATE, Role, administers
 from accounts.scope import Scope
 from ragcore.text.scripts import cjk_share
 
@@ -61,6 +63,14 @@ def roles_held(user: User) -> list[Role]:
     return [role for role, is_held in held.items() if is_held]
 
 
+def roles_in_words(user: User) -> list[str]:
+    """What a person is here, strongest first, for pages: an employee only where they are nothing else."""
+    held = [str(role.label) for role in roles_held(user) if role != Role.EMPLOYEE]
+    if user.can_create_sets and not {Role.PLATFORM_ADMIN, Role.TENANT_ADMIN}.intersection(roles_held(user)):
+        held.append(gettext("may create knowledge sets"))
+    return held or [str(Role.EMPLOYEE.label)]
+
+
 def person_name(user: User) -> str:
     """The name of a person, the family name first where it is Chinese; the user name of one without."""
     family_first = f"{user.last_name}{user.first_name}"
@@ -70,6 +80,22 @@ def person_name(user: User) -> str:
 def may_give_keys_scope(user: User) -> bool:
     """Whether keys that this person makes may make keys themselves: administrators only."""
     return administers(scope=scope_for(user), doing=KEYS_SCOPE_GIVE)
+
+
+def scopes_usable(user: User) -> list[KeyScope]:
+    """Scopes of keys with which this person can do something, in the order of their declaration.
+
+    Everybody asks, reads and requests access, which is writing. Managing is for owners and for whoever may create sets
+    or people, making keys for administrators.
+    """
+    usable = {
+        KeyScope.ASK: True,
+        KeyScope.READ: True,
+        KeyScope.WRITE: True,
+        KeyScope.MANAGE: bool(OWNERS.intersection(roles_held(user))) or user.can_create_sets,
+        KeyScope.KEYS: may_give_keys_scope(user),
+    }
+    return [scope for scope in KeyScope if usable[scope]]
 
 
 def may_create_sets(*, user: User, scope: Scope) -> bool:

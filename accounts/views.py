@@ -20,7 +20,7 @@ from accounts.authentication import page, signed_in
 from accounts.key_forms import LifetimeField, ScopesField
 from accounts.models import ApiKey, User
 from accounts.scope import Scope
-from accounts.selectors import may_give_keys_scope
+from accounts.selectors import scopes_usable
 from accounts.sign_in.second_factor import has_second_factor
 from accounts.sign_in.sessions import current_reference, sessions_of
 
@@ -66,7 +66,7 @@ class ApiKeyForm(forms.ModelForm):
     def __init__(self, *args: Any, user: User, **options: Any) -> None:
         super().__init__(*args, **options)
         field: Any = self.fields["scopes"]
-        field.offer(may_make_keys=may_give_keys_scope(user))
+        field.offer(scopes_usable(user))
 
     class Meta:
         model = ApiKey

@@ -33,6 +33,8 @@ class InvalidGoldenCaseError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "question": "A golden case needs a question.",
         "answer": "A golden case needs what is expected: documents, passages, answers, key points or a refusal.",
+        "refusal": "A case that expects a refusal names no documents and no answers.",
+        "documents": "These documents do not exist, or you may not open them: %(names)s.",
         "grades": "Grades are numbers from 1 to 3, by document or quotation of this case.",
         "length": "The question, an answer or a tag is too long.",
         "withheld": "The golden set has this question already, with a document that you may not open.",
@@ -54,6 +56,7 @@ class GoldenLineError(PermanentError):
         "not_an_object": "must be a JSON object",
         "unknown_fields": "has unknown fields: %(names)s",
         "no_question": "has no question",
+        "unknown_document": "names the document '%(name)s', which does not exist or which you may not open",
         "withheld": "has the question of a case with a document that you may not open",
         "long_question": Plural(
             "has a question of more than %(limit)s character",
@@ -79,6 +82,9 @@ class RemedyNotOfferedError(PermanentError):
 
     code = "remedy_not_offered"
     default_message = "This cannot be applied to the case, or has been applied already."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "golden_set": "No golden case was saved: that golden set has this question already, or you may not change it.",
+    }
 
 
 class NoRightAnswerKnownError(PermanentError):
@@ -183,7 +189,7 @@ class RerankerFitError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "running": "The reranker is being fitted already.",
         "golden_sets": "Choose at least one golden set, or what people found helpful.",
-        "not_linear": "Another reranker than the packaged one is in use. Fitted weights take no part in it.",
+        "not_linear": "Another reranker than the built-in one is in use. Fitted weights take no part in it.",
         "few": "There are too few questions to learn from: %(found)s; at least %(least)s are needed.",
         "documents": "The questions are about too few documents: some must be held out to judge the result.",
         "over": "This training is over.",

@@ -10,6 +10,7 @@ from django.db import models
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.relative_time import exact_time
 from evaluation.sliced_runs import SlicedRun
 
 
@@ -189,7 +190,7 @@ class EvaluationRun(SlicedRun):
         ordering: ClassVar = ["-started", "-pk"]
 
     def __str__(self) -> str:
-        return f"{self.golden_set} {self.started:%Y-%m-%d %H:%M}"
+        return f"{self.golden_set} {exact_time(self.started)}"
 
     @property
     def is_open(self) -> bool:

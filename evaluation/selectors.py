@@ -149,6 +149,42 @@ def documents_by_name(*, scope: Scope, names: Iterable[str]) -> dict[str, list[i
     return found
 
 
+def documents_titled(*, scope: Scope, names: Iterable[str]) -> dict[str, str]:
+    """Name -> title of the latest document that has it and that the asker may open; names of none are left out."""
+    found = documents_by_name(scope=scope, names=names)
+    rows = documents_readable(scope=scope).filter(pk__in=set(chain.from_iterable(found.values())))
+    titles = {
+        pk: title or external or f"#{pk}" for pk, title, external in rows.values_list("pk", "title", "external_id")
+    }
+    return {name: titles[pks[-1]] for name, pks in found.items() if pks[-1] in titles}
+
+
+def names_gone(*, tenant_id: int, names: Iterable[str]) -> set[str]:
+    """Those of the names (external ids, #numbers) that no document of the tenant has which is not deleted."""
+    wanted = sorted(set(names))
+    gone: set[str] = set(wanted)
+    for start in range(0, len(wanted), NAMES_AT_ONCE):
+        some = set(wanted[start : start + NAMES_AT_ONCE])
+        numbers = {int(name[1:]) for name in some if NUMBERED.fullmatch(name)}
+        rows = Document.objects.filter(Q(external_id__in=some) | Q(pk__in=numbers), tenant_id=tenant_id, deleted=None)
+        for pk, external_id in rows.values_list("pk", "external_id"):
+            gone -= {external_id, f"#{pk}"}
+    return gone
+
+
+def cases_outdated(*, cases: QuerySet[GoldenCase]) -> QuerySet[GoldenCase]:
+    """Cases that name a document which is gone: they need attention, and no figure counts them."""
+    found = cases.order_by().values_list("golden_set__tenant_id", "relevant")
+    names: dict[int, set[str]] = defaultdict(set)
+    for tenant_id, relevant in found:
+        names[tenant_id].update(relevant)
+    gone = Q(pk__in=[])
+    for tenant_id, wanted in names.items():
+        if lost := names_gone(tenant_id=tenant_id, names=wanted):
+            gone |= Q(golden_set__tenant_id=tenant_id, relevant__overlap=sorted(lost))
+    return cases.filter(gone)
+
+
 def chunks_named(*, scope: Scope, chunks: Iterable[int]) -> dict[int, tuple[int, str, str]]:
     """Passage -> (document, its external id, text), of those that the asker may open."""
     rows = Chunk.objects.filter(pk__in=list(chunks), version__document__in=documents_readable(scope=scope))

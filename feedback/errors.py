@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ragcore.errors import PermanentError
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ragcore.errors import PermanentError, Sentence
 
 
 class NothingSaidError(PermanentError):
@@ -27,3 +30,15 @@ class MarkHiddenError(PermanentError):
         "The right answer is marked in a document that you may not open. "
         "Name the document that you have yours from to replace it."
     )
+
+
+class ResolutionError(PermanentError):
+    """A case cannot be resolved like this."""
+
+    code = "invalid_resolution"
+    default_message = "Choose a resolution."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "refused": "The question was refused. Choose another resolution than “Should have been refused”.",
+        "answered": "The question was answered. Choose another resolution than “Rightly refused”.",
+        "many": "At most %(limit)s cases are closed at once; you chose %(given)s.",
+    }

@@ -94,7 +94,16 @@ class BadCase(models.Model):
         REWORD = "reword", _("Rephrased the question")
         STOP = "stop", _("Stopped the answer")
         UNSUPPORTED = "unsupported", _("Sentences without support")
-        REFUSAL = "refusal", _("Not answered although a title is near")
+        REFUSAL = "refusal", _("Refused although a title matched")
+
+    class Resolution(models.TextChoices):
+        """What a reviewer found. The two about refusals say what the right answer is: none."""
+
+        FIXED = "fixed", _("Fixed")
+        RIGHTLY_REFUSED = "right_refusal", _("Rightly refused")
+        SHOULD_REFUSE = "should_refuse", _("Should have been refused")
+        NO_FAULT = "no_fault", _("The answer is right")
+        OTHER = "other", pgettext_lazy("resolution of a case", "Other")
 
     message = models.OneToOneField("chat.Message", on_delete=models.CASCADE, related_name="bad_case")
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.OPEN)
@@ -107,6 +116,9 @@ class BadCase(models.Model):
         verbose_name=_("reviewer"),
     )
     note = models.TextField(_("reviewer note"), blank=True)
+    resolution = models.CharField(
+        _("resolution"), max_length=16, choices=Resolution.choices, blank=True, default="", db_default=""
+    )
     origin = models.CharField(_("opened by"), max_length=12, choices=Origin.choices, default=Origin.VOTE)
     features = models.JSONField(default=dict, blank=True)  # see feedback.features
     marked_document = models.ForeignKey(
@@ -131,6 +143,28 @@ class BadCase(models.Model):
     def __str__(self) -> str:
         return str(self.message)
 
+    @property
+    def expects_refusal(self) -> bool:
+        """Whether a reviewer has found that the question has no answer here."""
+        return self.resolution in (self.Resolution.RIGHTLY_REFUSED, self.Resolution.SHOULD_REFUSE)
+
+
+class CaseBatch(models.Model):
+    """Cases that were resolved at once; `cases` holds each as it was, so that the act can be undone."""
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    resolution = models.CharField(max_length=16, choices=BadCase.Resolution.choices)
+    cases = models.JSONField(default=list)  # {"case", and its fields before}
+    at = models.DateTimeField(auto_now_add=True)
+    undone = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.resolution} × {len(self.cases)}"
+
 
 class CaseMove(models.Model):
     """One change of the state of a case: who decided what, when, and with which note. Rows are never changed."""
@@ -140,6 +174,9 @@ class CaseMove(models.Model):
     before = models.CharField(max_length=8, choices=BadCase.State.choices)
     after = models.CharField(max_length=8, choices=BadCase.State.choices)
     note = models.TextField(blank=True)
+    resolution = models.CharField(
+        max_length=16, choices=BadCase.Resolution.choices, blank=True, default="", db_default=""
+    )
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -49,7 +49,8 @@ def case_open(*, message: Message, actor: User) -> BadCase:
     case = BadCase.objects.select_for_update().get(message=message)
     if case.state == BadCase.State.CLOSED:
         case.state, case.closed, case.reopened = BadCase.State.OPEN, None, timezone.now()
-        case.save(update_fields=["state", "closed", "reopened"])
+        case.resolution = ""
+        case.save(update_fields=["state", "closed", "reopened", "resolution"])
         CaseMove.objects.create(case=case, actor=actor, before=BadCase.State.CLOSED, after=case.state)
         audit_record(actor=actor, action="case.reopen", target=f"#{case.pk}", case=case.pk)
         _tell_reviewers(case)
@@ -75,11 +76,12 @@ def _may_review(user: User, case: BadCase) -> bool:
 
 
 @transaction.atomic
-def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadCase:
+def case_move(*, actor: User, case: BadCase, state: str, note: str = "", resolution: str = "") -> BadCase:
     """Give a case another state: who takes it into work, or closes it, becomes its reviewer; opening it frees it.
 
     A reviewer that it has stays. An empty note keeps the old one; each move is kept with its person and note. Moving
-    twice changes nothing more. Raises NotFoundError without the right to review the case.
+    twice changes nothing more. An open case has no resolution; an empty one keeps that of another. Raises NotFoundError
+    without the right to review the case.
     """
     target = BadCase.State(state)
     case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=is_reviewing(actor))
@@ -87,14 +89,18 @@ def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadC
     before = case.state
     case.state = target
     case.note = note or case.note
+    is_resolved = resolution not in ("", case.resolution)
+    case.resolution = resolution or case.resolution
     case.closed = (case.closed or timezone.now()) if target == BadCase.State.CLOSED else None
     if target == BadCase.State.IN_WORK or (target == BadCase.State.CLOSED and case.assignee is None):
         case.assignee = actor
     elif target == BadCase.State.OPEN:
-        case.assignee = None
-    case.save(update_fields=["state", "note", "closed", "assignee"])
-    if before != target or note:
-        CaseMove.objects.create(case=case, actor=actor, before=before, after=target, note=note)
+        case.assignee, case.resolution = None, ""
+    case.save(update_fields=["state", "note", "closed", "assignee", "resolution"])
+    if before != target or note or is_resolved:
+        CaseMove.objects.create(
+            case=case, actor=actor, before=before, after=target, note=note, resolution=case.resolution
+        )
     audit_record(actor=actor, action="case.move", target=f"#{case.pk}", case=case.pk, before=before, after=target)
     return case
 

@@ -8,9 +8,9 @@ class KnowledgeConfig(AppConfig):
     verbose_name = _("Knowledge")
 
     def ready(self) -> None:
-        """Register the system checks and what ends or is erased with a person; say what reading files takes."""
+        """Register the system checks, what ends or begins with a person; say what reading files takes."""
         from knowledge import checks  # noqa: F401
-        from knowledge.services import endings, erasure  # noqa: F401
+        from knowledge.services import endings, erasure, people_rights  # noqa: F401
         from ragcore.parsing.sandbox.process import POLICY
 
         POLICY.required = settings.REQUIRE_SANDBOX

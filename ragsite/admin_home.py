@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from asgiref.sync import async_to_sync
+from django.contrib import admin
 from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Min, Q
@@ -16,12 +17,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
-from django.utils import formats, timezone
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.admin.base import admin_scope, is_administrator
 from accounts.models import User
+from accounts.relative_time import short_day
 from chat.admin import is_reviewer
 from chat.api.health import health_report
 from evaluation.selectors import runs_of
@@ -227,7 +229,7 @@ FIGURES = [
 ]
 
 
-HEALTH_KEY, HEALTH_SECONDS = "admin-health", 15  # servers are not asked again for each look
+HEALTH_KEY, HEALTH_SECONDS = "admin-health-report", 15  # servers are not asked again for each look
 BAR_HEIGHT = 40  # of the bars of a day, in units of their drawing
 PARTS = {
     "postgres": _("Database"),
@@ -249,6 +251,11 @@ PARTS = {
 DISK_LOW = _("The disk is filling up: %(free)s are left. Make room, or give the site a larger disk.")
 DISK_FULL = _("The disk is almost full: %(free)s are left. No more files are accepted, and processing waits.")
 DISK_READ_ONLY = _("The disk cannot be written to. No more files are accepted, and processing waits.")
+OVERALL = {
+    "ok": _("Everything that is set up works."),
+    "degraded": _("Questions are answered, but a part does not respond."),
+    "down": _("Questions cannot be answered: a required part does not respond."),
+}
 STATES = {"up": _("works"), "down": _("does not respond"), "not_configured": _("not set up")}
 MODEL_PARTS = frozenset(name for name in PARTS if name.startswith("llm"))
 MODEL_ERRORS = {  # of language models; any other: it answered, and not as a model server does
@@ -282,7 +289,7 @@ def bars_of(days: Sequence[Day], first: str, second: str, words: Any) -> list[Ba
             second=BAR_HEIGHT * getattr(day, second) / most,
             words=words
             % {
-                "day": formats.date_format(day.day, "MONTH_DAY_FORMAT"),
+                "day": short_day(day.day),
                 "first": getattr(day, first),
                 "second": getattr(day, second),
             },
@@ -326,17 +333,33 @@ def _state_words(name: str, part: Mapping[str, Any]) -> Any:
 
 
 def health(request: HttpRequest) -> HttpResponse:
-    """A fragment of the first page, asked for by its script: models and workers in words. For administrators."""
+    """Models and workers in words: a page, or the fragment of it that the first page asks for. For administrators."""
     if not is_administrator(request):
         raise PermissionDenied
-    report = cache.get_or_set(HEALTH_KEY, async_to_sync(health_report), HEALTH_SECONDS)
-    assert report is not None  # the report is never empty
+    if request.GET.get("now"):
+        cache.delete(HEALTH_KEY)
+    report, checked = cache.get_or_set(HEALTH_KEY, _health_now, HEALTH_SECONDS) or _health_now()
     parts = [
-        (PARTS[name], part["state"], _state_words(name, part), part.get("model") or _disk_words(part))
+        {
+            **part,
+            "name": PARTS[name],
+            "words": _state_words(name, part),
+            "details": part.get("model") or _disk_words(part),
+            "problem": "" if name in MODEL_PARTS else part.get("error", ""),
+        }
         for name, part in report["dependencies"].items()
         if name in PARTS
     ]
-    return render(request, "admin/health.html", {"parts": parts, "status": report["status"]})
+    context = {"parts": parts, "status": report["status"], "words": OVERALL[report["status"]], "checked": checked}
+    if request.headers.get("X-Requested-With") == "fetch":
+        return render(request, "admin/health_parts.html", context)
+    page = {**admin.site.each_context(request), **context, "title": _("Models and workers")}
+    return render(request, "admin/health.html", page)
+
+
+def _health_now() -> tuple[dict[str, Any], datetime]:
+    """The report, and when it was made."""
+    return async_to_sync(health_report)(), timezone.now()
 
 
 def _disk_words(part: Mapping[str, Any]) -> str:

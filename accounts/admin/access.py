@@ -25,7 +25,7 @@ from accounts.admin.leaving import leaving_view
 from accounts.admin.person_setup import setup_view
 from accounts.admin.privacy import PrivacyActions
 from accounts.models import User, UserGroup
-from accounts.selectors import roles_held
+from accounts.selectors import roles_in_words
 from accounts.services import audit_record
 from accounts.sign_in.passwords import password_given
 from accounts.sign_in.second_factor import second_factor_remove
@@ -142,7 +142,7 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
     @admin.display(description=_("roles"))
     def roles_shown(self, user: User) -> str:
         """What the person is by the fields below and by the lists of knowledge sets."""
-        return ", ".join(str(role.label) for role in roles_held(user))
+        return ", ".join(roles_in_words(user))
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         before = _rights(User.objects.get(pk=obj.pk)) if change else {}

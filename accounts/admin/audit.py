@@ -20,6 +20,7 @@ from accounts.audit.actions import ACTIONS
 from accounts.audit.csv_export import csv_lines
 from accounts.audit.words import PAGES, details_in_words
 from accounts.models import AuditEvent
+from accounts.relative_time import exact_day
 from accounts.services import audit_record
 
 EXPORT_AT_A_TIME = 2000
@@ -66,7 +67,7 @@ class AuditEventAdmin(ReadOnlyMixin, AdministratorAdmin):
         audit_record(actor=admin_user(request), action="audit.export", target="", filters=dict(request.GET.lists()))
         now = timezone.now()
         lines = csv_lines(events.filter(at__lte=now).iterator(chunk_size=EXPORT_AT_A_TIME))
-        name = f"audit-{timezone.localtime(now):%Y-%m-%d}.csv"
+        name = f"audit-{exact_day(now)}.csv"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
         return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
 

@@ -18,7 +18,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -26,7 +25,7 @@ from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.decorators import display
 
 from accounts.models import Tenant, User
-from accounts.relative_time import relative_time
+from accounts.relative_time import exact_time, relative_time
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
@@ -49,8 +48,9 @@ def badge(*, description: Any, ordering: str, colours: Mapping[str, str]) -> Cal
 
 def ago(time: datetime) -> SafeString:
     """A time for people, the exact one on hover."""
-    exact = formats.date_format(timezone.localtime(time), "DATETIME_FORMAT")
-    return format_html('<time datetime="{}" title="{}">{}</time>', time.isoformat(), exact, relative_time(time))
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', time.isoformat(), exact_time(time), relative_time(time)
+    )
 
 
 def admin_user(request: HttpRequest) -> User:

@@ -15,6 +15,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminS
 
 from accounts.admin.base import AdministratorAdmin, admin_user
 from accounts.key_forms import LifetimeField, ScopesField
+from accounts.key_scopes import KeyScope
 from accounts.models import ApiKey
 from accounts.services import api_key_create, api_key_revoke
 
@@ -32,7 +33,7 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         field: Any = self.fields["scopes"]
-        field.offer(may_make_keys=True)
+        field.offer(KeyScope)
 
 
 @admin.register(ApiKey)

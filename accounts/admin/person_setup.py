@@ -1,4 +1,4 @@
-"""A new person in one page: name, mail, groups, role."""
+"""A new person in one page: name, mail, groups, roles, knowledge sets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
-from accounts.people.setup import PersonPlan, Position, group_names, person_setup, position_choices
+from accounts.people.rights import Position, position_choices, set_choices
+from accounts.people.setup import PersonPlan, group_names, person_setup
 from accounts.scope import Scope
+from accounts.selectors import roles_in_words
 from ragcore.errors import RagError
 
 
@@ -41,8 +43,28 @@ class PersonSetupForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         help_text=_("Members of a group read the knowledge sets that the group may read."),
     )
-    position = forms.ChoiceField(
-        label=_("Role"), choices=Position.choices, initial=Position.EMPLOYEE, widget=UnfoldAdminRadioSelectWidget
+    positions = forms.MultipleChoiceField(
+        label=_("Roles"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Everybody asks questions and reads open knowledge sets; that needs no role."),
+    )
+    owns = forms.MultipleChoiceField(
+        label=_("Owner of"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Owners upload documents, choose who reads the set, and change its settings."),
+    )
+    creates_sets = forms.BooleanField(
+        label=_("May create knowledge sets"),
+        required=False,
+        help_text=_("The person owns the knowledge sets that they create."),
+    )
+    reads = forms.MultipleChoiceField(
+        label=_("Member of"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Members read a knowledge set that is not open to everyone."),
     )
     clearance = forms.TypedChoiceField(
         label=_("Clearance"),
@@ -65,7 +87,23 @@ class PersonSetupForm(forms.Form):
     def __init__(self, *args: Any, scope: Scope, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["groups"].choices = group_names(scope.tenant_id)  # type: ignore[attr-defined]
-        self.fields["position"].choices = position_choices(scope=scope)  # type: ignore[attr-defined]
+        self.fields["positions"].choices = position_choices(scope=scope)  # type: ignore[attr-defined]
+        for name in ("owns", "reads"):
+            self.fields[name].choices = set_choices(tenant_id=scope.tenant_id)  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """An owner has something to keep: without a set, the administration would have nothing to show."""
+        values = super().clean() or {}
+        keeps = values.get("owns") or values.get("creates_sets")
+        if Position.OWNER in values.get("positions", ()) and not keeps:
+            self.add_error("owns", _("Choose knowledge sets for the owner, or let the person create some."))
+        return values
+
+
+def _names_of(form: forms.Form, field: str) -> list[str]:
+    """The names of the chosen sets."""
+    names = dict(form.fields[field].choices)  # type: ignore[attr-defined]
+    return [names[code] for code in form.cleaned_data[field]]
 
 
 def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
@@ -74,13 +112,22 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
         raise PermissionDenied
     form = PersonSetupForm(request.POST if request.method == "POST" else None, scope=admin_scope(request))
     if form.is_bound and form.is_valid():
-        plan = PersonPlan(**{**form.cleaned_data, "position": Position(form.cleaned_data["position"])})
+        given = form.cleaned_data
+        plan = PersonPlan(**{**given, "positions": [Position(value) for value in given["positions"]]})
         try:
             person, password = person_setup(actor=admin_user(request), plan=plan)
         except RagError as error:
             form.add_error("username" if error.code == "name_taken" else None, error_message(error))
         else:
-            page = {**context, "title": _("User created"), "person": person, "password": password}
+            page = {
+                **context,
+                "title": _("User created"),
+                "person": person,
+                "password": password,
+                "roles": roles_in_words(person),
+                "owns": _names_of(form, "owns"),
+                "reads": _names_of(form, "reads"),
+            }
             response = TemplateResponse(request, "admin/accounts/user/created.html", page)
             response["Cache-Control"] = "no-store"
             return response

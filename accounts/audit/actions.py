@@ -112,6 +112,8 @@ ACTIONS = {
     "wanted_document.close": _("Closed request for document"),
     "case.move": _("Moved case"),
     "case.reopen": _("Reopened case"),
+    "case.resolve": _("Resolved case"),
+    "case.undo": _("Undid closing of cases"),
     "document.delete": _("Deleted document"),
     "document.rebuild": _("Re-processed document"),
     "document.recut": _("Changed passage sizes of document"),

@@ -71,6 +71,7 @@ LABELS = {
     "recovers": gettext_lazy("recovers at"),
     "rejected": gettext_lazy("rejected"),
     "request": gettext_lazy("request"),
+    "resolution": gettext_lazy("resolution"),
     "role": gettext_lazy("role"),
     "run": gettext_lazy("run"),
     "scopes": gettext_lazy("scopes"),

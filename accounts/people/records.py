@@ -34,10 +34,17 @@ class PersonRecord:
     groups: tuple[str, ...] | None = None
     clearance: int | None = None
     active: bool | None = None
+    # rights, which files of an administrator give; claims and directories never do
+    positions: tuple[str, ...] | None = None  # owner, reviewer, administrator
+    owns: tuple[str, ...] | None = None  # codes of knowledge sets
+    reads: tuple[str, ...] | None = None  # codes of sets that the person becomes a member of
+    creates_sets: bool | None = None
 
 
+RIGHTS = ("positions", "owns", "reads", "creates_sets")
 FIELDS = tuple(one.name for one in fields(PersonRecord))
-LISTS = ("interests", "groups")
+LISTS = ("interests", "groups", "positions", "owns", "reads")
+FLAGS = ("active", "creates_sets")
 LIMITS = {"username": 150, "email": 254, "first_name": 150, "last_name": 150}
 MAX_TEXT, MAX_ITEMS = 128, 200
 OIDC_CLAIMS: Mapping[str, str] = {
@@ -65,7 +72,8 @@ def record_from_values(values: Mapping[str, Any], mapping: Mapping[str, str]) ->
     A clearance is taken only where the mapping names it: no provider raises rights by chance. Lists of LDAP with one
     value count as that value.
     """
-    found = {name: values[source] for name, source in mapping.items() if values.get(source) is not None}
+    plain = {name: source for name, source in mapping.items() if name not in RIGHTS}
+    found = {name: values[source] for name, source in plain.items() if values.get(source) is not None}
     return record_checked(found)
 
 
@@ -77,8 +85,8 @@ def record_checked(found: Mapping[str, Any]) -> PersonRecord:
             record[name] = _items(name, value)
         elif name == "clearance":
             record[name] = _clearance(value)
-        elif name == "active":
-            record[name] = _flag(value)
+        elif name in FLAGS:
+            record[name] = _flag(name, value)
         else:
             record[name] = _text(name, value)
     if not record.get("username"):
@@ -173,8 +181,8 @@ def _clearance(value: Any) -> int:
     return int(text)
 
 
-def _flag(value: Any) -> bool:
+def _flag(name: str, value: Any) -> bool:
     text = str(value).strip().lower()
     if text not in (*TRUE, *FALSE):
-        raise RecordError("active is neither true nor false")
+        raise RecordError(f"{name} is neither true nor false")
     return text in TRUE

@@ -13,7 +13,9 @@ from django.db import transaction
 from accounts.models import Tenant, User, UserGroup
 from accounts.people.leaving import person_leave
 from accounts.people.records import PersonRecord, RecordError
+from accounts.people.rights import Position, rights_give
 from accounts.services import audit_record
+from ragcore.errors import PermanentError
 
 PLAIN = ("email", "first_name", "last_name", "department", "product", "role", "interests", "clearance")
 
@@ -54,7 +56,7 @@ def people_import(
                 if isinstance(record, RecordError):
                     raise record
                 seen.add(record.username)
-                change = person_upsert(record, tenant=tenant, actor=actor)
+                change = person_upsert(record, tenant=tenant, actor=actor, with_rights=True)
             except RecordError as error:
                 result.faults.append((number, str(error)))
             else:
@@ -68,9 +70,16 @@ def people_import(
 
 @transaction.atomic
 def person_upsert(
-    record: PersonRecord, *, tenant: Tenant, actor: User | None, user: User | None = None
+    record: PersonRecord,
+    *,
+    tenant: Tenant,
+    actor: User | None,
+    user: User | None = None,
+    with_rights: bool = False,
 ) -> PersonChange:
     """Make or change one person. `user`: who it is, where that is known. Raises RecordError.
+
+    `with_rights`: positions and knowledge sets of the record are given, too; the actor is an administrator.
 
     A person of another tenant with this name is nobody that this tenant may touch.
     """
@@ -87,9 +96,33 @@ def person_upsert(
     person.save()
     if record.groups is not None:
         person.user_groups.set([UserGroup.objects.get_or_create(tenant=tenant, name=n)[0] for n in record.groups])
+    if with_rights and actor is not None:
+        changes |= _rights(record, person, actor=actor)
     change = PersonChange(username=person.username, is_new=found is None, changes=changes)
     _record(change, person, actor=actor)
     return change
+
+
+def _rights(record: PersonRecord, person: User, *, actor: User) -> dict[str, tuple[Any, Any]]:
+    """Positions and sets of a record, given; what changed. Raises RecordError."""
+    positions = None
+    if record.positions is not None:
+        if unknown := set(record.positions) - set(Position.values):
+            known = ", ".join(Position.values)
+            raise RecordError(f"unknown positions: {', '.join(sorted(unknown))}; known are {known}")
+        positions = [Position(value) for value in record.positions]
+    try:
+        changed = rights_give(
+            actor=actor,
+            person=person,
+            positions=positions,
+            owns=record.owns or (),
+            reads=record.reads or (),
+            creates_sets=record.creates_sets,
+        )
+    except PermanentError as error:
+        raise RecordError(error.message) from error
+    return {name: (None, list(getattr(record, name, None) or ()) or getattr(person, name, None)) for name in changed}
 
 
 @transaction.atomic

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from django.conf import settings
 from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, resolve_url
+from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 
 from accounts.audit.events import event_add
@@ -100,6 +101,7 @@ def sign_in_continue(
         request.session[PENDING] = asdict(pending)
         return redirect(PAGES[step])
     request.session.pop(PENDING, None)
+    is_first = user.last_login is None
     login(request, user, backend=pending.backend)
     request.session[CLIENT] = {
         "address": client_address(request),
@@ -113,9 +115,17 @@ def sign_in_continue(
         second_factor=pending.has_code,
         address=client_address(request),
     )
-    response = redirect(pending.next_url or settings.LOGIN_REDIRECT_URL)
+    response = redirect(_landing(user, pending, is_first=is_first))
     browser_remember(request, response, user)
     return response
+
+
+def _landing(user: User, pending: PendingSignIn, *, is_first: bool) -> str:
+    """The page that was wanted; where none was, staff begin their first day in the administration."""
+    home = resolve_url(settings.LOGIN_REDIRECT_URL)
+    if pending.next_url not in ("", home):
+        return pending.next_url
+    return reverse("admin:index") if is_first and user.is_staff else home
 
 
 def sign_in_failed(request: HttpRequest, *, username: str, reason: str) -> None:

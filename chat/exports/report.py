@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from accounts.relative_time import exact_time
 from chat.outcome_words import outcome_words, unsupported_sentences
 from chat.rendering.effort import Effort, TooMuchError, limit_effort
 from chat.view_models import TurnView
@@ -90,7 +90,7 @@ def _turn(turn: TurnView) -> ReportTurn:
     message = turn.message
     text = message.answer or turn.failure or _("No answer.")
     listed = turn.cited if turn.notice != "search_results" else list(turn.sources)
-    notes = [timezone.localtime(message.created).strftime("%Y-%m-%d %H:%M")]
+    notes = [exact_time(message.created)]
     if turn.is_quoted:
         notes.append(_("Quoted from the sources, without a language model"))
     if outcome := outcome_words(message):

@@ -13,9 +13,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.scope import Scope
 from chat.admin import answer_context, is_reviewer
 from evaluation.admin.diagnosis_words import diagnosis_view
 from evaluation.admin.lab_labels import stage_label
+from evaluation.admin.picker import picker_attributes
 from evaluation.selectors import diagnosis_latest
 from evaluation.services.bearing import Wanted
 from evaluation.services.case_desk import CaseReplay, case_mark_passage, case_test_again
@@ -28,9 +30,11 @@ from evaluation.services.case_remedies import (
     remedy_test_note,
     remedy_undo,
 )
+from evaluation.services.case_resolution import case_conclude, refusal_sets
 from evaluation.services.counterfactual import case_recover
 from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
 from feedback.models import BadCase, Vote
+from feedback.resolutions import resolutions_for
 from feedback.selectors import mark_hidden, moves_of
 from feedback.triage import asker_tell, case_assign, case_fix, reviewers_of
 from knowledge.admin.curation import ids_of, run_action
@@ -54,7 +58,7 @@ class CaseMarkForm(forms.Form):
         label=_("Document with the right answer"),
         required=False,
         max_length=512,
-        help_text=_("Title, external id, #number, or #number:passage."),
+        help_text=_("Type words of its title or text, and choose. External ids and #number:passage are taken, too."),
         widget=UnfoldAdminTextInputWidget,
     )
     right_answer = forms.CharField(
@@ -82,8 +86,9 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "case": case,
         "moves": moves_of(case=case),
         "votes": _with_reasons(case),
-        "move_form": CaseMoveForm(initial=_next(case)),
-        "mark_form": CaseMarkForm(initial=mark),
+        "resolutions": [(one.value, one.label) for one in resolutions_for(case)],
+        "golden_sets": refusal_sets(scope=scope, actor=admin_user(request)),
+        "mark_form": _mark_form(scope, mark),
         "is_marked": bool(mark["passage"]),
         "mark_hidden": mark_hidden(scope=scope, case=case),
         "reviewers": reviewers_of(case=case),
@@ -155,6 +160,18 @@ def _act_mark(request: HttpRequest, case: BadCase) -> None:
     diagnosis_store(actor=actor, diagnosed=diagnosed, wanted=wanted)
 
 
+def _act_resolve(request: HttpRequest, case: BadCase) -> None:
+    case_conclude(
+        scope=admin_scope(request),
+        actor=admin_user(request),
+        case=case,
+        resolution=request.POST.get("resolution", ""),
+        note=request.POST.get("note", "")[:4000],
+        close=bool(request.POST.get("close")),
+        golden_set_id=next(iter(ids_of([request.POST.get("golden_set", "")])), None),
+    )
+
+
 def _act_assign(request: HttpRequest, case: BadCase) -> None:
     chosen = next(iter(ids_of([request.POST.get("assignee", "")])), None)
     people = {user.pk: user for user in reviewers_of(case=case)}
@@ -196,6 +213,7 @@ def _act_publish(request: HttpRequest, case: BadCase) -> None:
 
 ACTS: Mapping[str, tuple[Callable[[HttpRequest, BadCase], None], Any]] = {
     "mark": (_act_mark, _("Saved, and diagnosed with it.")),
+    "resolve": (_act_resolve, _("Saved.")),
     "assign": (_act_assign, _("Assigned.")),
     "fix": (_act_fix, _("Saved.")),
     "tell": (_act_tell, _("The user was told.")),
@@ -216,10 +234,11 @@ def _mark(request: HttpRequest, case: BadCase) -> dict[str, str]:
     }
 
 
-def _next(case: BadCase) -> dict[str, str]:
-    """What the form proposes: take an open case, close one in work."""
-    following = {BadCase.State.OPEN: BadCase.State.IN_WORK, BadCase.State.IN_WORK: BadCase.State.CLOSED}
-    return {"state": following.get(BadCase.State(case.state), BadCase.State.OPEN), "note": case.note}
+def _mark_form(scope: Scope, mark: dict[str, str]) -> CaseMarkForm:
+    """The form, whose first field searches for documents and passages."""
+    form = CaseMarkForm(initial=mark)
+    form.fields["passage"].widget.attrs |= picker_attributes(scope=scope, names=[mark["passage"]])
+    return form
 
 
 def _with_reasons(case: BadCase) -> list[dict[str, Any]]:

@@ -12,20 +12,22 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
-from django.utils.timesince import timesince
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from accounts.admin.base import admin_scope, admin_user, badge
+from accounts.admin.base import admin_scope, admin_user, ago, badge
 from accounts.error_messages import error_message
 from chat.admin import ReviewerAdmin, is_reviewer
 from evaluation.admin.case_filters import CASE_FILTERS, CLOSED_LAST, with_cause
 from evaluation.admin.case_page import ACTS, CaseMoveForm, case_act, case_context, case_test
+from evaluation.admin.close_many import close_many, undo_many
 from evaluation.admin.weekly import report_file, report_page
 from evaluation.models import Diagnosis
 from evaluation.selectors import diagnosis_run_latest
 from evaluation.services.case_diagnosis import cases_without_diagnosis, diagnosis_run_start
 from feedback.models import BadCase, Vote
+from feedback.resolutions import batches_of
 from feedback.selectors import cases_reviewable
 from feedback.services import case_move
 from knowledge.admin.curation import keeps_sets
@@ -47,8 +49,6 @@ class BadCaseAdmin(ReviewerAdmin):
     ordering = (CLOSED_LAST, "-created")  # what is not closed first
     show_full_result_count = False
     actions = ("take", "close")
-    fields = (("state_shown", "assignee", "origin_shown"), ("created", "closed", "reopened"), "note")
-    readonly_fields = ("state_shown", "assignee", "origin_shown", "created", "closed", "reopened", "note")
     list_before_template = "admin/feedback/badcase/list_top.html"
     change_form_outer_after_template = "admin/feedback/badcase/case.html"
 
@@ -72,6 +72,7 @@ class BadCaseAdmin(ReviewerAdmin):
             path("<int:pk>/move/", view(self.move), name="feedback_badcase_move"),
             path("<int:pk>/again/", view(self.again), name="feedback_badcase_again"),
             path("<int:pk>/act/", view(self.act), name="feedback_badcase_act"),
+            path("undo/", view(self.undo), name="feedback_badcase_undo"),
             path("diagnose/", view(self.diagnose), name="feedback_badcase_diagnose"),
             path("report/", view(self.report), name="feedback_badcase_report"),
             path("report.csv", view(self.report_csv), name="feedback_badcase_report_csv"),
@@ -84,6 +85,7 @@ class BadCaseAdmin(ReviewerAdmin):
             "run": diagnosis_run_latest(scope=scope),
             "undiagnosed": self._undiagnosed(request),
             "may_diagnose": is_reviewer(request),
+            "batch": batches_of(actor=admin_user(request)).first(),
         }
         page: HttpResponse = super().changelist_view(request, {**extra, **(extra_context or {})})
         return page
@@ -126,14 +128,6 @@ class BadCaseAdmin(ReviewerAdmin):
     def state_badge(self, case: BadCase) -> tuple[str, str]:
         return case.state, case.get_state_display()
 
-    @admin.display(description=_("state"))
-    def state_shown(self, case: BadCase) -> str:
-        return str(case.get_state_display())
-
-    @admin.display(description=_("opened by"))
-    def origin_shown(self, case: BadCase) -> str:
-        return str(case.get_origin_display())
-
     @admin.display(description=pgettext_lazy("feedback case", "cause"), ordering="cause")
     def cause_shown(self, case: Any) -> str:
         return str(Diagnosis.Cause(case.cause).label) if case.cause else "–"
@@ -151,8 +145,12 @@ class BadCaseAdmin(ReviewerAdmin):
         return next((vote.comment[:100] for vote in case.message.down if vote.comment), "–")  # type: ignore[attr-defined]
 
     @admin.display(description=_("age"), ordering="created")
-    def age(self, case: BadCase) -> str:
-        return timesince(case.created)
+    def age(self, case: BadCase) -> SafeString:
+        return ago(case.created)
+
+    def get_fieldsets(self, request: HttpRequest, obj: BadCase | None = None) -> Any:
+        """None: the page of a case says everything itself."""
+        return []
 
     # ── one case ────────────────────────────────────────────────────────────────────────────────
 
@@ -200,9 +198,15 @@ class BadCaseAdmin(ReviewerAdmin):
     def take(self, request: HttpRequest, queryset: QuerySet[BadCase]) -> None:
         self._move(request, list(queryset), BadCase.State.IN_WORK)
 
-    @admin.action(description=_("Close"))
-    def close(self, request: HttpRequest, queryset: QuerySet[BadCase]) -> None:
-        self._move(request, list(queryset), BadCase.State.CLOSED)
+    @admin.action(description=_("Close, with a resolution…"))
+    def close(self, request: HttpRequest, queryset: QuerySet[BadCase]) -> HttpResponse | None:
+        return close_many(request, queryset, context=self.admin_site.each_context(request))
+
+    def undo(self, request: HttpRequest) -> HttpResponseBase:
+        """POST: make cases that were closed at once what they were before."""
+        if not self.has_module_permission(request):
+            raise PermissionDenied
+        return undo_many(request)
 
     def _move(self, request: HttpRequest, cases: list[BadCase], state: str, note: str = "") -> None:
         moved = 0

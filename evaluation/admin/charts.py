@@ -10,6 +10,8 @@ from typing import Any
 
 from django.utils import formats
 
+from accounts.relative_time import exact_day, short_day
+
 WIDTH, HEIGHT = 640, 160  # of the plane, in units of the drawing
 TICKS = 4
 DATES = 6  # names of days below the plane
@@ -74,7 +76,7 @@ def bar_chart(title: Any, days: Sequence[date], series: Sequence[Series], *, uni
             value = one.values[at] or 0
             height = HEIGHT * value / top
             if height:
-                words = f"{formats.date_format(day, 'DATE_FORMAT')}: {one.name} {_number(value)}{unit}"
+                words = f"{exact_day(day)}: {one.name} {_number(value)}{unit}"
                 bars.append(
                     Bar(
                         round(at * width + width * 0.1, 2),
@@ -103,7 +105,7 @@ def line_chart(title: Any, days: Sequence[date], series: Sequence[Series], *, un
                 continue
             x, y = round((at + 0.5) * width, 2), round(HEIGHT * (1 - value / top), 2)
             pieces[-1].append(f"{x},{y}")
-            words = f"{formats.date_format(days[at], 'DATE_FORMAT')}: {one.name} {_number(value)}{unit}"
+            words = f"{exact_day(days[at])}: {one.name} {_number(value)}{unit}"
             dots.append((x, y, words))
         lines.append(Line(one.kind, [" ".join(piece) for piece in pieces if len(piece) > 1], dots))
     return _chart(title, days, series, top, step, unit, lines=lines)
@@ -129,11 +131,7 @@ def _chart(
         bars=bars,
         lines=lines,
         ticks=[(round(HEIGHT * (1 - mark / top), 2), f"{_number(mark)}{unit}") for mark in marks],
-        dates=[
-            (round((at + 0.5) * width, 2), formats.date_format(day, "MONTH_DAY_FORMAT"))
-            for at, day in enumerate(days)
-            if at % apart == 0
-        ],
+        dates=[(round((at + 0.5) * width, 2), short_day(day)) for at, day in enumerate(days) if at % apart == 0],
         summary="; ".join(f"{one.name} {_number(_whole(one))}{unit}" for one in series),
     )
 

@@ -22,6 +22,7 @@ from accounts.errors import NotFoundError
 from chat.admin import answer_context, is_reviewer
 from chat.models import Message
 from evaluation.admin.diagnosis_words import diagnosis_view
+from evaluation.admin.picker import picker_attributes
 from evaluation.selectors import diagnosis_latest
 from evaluation.services.bearing import Wanted
 from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
@@ -42,7 +43,7 @@ class DiagnosisForm(forms.Form):
         label=gettext_lazy("Document with the right answer"),
         required=False,
         max_length=512,
-        help_text=gettext_lazy("Title, external id, #number, or #number:passage. Empty: search for it."),
+        help_text=gettext_lazy("Type words of its title or text, and choose. Empty: search for it."),
         widget=UnfoldAdminTextInputWidget,
     )
     answers = forms.CharField(
@@ -89,6 +90,8 @@ def diagnosis_page(request: HttpRequest, *, context: dict[str, Any]) -> HttpResp
     stored = diagnosis_latest(scope=scope, message=message)
     if stored is not None and request.method != "POST":
         form = DiagnosisForm(initial=_initial(stored))
+    names = [str(form["passage"].value() or "")]
+    form.fields["passage"].widget.attrs |= picker_attributes(scope=scope, names=names)
     answer = answer_context(request, message=message)
     shows_answer = not answer.get("withheld")
     page = {

@@ -34,6 +34,26 @@ SUBCAUSES: Mapping[str, Any] = {
     "ambiguous question": _("The question does not say what it is about."),
     "answer present": _("The answer says what is known to be right."),
 }
+# the likely cause in a few words, for headings
+SHORT_CAUSES: Mapping[str, Any] = {
+    "missing document": _("no document answers it"),
+    "not visible": _("the user may not read the document"),
+    "missed retrieval": _("the passage was not found"),
+    "low relevance": _("worded differently from the document"),
+    "overchunking": _("the answer is split over two passages"),
+    "underchunking": _("the passage is too long"),
+    "low recall": _("the passage ranked too low"),
+    "low precision": _("the passage was dropped as a repetition"),
+    "fabricated content": _("not stated in any source"),
+    "parametric overreliance": _("the answer cites no source"),
+    "incomplete answer": _("part of the answer is missing"),
+    "misinterpretation": _("the source was misread"),
+    "contextual misalignment": _("the wrong source was used"),
+    "chronological inconsistency": _("a wrong date"),
+    "numerical error": _("a wrong number"),
+    "ambiguous question": _("the question is ambiguous"),
+}
+WRONGLY_REFUSED, WRONGLY_ANSWERED = _("refused by mistake"), _("answered instead of refused")
 DETAILS: Mapping[str, Any] = {
     "stale version": _("It stood in an older version of the document."),
     "not live": _("The document is not searchable at present."),
@@ -110,6 +130,7 @@ class DiagnosisView:
     """A stored diagnosis as the page shows it."""
 
     cause: str
+    heading: str  # the likely cause in a few words, with its confidence
     sentences: tuple[str, ...]  # sub-cause and detail
     confidence: int  # percent
     facts: tuple[tuple[str, str], ...]  # label and value
@@ -124,6 +145,7 @@ def diagnosis_view(stored: Diagnosis, *, scope: Scope, shows_answer: bool) -> Di
     told = [SUBCAUSES.get(stored.subcause, stored.subcause), DETAILS.get(stored.detail, "")]
     return DiagnosisView(
         cause=str(stored.get_cause_display()),
+        heading=_heading(stored),
         sentences=tuple(str(text) for text in told if text),
         confidence=round(100 * stored.confidence),
         facts=(*_facts(stored, shows_answer=shows_answer), *_judge_facts(stored, quotation=quotation)),
@@ -131,6 +153,17 @@ def diagnosis_view(stored: Diagnosis, *, scope: Scope, shows_answer: bool) -> Di
         steps=tuple(_steps(stored)),
         stored=stored,
     )
+
+
+def _heading(stored: Diagnosis) -> str:
+    if stored.cause == Diagnosis.Cause.NONE:
+        return str(stored.get_cause_display())
+    if stored.subcause == "abstention failure":
+        short = WRONGLY_ANSWERED if stored.detail == "answered" else WRONGLY_REFUSED
+    else:
+        short = SHORT_CAUSES.get(stored.subcause, stored.get_cause_display())
+    percent = round(100 * stored.confidence)
+    return _now("Likely cause: %(cause)s (%(percent)d %%)") % {"cause": short, "percent": percent}
 
 
 def _steps(stored: Diagnosis) -> Iterator[Step]:

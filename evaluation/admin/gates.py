@@ -150,7 +150,7 @@ def _changed_rows(request: HttpRequest, change: GatedChange) -> list[tuple[str, 
     if change.kind == GatedChange.Kind.EMBEDDER:
         return [(gettext("embedding model"), change.payload["model"])]
     if change.kind == GatedChange.Kind.RERANKER:
-        return [(gettext("reranker"), change.payload["name"] or gettext("the packaged one"))]
+        return [(gettext("reranker"), change.payload["name"] or gettext("built-in"))]
     return _option_rows(change)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
@@ -19,23 +18,23 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import TenantAdmin, admin_scope, admin_user
-from accounts.admin.file_field import FileDropInput
-from accounts.error_messages import error_message
 from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.adapters import adapter_urls
 from evaluation.admin.case_proposals import proposal_urls
 from evaluation.admin.diagnosis import diagnosis_urls
 from evaluation.admin.experiments import experiment_urls
+from evaluation.admin.golden_forms import AttentionFilter, GoldenCaseForm, GoldenImportForm
 from evaluation.admin.lab import lab_urls
+from evaluation.admin.picker import picker_urls
 from evaluation.admin.ranking_from_use import use_urls
 from evaluation.admin.reranker_fits import reranker_urls
 from evaluation.admin.run_forms import GoldenSetForm
 from evaluation.admin.set_embedders import set_embedder_urls
 from evaluation.admin.usage import usage_urls
-from evaluation.errors import InvalidGoldenCaseError, InvalidGoldenFileError
+from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
-from evaluation.selectors import cases_withheld, golden_sets_kept
+from evaluation.selectors import cases_outdated, cases_withheld, documents_titled, golden_sets_kept
 from evaluation.services.golden import (
     GoldenImportResult,
     golden_import,
@@ -43,9 +42,8 @@ from evaluation.services.golden import (
     version_keep,
     version_restore,
 )
-from evaluation.services.golden_files import LIMITS, csv_file_lines, golden_file_parse, jsonl_lines, row_of
+from evaluation.services.golden_files import csv_file_lines, jsonl_lines, row_of
 from knowledge.admin.curation import keeps_sets
-from knowledge.admin.source_forms import CapitalLabels, LinesField, PairsField
 
 SHOWN_VERSIONS = 50
 
@@ -91,27 +89,6 @@ class KeptGoldenAdmin(EvaluationAdmin):
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         super().delete_queryset(request, self.model._default_manager.filter(pk__in=self._kept(request, queryset)))
-
-
-class GoldenImportForm(forms.Form):
-    """A file of cases; faults are shown with their lines."""
-
-    file = forms.FileField(label=_("CSV or JSON Lines file"), widget=FileDropInput({"accept": ".csv,.jsonl,.ndjson"}))
-
-    def clean(self) -> dict[str, Any]:
-        values = super().clean() or {}
-        if file := values.get("file"):
-            try:
-                values["rows"] = golden_file_parse(name=file.name, content=file.read())
-            except InvalidGoldenFileError as error:
-                self.refuse(error)
-        return values
-
-    def refuse(self, error: InvalidGoldenFileError) -> None:
-        """Show the faults of a file beside its field."""
-        faults = error.data["faults"][:20]
-        words = _("Line %(line)s %(fault)s.")
-        self.add_error("file", [words % {"line": line, "fault": error_message(fault)} for line, fault in faults])
 
 
 @admin.register(GoldenSet)
@@ -254,44 +231,6 @@ def _import_summary(done: GoldenImportResult) -> str:
     return _("%(added)d cases added, %(updated)d updated.") % {"added": done.added, "updated": done.updated}
 
 
-class GradesField(PairsField):
-    """One `document or quotation = 1 to 3` a line; an equals sign may be part of the name."""
-
-    def to_python(self, value: Any) -> Any:
-        pairs = [line.rpartition("=") for line in LinesField.to_python(self, value)]
-        if not all(name.strip() and grade.strip() in ("1", "2", "3") for name, _separator, grade in pairs):
-            raise forms.ValidationError(error_message(InvalidGoldenCaseError("grades")))
-        return {name.strip(): int(grade) for name, _separator, grade in pairs}
-
-
-class GoldenCaseForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
-    """A case expects something, and grades belong to what it names."""
-
-    answers = LinesField(label=_("accepted answers"), help_text=_("One per line. A right answer contains one of them."))
-    relevant = LinesField(label=_("relevant documents"), help_text=_("One per line: external ids, or #<document id>."))
-    passages = LinesField(
-        label=_("relevant passages"),
-        help_text=_("One quotation per line. A passage that contains one of them is relevant."),
-    )
-    grades = GradesField(
-        label=_("grades"), help_text=_("“document = 3” or “quotation = 2”, one per line; 1 where nothing is said.")
-    )
-    key_points = LinesField(label=_("key points"), help_text=_("One per line. A right answer contains all of them."))
-
-    def clean(self) -> dict[str, Any]:
-        values = super().clean() or {}
-        limited = {name: values.get(name) or [] for name in LIMITS if name != "question"}
-        if any(len(text) > LIMITS[name] for name, texts in limited.items() for text in texts):
-            raise forms.ValidationError(error_message(InvalidGoldenCaseError("length")))
-        expected = ("answers", "relevant", "passages", "key_points", "expects_refusal")
-        if not any(values.get(name) for name in expected):
-            raise forms.ValidationError(error_message(InvalidGoldenCaseError("answer")))
-        named = {*(values.get("relevant") or ()), *(values.get("passages") or ())}
-        if set(values.get("grades") or ()) - named:
-            self.add_error("grades", error_message(InvalidGoldenCaseError("grades")))
-        return values
-
-
 @admin.register(GoldenCase)
 class GoldenCaseAdmin(KeptGoldenAdmin):
     """Single cases. Of one on a document that the person may not open only the question is shown."""
@@ -302,8 +241,8 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
 
     audit_name = "golden_case"
     tenant_path = "golden_set__tenant"
-    list_display = ("question", "golden_set", "documents", "style", "level", "tags")
-    list_filter = ("golden_set", "style", "level", "expects_refusal")
+    list_display = ("question", "golden_set", "expectation", "style", "level", "tags")
+    list_filter = (AttentionFilter, "golden_set", "style", "level", "expects_refusal")
     list_select_related = ("golden_set",)
     search_fields = ("question",)
     fields = (
@@ -317,7 +256,16 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
         asked = request.resolver_match.kwargs.get("object_id", "") if request.resolver_match else ""
         looked_at = rows.filter(pk=int(asked)) if asked.isdecimal() and len(asked) < 18 else rows  # a page of one case
         hidden = cases_withheld(scope=admin_scope(request), cases=looked_at)
-        return rows.annotate(is_withheld=Exists(hidden.order_by().filter(pk=OuterRef("pk"))))
+        lost = cases_outdated(cases=looked_at)
+        return rows.annotate(
+            is_withheld=Exists(hidden.order_by().filter(pk=OuterRef("pk"))),
+            is_outdated=Exists(lost.order_by().filter(pk=OuterRef("pk"))),
+        )
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        form = super().get_form(request, obj, change, **options)
+        form.scope = admin_scope(request)
+        return form
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return ("golden_set", "question") if getattr(obj, "is_withheld", False) else self.fields
@@ -334,14 +282,33 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
         )
         super().delete_queryset(request, queryset.exclude(pk__in=hidden.order_by().values("pk")))
 
-    @admin.display(description=_("relevant documents"))
-    def documents(self, case: Any) -> str:
-        return str(_("(withheld)")) if case.is_withheld else ", ".join(case.relevant)
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """The list, with the titles of the documents on its page looked up at once."""
+        found = super().get_changelist_instance(request)
+        shown = [case for case in found.result_list if not case.is_withheld]
+        names = {name for case in shown for name in case.relevant}
+        titles = documents_titled(scope=admin_scope(request), names=names)
+        for case in shown:
+            case.titles = [titles.get(name, name) for name in case.relevant]
+        return found
+
+    @admin.display(description=_("expected"))
+    def expectation(self, case: Any) -> str | SafeString:
+        if case.is_withheld:
+            return str(_("(withheld)"))
+        told = (
+            str(_("a refusal")) if case.expects_refusal else "; ".join(case.titles or case.answers or case.key_points)
+        )
+        if not case.is_outdated:
+            return told or "–"
+        gone = _("Needs attention: a document is gone")
+        return format_html('<span class="rs-trouble">{}</span> {}', gone, told)
 
     def get_urls(self) -> list[URLPattern]:
         return [
             *lab_urls(self),
             *diagnosis_urls(self),
+            *picker_urls(self),
             *usage_urls(self),
             *experiment_urls(self),
             *adapter_urls(self),

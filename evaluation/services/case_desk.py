@@ -21,6 +21,7 @@ from evaluation.services.lab import expected_find
 from evaluation.services.lab_export import golden_case_save
 from evaluation.services.lab_replay import replay_get
 from feedback.models import BadCase
+from feedback.resolutions import REFUSED
 from feedback.triage import case_mark
 from knowledge.models import Chunk
 from knowledge.selectors import documents_askable, documents_readable
@@ -71,7 +72,8 @@ class CaseReplay:
     """A question asked again, beside the stored answer."""
 
     record: AnswerRecord
-    is_answered: bool  # as far as is known of the right answer; otherwise by its status
+    is_answered: bool  # rightly, as far as is known of the right answer; otherwise by its status
+    expects_refusal: bool  # the right answer is none
     uses_old_options: bool
     stages: Sequence[StageChange]
     passages: Sequence[PassageChange]
@@ -109,14 +111,19 @@ def golden_answers(case: BadCase) -> list[str]:
 
 
 def case_to_golden(*, scope: Scope, actor: User, case: BadCase, golden_set_id: int) -> GoldenCase:
-    """Save question, marked document and answers as a golden case. Raises what `golden_case_save` raises."""
+    """Save question, marked document and answers as a golden case; a refusal where the case is resolved so.
+
+    Raises what `golden_case_save` raises.
+    """
+    is_refusal = case.expects_refusal
     return golden_case_save(
         scope=scope,
         actor=actor,
         golden_set_id=golden_set_id,
         question=question_shown(scope=scope, message=case.message),
-        documents=[case.marked_document_id] if case.marked_document_id is not None else [],
-        answers=golden_answers(case),
+        documents=[case.marked_document_id] if case.marked_document_id is not None and not is_refusal else [],
+        answers=[] if is_refusal else golden_answers(case),
+        expects_refusal=is_refusal,
     )
 
 
@@ -134,6 +141,7 @@ def case_test_again(
     return CaseReplay(
         record=record,
         is_answered=_is_answered(record, case),
+        expects_refusal=case.expects_refusal,
         uses_old_options=with_old_options,
         stages=tuple(_stages(_records(then), _records({**now, "reasoning": record.reasoning}))),
         passages=tuple(_passages(scope, message, case, then, now)),
@@ -144,6 +152,8 @@ def case_test_again(
 
 
 def _is_answered(record: AnswerRecord, case: BadCase) -> bool:
+    if case.expects_refusal:
+        return record.status in REFUSED
     if case.accepted:
         return contains_gold(record.text, case.accepted)
     cited = {citation.document_id for citation in record.cited}

@@ -170,7 +170,11 @@ def _diagnose(run: DiagnosisRun, case: BadCase) -> bool:
 
 
 def known_answer(case: BadCase) -> Wanted:
-    """What is known of the right answer: the reviewer's mark and words, else those of a golden case of the question."""
+    """What is known of the right answer: that there is none, as a reviewer found; the reviewer's mark and words; else
+    those of a golden case of the question.
+    """
+    if case.expects_refusal:
+        return Wanted(expects_refusal=True)
     if case.marked_document_id is not None or case.accepted:
         return Wanted(passage=marked_passage(case), answers=tuple(case.accepted))
     tenant_id = case.message.conversation.tenant_id

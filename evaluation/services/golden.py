@@ -20,8 +20,8 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from evaluation.errors import GoldenLineError
 from evaluation.models import GoldenCase, GoldenSet, GoldenVersion
-from evaluation.selectors import cases_withheld, golden_cases, names_hidden
-from evaluation.services.golden_files import GoldenRow, file_error, row_json, row_of, row_read
+from evaluation.selectors import cases_withheld, documents_by_name, golden_cases, names_hidden
+from evaluation.services.golden_files import Fault, GoldenRow, file_error, row_json, row_of, row_read
 from knowledge.models import KnowledgeSet
 from knowledge.services import BulkAccepted, documents_bulk
 from knowledge.services.sets import set_create
@@ -50,19 +50,29 @@ def golden_import(
     """Add cases to the golden set of this name, made if it is new; a known question is replaced.
 
     What was there before and what is there now are kept as versions. Idempotent: importing a file again changes
-    nothing. `scope`: of a person; raises InvalidGoldenFileError where a line has the question of a case that names a
-    document which this person may not open. None: a program imports.
+    nothing. `scope`: of a person; raises InvalidGoldenFileError where a line names a document that this person may not
+    open, or has the question of a case that does. None: a program imports, perhaps before its documents are there.
     """
     golden_set, _made = GoldenSet.objects.get_or_create(tenant=tenant, name=name)
     if scope is not None:
         withheld = cases_withheld(scope=scope, cases=golden_set.cases.all())
         closed = set(withheld.order_by().values_list("question", flat=True))
-        if faults := [(row.line, GoldenLineError("withheld")) for row in rows if row.question in closed]:
-            raise file_error(faults)
+        faults = [(row.line, GoldenLineError("withheld")) for row in rows if row.question in closed]
+        if faults := [*faults, *_unknown(scope, rows)]:
+            raise file_error(sorted(faults, key=lambda fault: fault[0]))
     version_keep(golden_set=golden_set, actor=actor)
     added, updated = _rows_put(golden_set, rows)
     version_keep(golden_set=golden_set, actor=actor, note="import")
     return GoldenImportResult(golden_set, added=added, updated=updated)
+
+
+def _unknown(scope: Scope, rows: Sequence[GoldenRow]) -> Iterator[Fault]:
+    """A fault for each name that leads to no document which the person may open."""
+    known = documents_by_name(scope=scope, names={name for row in rows for name in row.relevant})
+    for row in rows:
+        for name in row.relevant:
+            if name not in known:
+                yield row.line, GoldenLineError("unknown_document", name=name)
 
 
 def _rows_put(golden_set: GoldenSet, rows: Iterable[GoldenRow]) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from evaluation.services.golden_files import LIMITS
 from evaluation.services.lab_types import LabResult, LabRow, LabRun, Where
 from knowledge.selectors import documents_readable
 
+REFUSAL = "refusal"  # what a case expects that is to be refused
 STYLE = "style:"  # a field of cases, chosen among the tags
 
 # What a case tests (D15): group → values. A tag is "group:value".
@@ -40,12 +41,14 @@ def golden_case_save(
     documents: Sequence[int],
     answers: Sequence[str] = (),
     tags: Sequence[str] = (),
+    expects_refusal: bool = False,
 ) -> GoldenCase:
     """Add a question with its relevant documents, or replace those of a question that is there already.
 
-    Accepted answers that are there stay where none are given. Raises NotFoundError for a golden set that the
-    actor does not keep and for a document that the actor may not open, InvalidGoldenCaseError, also where the case
-    that is there names such a document.
+    `expects_refusal`: the question is to be refused, and names neither documents nor answers. Otherwise accepted
+    answers that are there stay where none are given. Raises NotFoundError for a golden set that the actor does not keep
+    and for a document that the actor may not open, InvalidGoldenCaseError, also where the case that is there names such
+    a document.
     """
     mine = golden_sets_kept(scope=scope, actor=actor).select_for_update(of=("self",))
     golden_set = mine.filter(pk=golden_set_id).first()
@@ -57,12 +60,15 @@ def golden_case_save(
     case = golden_set.cases.filter(question=question).first()
     if case is not None and cases_withheld(scope=scope, cases=golden_set.cases.filter(pk=case.pk)).exists():
         raise InvalidGoldenCaseError("withheld")
-    kept = given or (case.answers if case else [])
-    _check(question=question, relevant=relevant, answers=kept, tags=tags)
+    kept = given or (case.answers if case and not expects_refusal else [])
+    if expects_refusal and (relevant or kept):
+        raise InvalidGoldenCaseError("refusal")
+    _check(question=question, expected=[*relevant, *kept, *([REFUSAL] if expects_refusal else [])])
+    _check_lengths(question=[question], answers=kept, tags=tags)
     case = case or GoldenCase(golden_set=golden_set, question=question)
     styles = [tag.removeprefix(STYLE) for tag in tags if tag.startswith(STYLE)]
     case.style = next((style for style in styles if style in GoldenCase.Style.values), case.style)
-    case.relevant, case.answers = relevant, kept
+    case.relevant, case.answers, case.expects_refusal = relevant, kept, expects_refusal
     case.tags = list(dict.fromkeys(tag for tag in tags if not tag.startswith(STYLE)))
     action = "golden_case.create" if case.pk is None else "golden_case.change"
     case.save()
@@ -79,12 +85,14 @@ def _names(*, scope: Scope, golden_set: GoldenSet, documents: Sequence[int]) -> 
     return list(dict.fromkeys(names[pk] for pk in documents))
 
 
-def _check(*, question: str, relevant: Sequence[str], answers: Sequence[str], tags: Sequence[str]) -> None:
+def _check(*, question: str, expected: Sequence[str]) -> None:
     if not question:
         raise InvalidGoldenCaseError("question")
-    if not relevant and not answers:
+    if not expected:
         raise InvalidGoldenCaseError("answer")
-    values = {"question": [question], "answers": answers, "tags": tags}
+
+
+def _check_lengths(**values: Sequence[str]) -> None:
     if any(len(text) > LIMITS[name] for name, texts in values.items() for text in texts):
         raise InvalidGoldenCaseError("length")
 

@@ -28,7 +28,8 @@ State = OptionsDraft.State
 def draft_try(*, scope: Scope, viewer: User, draft: OptionsDraft, case: BadCase) -> Mapping[str, Any]:
     """Search for the question of a case with the settings of today and with the draft; stores and returns the figures.
 
-    {"now": {"rank"}, "draft": {"rank"}}: of the document with the answer, 1-based, None: not found. Raises what a
+    {"now": {"rank", "is_refused"}, "draft": the same}: the rank of the document with the answer, 1-based, None: not
+    found; whether the passages found are too weak for an answer. Raises what a
     search raises.
     """
     configurations = [LabConfiguration(), LabConfiguration(options=draft.options)]
@@ -43,7 +44,11 @@ def draft_try(*, scope: Scope, viewer: User, draft: OptionsDraft, case: BadCase)
         configurations=configurations,
     )
     ranks = [_rank(run, document) if readable else None for run in result.runs]
-    figures: dict[str, Any] = {"now": {"rank": ranks[0]}, "draft": {"rank": ranks[1]}}
+    refusals = [not run.relevant for run in result.runs]
+    figures: dict[str, Any] = {
+        name: {"rank": rank, "is_refused": is_refused}
+        for name, rank, is_refused in zip(("now", "draft"), ranks, refusals, strict=True)
+    }
     draft.figures = figures
     draft.save(update_fields=["figures"])
     return figures

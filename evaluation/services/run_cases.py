@@ -10,7 +10,7 @@ from typing import Any
 
 from evaluation.errors import NothingForComponentError
 from evaluation.models import RunConfiguration
-from evaluation.selectors import chunks_named
+from evaluation.selectors import chunks_named, names_gone
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.judge_client import of_runs, rest_if_silent, run_judge
 from evaluation.services.lab_rows import STAGES
@@ -37,6 +37,7 @@ DEEPEST = 30  # passages of a ranking that are looked at: ten documents may stan
 KEPT = 10  # passages of a ranking in a trace
 REFUSALS = ("refused", "search_results")
 INTERNAL = "internal"
+OUTDATED = "document_gone"  # a case that names a document which is gone counts in no figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,8 @@ class CaseResult:
 def case_run(asked: AskedCase, *, component: str) -> CaseResult:
     """Never raises for the case: what fails is recorded with its code, and counts as 0 where it could be measured."""
     start = perf_counter()
+    if names_gone(tenant_id=asked.user.tenant_id, names=asked.row.relevant):
+        return CaseResult(scores={}, seconds=0.0, trace={"skipped": OUTDATED})
     try:
         return _result(asked, observe(asked, component))
     except NothingForComponentError as error:

@@ -11,6 +11,7 @@ from accounts.scope import Scope
 from evaluation.models import CaseOutcome, EvaluationRun
 from evaluation.selectors import chunks_titled, names_hidden
 from evaluation.services.golden_files import GoldenRow
+from evaluation.services.run_cases import OUTDATED
 from evaluation.services.run_figures import is_share
 from evaluation.services.runs import run_cases
 from ragcore.metrics.registry import metric_info
@@ -23,6 +24,7 @@ class Progress:
     done: int
     total: int
     failed: int
+    outdated: int  # cases that count in no figure because a document that they name is gone
     seconds_left: float | None
 
 
@@ -36,6 +38,7 @@ def run_progress(run: EvaluationRun) -> Progress:
         done=done,
         total=run.total,
         failed=rows.exclude(error="").count(),
+        outdated=rows.filter(trace__skipped=OUTDATED).order_by().values("case").distinct().count(),
         seconds_left=sum(seconds) / done * left if is_going else None,
     )
 
@@ -76,6 +79,7 @@ class TraceShown:
     scores: Mapping[str, float]
     error: str
     is_skipped: bool
+    is_outdated: bool  # skipped because a document that it names is gone
     seconds: float
     answer: str
     is_withheld: bool  # the answer rests on a passage that the person may not open
@@ -106,6 +110,7 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
         scores=outcome.scores,
         error=outcome.error,
         is_skipped="skipped" in trace,
+        is_outdated=trace.get("skipped") == OUTDATED,
         seconds=outcome.seconds,
         answer="" if withheld else trace.get("answer", "") or trace.get("checked", ""),
         is_withheld=withheld,

@@ -52,7 +52,8 @@ def weekly_reports_send() -> int:
     Once a week to each, however often it runs; what goes wrong for one person keeps no other from theirs.
     """
     staff = User.objects.filter(is_staff=True, is_active=True, is_service=False).select_related("tenant")
-    week = timezone.localdate().strftime("%G-W%V")
+    year, number, _weekday = timezone.localdate().isocalendar()
+    week = f"{year}-W{number:02}"
     sent = 0
     for user in staff.order_by("pk"):
         try:

@@ -8,12 +8,13 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.utils import formats, timezone, translation
+from django.utils import formats, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.errors import NotFoundError
 from accounts.models import ClearanceLevel
+from accounts.relative_time import exact_day, exact_time
 from accounts.scope import Scope
 from knowledge.admin.curation import ids_of
 from knowledge.admin.duplicates import side_by_side
@@ -86,9 +87,9 @@ def _review(scope: Scope, document: Document) -> list[Fact]:
     row = review_of(scope=scope, document=document)
     if row is None:
         return []
-    found = [(_("review by"), formats.date_format(row.review_by))] if row.review_by else []
+    found = [(_("review by"), exact_day(row.review_by))] if row.review_by else []
     if row.reviewed:
-        day = formats.date_format(timezone.localtime(row.reviewed), "DATE_FORMAT")
+        day = exact_day(row.reviewed)
         found.append((_("last reviewed"), f"{day} · {row.reviewed_by}" if row.reviewed_by else day))
     return found
 
@@ -120,7 +121,7 @@ def _basic(document: Document, version: DocumentVersion | None) -> list[Fact]:
         (_("file name"), version.file_name if version else ""),
         (_("clearance"), ClearanceLevel(document.clearance).label),
         (_("added by"), str(document.created_by or "")),
-        (_("created"), formats.date_format(timezone.localtime(document.created), "DATETIME_FORMAT")),
+        (_("created"), exact_time(document.created)),
     ]
 
 

@@ -16,7 +16,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -25,6 +24,7 @@ from django.utils.translation import ngettext
 from accounts.admin.base import StateListFilter, admin_scope, admin_user, ago, badge, is_administrator
 from accounts.error_messages import error_message, stored_message
 from accounts.errors import NotFoundError
+from accounts.relative_time import exact_day
 from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, ids_of, run_action
 from knowledge.admin.document_actions import (
@@ -163,7 +163,7 @@ class DocumentAdmin(CuratorAdmin):
         day = getattr(getattr(document, "review", None), "review_by", None)
         if day is None or day > timezone.localdate():
             return ago(document.updated)
-        due = _("review due since %(day)s") % {"day": date_format(day, "SHORT_DATE_FORMAT")}
+        due = _("review due since %(day)s") % {"day": exact_day(day)}
         return format_html('{}<br><span class="rs-trouble">{}</span>', ago(document.updated), due)
 
     @admin.display(description=_("knowledge sets"))

@@ -265,5 +265,5 @@ class SearchModelAdmin(SiteModelAdmin):
 
 def _reranker_name(spec: SearchModelSpec) -> str:
     """As the page shows it."""
-    names = {"linear": _("the packaged one"), "none": _("none")}
+    names = {"linear": _("built-in"), "none": _("none")}
     return names.get(spec.client, spec.client)

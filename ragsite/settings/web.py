@@ -10,6 +10,7 @@ LANGUAGE_CODE = env.LANGUAGE_CODE
 EXPORT_FONT = env.EXPORT_FONT
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
+FORMAT_MODULE_PATH = "ragsite.formats"  # one form of times and days, as accounts.relative_time
 TIME_ZONE = env.TIME_ZONE
 USE_TZ = True
 

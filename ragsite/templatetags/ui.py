@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from django import template
 from django.conf import settings
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.templatetags.static import static
-from django.utils import timezone
-from django.utils.formats import date_format, number_format
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -20,8 +19,8 @@ from django.utils.translation import gettext_lazy
 
 from accounts.error_messages import code_message, stored_message
 from accounts.models import User
-from accounts.relative_time import relative_time
-from accounts.selectors import person_name
+from accounts.relative_time import exact_day, exact_time, relative_time
+from accounts.selectors import person_name, roles_in_words
 from chat.error_messages import answer_html
 from chat.models import Message
 from chat.rendering.terms import mark_terms
@@ -82,10 +81,38 @@ def ago(moment: datetime | None) -> SafeString | str:
     """`2 minutes ago`, the exact time on hover; a script keeps it true."""
     if moment is None:
         return ""
-    exact = date_format(timezone.localtime(moment), "DATETIME_FORMAT")
     return format_html(
-        '<time datetime="{}" title="{}" data-ago>{}</time>', moment.isoformat(), exact, relative_time(moment)
+        '<time datetime="{}" title="{}" data-ago>{}</time>',
+        moment.isoformat(),
+        exact_time(moment),
+        relative_time(moment),
     )
+
+
+@register.filter
+def exact(moment: date | None) -> str:
+    """A time as 2026-11-28 16:05, a day as 2026-11-28; "" for None."""
+    if moment is None:
+        return ""
+    return exact_time(moment) if isinstance(moment, datetime) else exact_day(moment)
+
+
+@register.filter
+def day(moment: date | None) -> str:
+    """The day of a time, or a day: 2026-11-28; "" for None."""
+    return exact_day(moment) if moment is not None else ""
+
+
+@register.filter
+def machine_time(moment: date | None) -> str:
+    """ISO 8601 with its zone, for attributes that scripts and browsers read; "" for None."""
+    return moment.isoformat() if moment is not None else ""
+
+
+@register.filter
+def unix_seconds(moment: datetime | None) -> str:
+    """Seconds since 1970 with microseconds, for scripts; "" for None."""
+    return f"{moment.timestamp():.6f}" if moment is not None else ""
 
 
 @register.filter
@@ -98,6 +125,12 @@ def thousands(number: int) -> str:
 def person(user: User) -> str:
     """The name of a person, the family name first where it is Chinese; else the user name."""
     return person_name(user)
+
+
+@register.filter
+def roles(user: User) -> str:
+    """What the person is here, such as "owner, reviewer"."""
+    return ", ".join(roles_in_words(user))
 
 
 @register.filter

@@ -4,7 +4,7 @@
 const STORED = "case-shortcuts";
 const desk = document.querySelector("[data-shortcuts]");
 const onOff = document.querySelector("[data-shortcuts-on]");
-const fields = { m: "passage", w: "right_answer", s: "state", n: "note" };
+const fields = { w: "right_answer" };
 
 function isOn() {
   return localStorage.getItem(STORED) !== "off";
@@ -20,9 +20,26 @@ function isTyping(target) {
 }
 
 function goTo(control) {
+  const fold = control.closest("details:not([open])");
+  if (fold) fold.open = true;
   if (control.matches("a, button")) return void control.click();
   control.focus();
   control.scrollIntoView({ block: "center" });
+}
+
+/** The search for the document with the right answer, or its plain field where the search is missing. */
+function markSearch() {
+  const field = desk?.querySelector("[name=passage]");
+  return field?.nextElementSibling?.querySelector("[role=combobox]") ?? field;
+}
+
+/** A golden case is offered for what should be, or was rightly, refused. */
+function offerGoldenCase() {
+  for (const label of document.querySelectorAll("[data-for-refusals]")) {
+    const chosen = label.closest("form").querySelector("[name=resolution]:checked")?.value;
+    label.hidden = !["right_refusal", "should_refuse"].includes(chosen);
+    if (label.hidden) label.querySelector("select").value = "";
+  }
 }
 
 function alongRows(step) {
@@ -37,7 +54,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (!isOn()) return;
   const key = event.key.toLowerCase();
-  const control = desk?.querySelector(`[data-key="${CSS.escape(key)}"], [name="${fields[key] ?? ""}"]`);
+  const control = key === "m" ? markSearch() : desk?.querySelector(`[data-key="${CSS.escape(key)}"], [name="${fields[key] ?? ""}"]`);
   if (control) goTo(control);
   else if (desk || !["j", "k"].includes(key) || !alongRows(key === "j" ? 1 : -1)) return;
   event.preventDefault();
@@ -51,8 +68,12 @@ document.addEventListener("click", (event) => {
   const mark = event.target.closest("[data-mark]");
   if (!mark) return;
   const field = desk.querySelector("[name=passage]");
-  field.value = mark.dataset.mark;
-  field.focus();
+  field.dispatchEvent(new CustomEvent("picker:set", { detail: { value: mark.dataset.mark, label: mark.dataset.markLabel } }));
+  markSearch().focus();
 });
+document.addEventListener("change", (event) => {
+  if (event.target.name === "resolution") offerGoldenCase();
+});
+offerGoldenCase();
 if (onOff) show();
 document.getElementById("again")?.scrollIntoView();

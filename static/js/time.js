@@ -7,6 +7,8 @@ const STEPS = [
   [Infinity, "day", 86400],
 ];
 const SOON_SECONDS = 45;
+const RECENT_SECONDS = 30 * 86400; // older times are given as their day, which the title begins with
+const DAY_LENGTH = "2026-11-28".length;
 const REFRESH_MS = 30000;
 const JUST_NOW = { en: "just now", "zh-Hans": "刚刚" };
 
@@ -17,6 +19,10 @@ function refresh() {
   const format = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always" });
   for (const element of document.querySelectorAll("time[data-ago]")) {
     const seconds = (Date.now() - new Date(element.dateTime)) / 1000;
+    if (seconds > RECENT_SECONDS || seconds < -SOON_SECONDS) {
+      element.textContent = seconds < 0 ? element.title : element.title.slice(0, DAY_LENGTH);
+      continue;
+    }
     const [, unit, size] = STEPS.find(([limit]) => seconds < limit);
     const count = seconds < SOON_SECONDS ? 0 : -Math.round(seconds / size);
     element.textContent = count === 0 && unit === "second" ? (JUST_NOW[document.documentElement.lang] ?? JUST_NOW.en) : spaced(format.format(count, unit));

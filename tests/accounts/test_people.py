@@ -20,7 +20,7 @@ from accounts.people.records import (
     records_from_csv,
     records_from_scim,
 )
-from tests.factories import make_admin, make_user
+from tests.factories import make_admin, make_set, make_user
 
 CSV = """username,department,groups,clearance,active
 mei,Radio,core;测试,2,
@@ -159,3 +159,46 @@ def test_a_list_of_one_tenant_does_not_touch_people_of_another(file):
 
     other.refresh_from_db()
     assert (other.clearance, other.department) == (0, "")
+
+
+@pytest.mark.django_db
+def test_a_file_gives_positions_and_knowledge_sets_and_keeps_what_it_does_not_say(file):
+    make_admin("admin")
+    radio = make_set("radio")
+    text = "username,positions,owns,reads,creates_sets\nmei,owner;reviewer,radio,radio,yes\nli,,,,\n"
+
+    call_command("people_import", str(file(text)), stdout=io.StringIO())
+    call_command("people_import", str(file("username,department\nmei,Radio\n")), stdout=io.StringIO())
+
+    mei, li = User.objects.get(username="mei"), User.objects.get(username="li")
+    assert (mei.is_staff, mei.can_create_sets, mei.is_superuser) == (True, True, False)
+    assert mei.has_perm("feedback.change_badcase")
+    assert list(radio.owners.filter(username="mei")) == list(radio.members.filter(username="mei")) == [mei]
+    assert (li.is_staff, li.can_create_sets) == (False, False)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("cells", "fault"),
+    [
+        ("boss,,", "unknown positions: boss"),
+        (",nowhere,", "no knowledge sets with the codes nowhere"),
+        (",,x", "creates_sets is neither"),
+    ],
+)
+def test_rights_that_cannot_be_given_are_told_and_make_nobody(file, cells, fault):
+    make_admin("admin")
+    errors = io.StringIO()
+    people = file(f"username,positions,owns,creates_sets\nmei,{cells}\n")
+
+    with pytest.raises(CommandError):
+        call_command("people_import", str(people), stdout=io.StringIO(), stderr=errors)
+
+    assert fault in errors.getvalue()
+    assert not User.objects.filter(username="mei").exists()
+
+
+def test_claims_of_a_provider_never_give_rights():
+    record = record_from_values({"sub": "mei", "roles": ["administrator"]}, {"username": "sub", "positions": "roles"})
+
+    assert (record.username, record.positions) == ("mei", None)

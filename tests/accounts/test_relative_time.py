@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone, translation
 
-from accounts.relative_time import relative_time
+from accounts.relative_time import exact_day, exact_time, relative_time
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,10 @@ def test_a_time_is_said_in_one_form(passed, english, chinese):
         assert relative_time(moment) == english
     with translation.override("zh-hans"):
         assert relative_time(moment) == chinese
+
+
+def test_an_old_time_is_said_by_its_day_and_one_to_come_exactly():
+    old, coming = timezone.now() - timedelta(days=31), timezone.now() + timedelta(hours=5)
+
+    assert relative_time(old) == exact_day(old) == old.date().isoformat()
+    assert relative_time(coming) == exact_time(coming) == f"{coming:%Y-%m-%d %H:%M}"

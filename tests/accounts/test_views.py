@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.models import ApiKey, User
 from accounts.selectors import api_key_get
-from tests.factories import make_user
+from tests.factories import make_set, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -107,3 +107,19 @@ def test_the_profile_stops_ordering_results_when_its_owner_says_so(browser, user
     browser.post("/profile", {"department": "R&D", "interests": "", "use_profile": "on"})
     user.refresh_from_db()
     assert user.use_profile is True
+
+
+def test_a_key_begins_with_the_least_scopes_and_offers_what_the_role_can_use(browser, user):
+    def boxes():
+        page = browser.get("/profile").content.decode()
+        tags = re.findall(r'<input type="checkbox" name="scopes"[^>]*>', page)
+        return {re.search(r'value="(\w+)"', tag)[1]: " checked" in tag for tag in tags}
+
+    assert boxes() == {"ask": True, "read": True, "write": False}
+
+    make_set("radio", owners=[user])
+    assert boxes() == {"ask": True, "read": True, "write": False, "manage": False}
+
+    user.is_staff = user.is_superuser = True
+    user.save()
+    assert boxes() == {"ask": True, "read": True, "write": False, "manage": False, "keys": False}

@@ -7,10 +7,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from accounts.models import AuditEvent, User, UserGroup
-from accounts.selectors import roles_held
+from accounts.selectors import roles_held, roles_in_words
 from knowledge.models import Document, KnowledgeSet, SetSource, Source
 from tests.admin.conftest import signed_in
-from tests.factories import make_tenant, make_user
+from tests.factories import make_set, make_tenant, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -85,44 +85,47 @@ def test_people_of_others_and_a_name_without_latin_letters_are_told_at_their_fie
 def test_the_guided_pages_are_for_those_with_the_right(owner, own_set, reviewer):
     for person in (owner, reviewer):
         assert signed_in(person).get(SET).status_code == 403
-        assert signed_in(person).post(PERSON, {"username": "x", "position": "administrator"}).status_code == 403
+        assert signed_in(person).post(PERSON, {"username": "x", "positions": ["administrator"]}).status_code == 403
     assert not User.objects.filter(username="x").exists()
 
 
 @pytest.mark.parametrize(
     ("language", "of_all", "of_one"),
     [
-        ("en", "Platform administrator: all tenants", "Tenant administrator"),
-        ("zh-hans", "平台管理员（所有租户）", "租户管理员"),
+        (
+            "en",
+            "Administrator of the whole site: all tenants",
+            "Administrator: people, sets and settings of the organisation",
+        ),
+        ("zh-hans", "全站管理员：所有租户", "管理员：管理本组织的用户、知识集和设置"),
     ],
 )
 def test_the_page_says_whose_administrator_a_person_will_be(administrator, stranger, language, of_all, of_one):
     for actor, label, role in ((administrator, of_all, "platform_admin"), (stranger, of_one, "tenant_admin")):
         client = signed_in(actor)
         page = client.get(PERSON, headers={"accept-language": language})
-        client.post(PERSON, {"username": f"by-{actor}", "position": "administrator", "clearance": "0"})
+        client.post(PERSON, {"username": f"by-{actor}", "positions": ["administrator"], "clearance": "0"})
 
-        assert dict(page.context["form"].fields["position"].choices)["administrator"] == label
+        assert dict(page.context["form"].fields["positions"].choices)["administrator"] == label
         assert label in page.content.decode()
         assert roles_held(User.objects.get(username=f"by-{actor}"))[0] == role
 
 
 @pytest.mark.parametrize(
-    ("position", "roles"),
+    ("positions", "roles"),
     [
-        ("employee", ["employee"]),
-        ("keeper", ["employee"]),
-        ("reviewer", ["reviewer", "employee"]),
-        ("administrator", ["tenant_admin", "employee"]),
+        ([], ["employee"]),
+        (["reviewer"], ["reviewer", "employee"]),
+        (["administrator"], ["tenant_admin", "employee"]),
     ],
 )
-def test_a_person_is_set_up_in_one_page_with_a_first_password(stranger, position, roles):
+def test_a_person_is_set_up_in_one_page_with_a_first_password(stranger, positions, roles):
     group = UserGroup.objects.create(tenant=stranger.tenant, name="Service")
     form = {
         "username": "nina",
         "email": "nina@example.org",
         "groups": [group.name],
-        "position": position,
+        "positions": positions,
         "clearance": "1",
         "with_password": "on",
     }
@@ -132,8 +135,44 @@ def test_a_person_is_set_up_in_one_page_with_a_first_password(stranger, position
     made = User.objects.get(username="nina")
     assert (made.tenant, made.email, made.clearance) == (stranger.tenant, "nina@example.org", 1)
     assert list(made.user_groups.all()) == [group]
-    assert made.is_staff == (position != "employee")
+    assert made.is_staff == bool(positions)
     assert [role for role in roles_held(made) if role in roles] == roles
     assert made.must_change_password
     assert made.check_password(page.context["password"])
     assert "no-store" in page["Cache-Control"]
+
+
+def test_a_new_owner_gets_sets_and_the_right_to_create_them_in_the_same_act(administrator):
+    radio, cores = make_set("radio", visibility="members"), make_set("cores", visibility="members")
+    form = {"username": "nina", "clearance": "1", "with_password": "on"}
+
+    refused = signed_in(administrator).post(PERSON, {**form, "positions": ["owner"]})
+    assert set(refused.context["form"].errors) == {"owns"}
+    assert not User.objects.filter(username="nina").exists()
+
+    made = signed_in(administrator).post(
+        PERSON, {**form, "positions": ["owner"], "owns": ["radio"], "reads": ["cores"], "creates_sets": "on"}
+    )
+
+    nina = User.objects.get(username="nina")
+    assert list(radio.owners.all()) == [nina]
+    assert list(cores.members.all()) == [nina]
+    assert nina.can_create_sets
+    assert roles_in_words(nina) == ["owner", "may create knowledge sets"]
+    assert "may create knowledge sets" in made.content.decode()
+    client = signed_in(nina)
+    for address in (reverse("admin:index"), reverse("admin:knowledge_knowledgeset_changelist"), SET):
+        assert client.get(address).status_code == 200
+    assert "owner, may create knowledge sets" in client.get("/profile").content.decode()
+
+
+def test_an_owner_may_create_sets_without_owning_one_and_sets_of_other_tenants_are_not_offered(administrator, stranger):
+    make_set("radio")
+    offered = signed_in(stranger).get(PERSON).context["form"].fields["owns"].choices
+    assert list(offered) == []
+    form = {"username": "nina", "clearance": "1", "positions": ["owner"]}
+    assert signed_in(stranger).post(PERSON, {**form, "owns": ["radio"]}).context["form"].errors
+
+    signed_in(administrator).post(PERSON, {**form, "creates_sets": "on"})
+
+    assert signed_in(User.objects.get(username="nina")).get(SET).status_code == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -90,3 +91,17 @@ def test_the_first_page_says_it_in_words_and_asks_for_health_behind_itself(asked
     assert "missing?" not in owners
     assert "data-health" not in owners
     assert signed_in(asked).get("/admin/health/").status_code == 403
+
+
+def test_the_state_of_parts_is_a_page_of_the_administration_and_a_fragment_of_its_first_page():
+    browser = signed_in(make_admin("root"))
+
+    page = browser.get("/admin/health/")
+    fragment = browser.get("/admin/health/", headers={"X-Requested-With": "fetch"}).content.decode()
+
+    assert "admin/base_site.html" in {template.name for template in page.templates}
+    assert re.search(r"<time datetime=[^>]+>just now</time>", page.content.decode())
+    assert "works" in page.content.decode()
+    assert "Questions" in page.content.decode() or "Everything that is set up works." in page.content.decode()
+    assert "<html" not in fragment
+    assert "works" in fragment

@@ -13,7 +13,7 @@ from evaluation.services.case_desk import case_to_golden, golden_answers
 from evaluation.services.remedies.base import About, Done, Field, Offer, Remedy, Values, remedy
 from feedback.selectors import mark_hidden
 
-KEPT = ("relevant", "answers", "tags", "style")  # what saving a case replaces
+KEPT = ("relevant", "answers", "tags", "style", "expects_refusal")  # what saving a case replaces
 
 
 @remedy
@@ -25,9 +25,10 @@ class MakeGoldenCase(Remedy):
 
     def offer(self, about: About) -> Offer | None:
         case = about.case
-        if not (golden_answers(case) or (case.marked_document_id and about.document)):
+        is_known = golden_answers(case) or (case.marked_document_id and about.document)
+        if not (is_known or case.expects_refusal):
             return None
-        if mark_hidden(scope=about.scope, case=case):
+        if not case.expects_refusal and mark_hidden(scope=about.scope, case=case):
             return None  # of a document that the person may not open, or that is gone
         sets = golden_sets_kept(scope=about.scope, actor=about.actor).filter(tenant=about.scope.tenant_id)
         known = GoldenCase.objects.filter(golden_set__in=sets, question=about.question).values("golden_set")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -30,6 +30,8 @@ CHANGES: tuple[tuple[str, Any], ...] = (
     ("neighbours", 1),
     ("fuzzy", True),
 )
+# where the question should have been refused: higher thresholds refuse more
+CHANGES_OF_REFUSALS: tuple[tuple[str, Any], ...] = (("min_cosine", 1.25), ("min_match", 1.25))
 
 
 @remedy
@@ -44,7 +46,8 @@ class ChangeOption(Remedy):
         if not sets or OptionsDraft.objects.filter(application__case=about.case, state="open").exists():
             return None
         first = sets[0]
-        changes = {f"{name}={value}": name for name, value in _changes(first)}
+        wished = CHANGES_OF_REFUSALS if about.case.expects_refusal else CHANGES
+        changes = {f"{name}={value}": name for name, value in _changes(first, wished)}
         if not changes:
             return None
         advised = ADVISED.get(about.detail, ("", None))[0]
@@ -64,7 +67,7 @@ class ChangeOption(Remedy):
                     choices=tuple((key, _label(key, name)) for key, name in changes.items()),
                 ),
             ),
-            is_advised=about.wanted_remedy == self.code,
+            is_advised=about.case.expects_refusal or about.wanted_remedy == self.code,
         )
 
     def apply(self, about: About, values: Values) -> Done:
@@ -97,15 +100,16 @@ def _sets(about: About) -> list[KnowledgeSet]:
     return [one for one in mine if one.pk in near]
 
 
-def _changes(row: KnowledgeSet) -> Iterator[tuple[str, Any]]:
+def _changes(row: KnowledgeSet, wished: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Options with another value than the one in force."""
     site = site_options(tenant_id=row.tenant_id).get("retrieval", {})
     now = resolve(RetrievalOptions, ("site", site), ("set", row.options.get("retrieval", {}))).value
-    for name, change in CHANGES:
+    for name, change in wished:
         value = change
         if isinstance(change, float):
-            high = option_fields(RetrievalOptions)[name].option.high
-            value = int(min(getattr(now, name) * change, high or getattr(now, name) * change))
+            high, kind = option_fields(RetrievalOptions)[name].option.high, option_fields(RetrievalOptions)[name].kind
+            raised = min(getattr(now, name) * change, high or getattr(now, name) * change)
+            value = round(raised, 2) if kind is float else int(raised)
         if value != getattr(now, name):
             yield name, value
 

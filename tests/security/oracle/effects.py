@@ -31,6 +31,7 @@ DERIVED = {
     *("knowledge_representationretry", "knowledge_queueturn", "chat_turnfigures"),
 }
 BESIDE = ("documents.withdraw", "document.security", "source.floor")  # events without an actor, beside an act
+CASE_COLUMNS = {"*", "state", "closed", "assignee_id", "resolution"}  # of a case that a vote opens again
 OF_FRAMEWORK = ("django_", "auth_", "axes_", "pgtrigger", "psqlextra")
 Table = dict[str, Row]  # by key
 
@@ -408,13 +409,18 @@ class Permits:
     _feedback_answercheck = _of_message
 
     def _feedback_badcase(self, who: Person, change: Change, fresh: Any) -> bool:
-        if self._of_message(who, change, fresh) and change.columns <= {"*", "state", "closed", "assignee_id"}:
+        if self._of_message(who, change, fresh) and change.columns <= CASE_COLUMNS:
             return True
         if change.columns == {"assignee_id"} and self._person(who, change.row["assignee_id"]):
             return True  # who was assigned is gone
         if change.columns == {"marked_document_id"} and change.row["marked_document_id"] is None:
             return True  # the marked document is gone
         return change.after is not None and self.rules.reviews_case(who, change.row["id"])
+
+    def _feedback_casebatch(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.columns == {"actor_id"} and self._person(who, change.row["actor_id"]):
+            return True  # who closed the cases is gone
+        return who.is_staff and change.row["actor_id"] == who.pk and change.row["tenant_id"] == who.tenant
 
     def _feedback_casemove(self, who: Person, change: Change, fresh: Any) -> bool:
         case = change.row["case_id"]

@@ -338,6 +338,7 @@ OWN: dict[str, Opens | None] = {
     "evaluation_evaluationrun_compare": lambda r, w, pk: _judged("run")(r, w, pk),
     "evaluation_evaluationrun_export": lambda r, w, pk: _judged("run")(r, w, pk),
     "evaluation_evaluationrun_case": None,  # depends on the documents of the case: tests/admin/test_run_rights.py
+    "evaluation_passage_find": lambda r, w, pk: _judges(r, w),
     "evaluation_lab": lambda r, w, pk: _judges(r, w),
     "evaluation_lab_export": None,  # nothing without a question
     "evaluation_lab_apply": None,
@@ -360,7 +361,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_document_retry", "knowledge_document_rebuild", "knowledge_passage_replace"),
     *("knowledge_passage_questions", "knowledge_passage_disable", "knowledge_passage_undo"),
     *("knowledge_passage_preview", "knowledge_knowledgeset_enrich", "knowledge_source_run"),
-    *("feedback_badcase_move", "feedback_badcase_diagnose", "evaluation_lab_golden"),
+    *("feedback_badcase_move", "feedback_badcase_diagnose", "feedback_badcase_undo", "evaluation_lab_golden"),
     *("feedback_badcase_again", "feedback_badcase_act"),
     *("evaluation_evaluationrun_move", "evaluation_gatedchange_decide"),
     *("feedback_badcase_again", "feedback_badcase_act", "evaluation_usage_estimate", "evaluation_experiments_act"),

@@ -1,0 +1,39 @@
+"""Knowledge sets in the setup of people: which there are, and making somebody an owner or a member (D12, D43)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import transaction
+
+from accounts.errors import UnknownSetError
+from accounts.models import User
+from accounts.people.rights import set_rights_register
+from accounts.selectors import scope_for
+from knowledge.models import KnowledgeSet
+from knowledge.services.sets import set_members_put
+
+
+class SetsOfPeople:
+    """See accounts.people.rights.SetRights."""
+
+    def choices(self, *, tenant_id: int) -> list[tuple[str, str]]:
+        rows = KnowledgeSet.objects.filter(tenant=tenant_id).order_by("name", "pk")
+        return [(row.code, row.shown_name) for row in rows]
+
+    @transaction.atomic
+    def give(self, *, actor: User, person: User, owns: Collection[str], reads: Collection[str]) -> None:
+        """Adds to the lists of each set; each changed set is one event of the audit log."""
+        wanted = {*owns, *reads}
+        rows = KnowledgeSet.objects.select_for_update().filter(tenant=person.tenant_id, code__in=wanted).order_by("pk")
+        found = {row.code: row for row in rows}
+        if unknown := sorted(wanted - found.keys()):
+            raise UnknownSetError("codes", codes=", ".join(unknown))
+        scope = scope_for(actor)
+        for code, row in found.items():
+            owners = [*row.owners.values_list("pk", flat=True), person.pk] if code in owns else None
+            members = [*row.members.values_list("pk", flat=True), person.pk] if code in reads else None
+            set_members_put(scope=scope, actor=actor, set_id=row.pk, owners=owners, users=members)
+
+
+set_rights_register(SetsOfPeople())
