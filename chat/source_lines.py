@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
+from accounts.relative_time import exact_day
 from accounts.scope import Scope
 from chat.figures import excerpt_of
 from chat.models import AttachmentCitation, MessageCitation
@@ -62,7 +61,7 @@ class SourceLine:
 
 def edited_words(at: datetime) -> str:
     """That an owner changed a passage, with the day."""
-    return _("edited by the owner on %(day)s") % {"day": date_format(localtime(at), "DATE_FORMAT")}
+    return _("edited by the owner on %(day)s") % {"day": exact_day(at)}
 
 
 def level_of(relevance: float) -> str:
