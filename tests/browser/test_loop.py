@@ -182,15 +182,19 @@ def _mended(page: Page, say: Callable[..., str], pictured: Callable[..., None]) 
     page.locator("#result_list tbody a", has_text=QUESTION).first.click()
     expect(page.get_by_text("There is a timer for this.")).to_be_visible()
 
+    page.locator("body").press("m")
     page.locator("[data-mark]").first.click()
     expect(page.locator("[name=passage]")).to_have_value(re.compile(r"#\d+:\d+"))
-    page.locator("[name=passage]").fill(TIMER)
+    search = page.get_by_role("combobox", name=say("Search documents and passages"))
+    search.press_sequentially(TIMER)
+    expect(page.get_by_role("option").first).to_contain_text(TIMER)
+    search.press("ArrowDown")
+    search.press("Enter")
+    expect(page.locator(".pick-chosen li")).to_have_text(re.compile(TIMER))
     page.locator("[name=right_answer]").fill(RIGHT)
     page.locator("[name=accepted]").fill(ACCEPTED)
     page.get_by_role("button", name=say("Save and diagnose")).click()
-    expect(page.locator("#cause")).to_contain_text(
-        re.compile(re.escape(say("%(n)s %% sure") % {"n": 0}).replace("0", r"\d+"))
-    )
+    expect(page.locator("#cause")).to_contain_text(re.compile(r"\d+ ?%"))
 
     page.locator("body").press("t")
     expect(page.locator("#again-title")).to_have_text(say("Still not answered"))
@@ -285,8 +289,8 @@ def test_the_pages_are_chinese_and_fit_a_telephone(open_page: Any, live_site: An
 
 def _walked_in_chinese(page: Page) -> None:
     """The same steps with Chinese words: mark and diagnose, test again, a remedy and its way back."""
-    page.get_by_role("button", name="保存并诊断").click()
-    expect(page.locator("#cause")).to_contain_text("把握")
+    page.locator("body").press("d")
+    expect(page.locator("#cause")).to_contain_text(re.compile("可能原因|没有发现问题|未发现"))
     page.locator("body").press("t")
     expect(page.locator("#again-title")).to_have_text("现已能回答")
     form = page.locator(".case-remedies form", has=page.locator("input[value=ask_owner]"))

@@ -211,12 +211,12 @@ def test_a_run_sees_only_what_its_asker_may_see(admin, golden_set):
     assert [one.trace["ranks"]["final"] for one in CaseOutcome.objects.all()] == [[], []]
 
 
-def test_cases_on_deleted_documents_score_nothing_and_break_nothing(admin, golden_set):
+def test_cases_on_deleted_documents_count_in_no_figure_and_break_nothing(admin, golden_set):
     golden_set.cases.create(question="What is gone?", relevant=["gone"], passages=["gone too"])
 
     run = retrieval_run(admin, golden_set)
 
-    assert run.figures["recall@10"]["value"] == pytest.approx(2 / 3, abs=1e-3)
+    assert (run.figures["recall@10"]["value"], run.figures["recall@10"]["cases"]) == (1.0, 2)
     assert run.configurations.get().failed == 0
 
 
