@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
+from django.forms.utils import flatatt
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
@@ -81,6 +82,8 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
     answer = answer_context(request, message=case.message)
     mark = _mark(request, case)
     open_cases = cases.exclude(state=BadCase.State.CLOSED).exclude(pk=case.pk).order_by("-created", "-pk")
+    offered = remedies_offered(scope=scope, actor=admin_user(request), case=case)
+    picked = [field.value for one in offered for field in one.offer.fields if field.picks]
     return {
         **answer,
         "case": case,
@@ -93,7 +96,8 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "mark_hidden": mark_hidden(scope=scope, case=case),
         "reviewers": reviewers_of(case=case),
         "fix_link": case.fix if case.fix.startswith(("/", "https://", "http://")) and " " not in case.fix else "",
-        "offered": remedies_offered(scope=scope, actor=admin_user(request), case=case),
+        "offered": offered,
+        "picker": flatatt(picker_attributes(scope=scope, names=picked, kind="passages")),
         "applied": applied,
         "latest_applied": next((one.application.pk for one in applied if one.application.undone is None), None),
         "found": diagnosis_view(stored, scope=scope, shows_answer=not answer["withheld"]) if stored else None,

@@ -25,10 +25,11 @@ FIND = "admin:evaluation_passage_find"
 
 
 def picker_attributes(
-    *, scope: Scope, names: Iterable[str], kind: Literal["passage", "documents"] = "passage"
+    *, scope: Scope, names: Iterable[str], kind: Literal["passage", "passages", "documents"] = "passage"
 ) -> dict[str, str]:
-    """Attributes of an input (one passage) or of a text field (a document a line) that static/admin_ext/picker.js
-    turns into a search. The values stay as they are, so that the form works without scripts.
+    """Attributes of an input (one passage) or of a text field (a passage or document a line).
+
+    static/admin_ext/picker.js turns them into a search. The values stay as they are, so that the form works without scripts.
     """
     return {
         "data-picker": kind,

@@ -15,6 +15,7 @@ from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.diagnosis_words import REMEDIES
 from evaluation.services.weekly_report import DAYS, WeeklyReport, cause_label, report_csv, weekly_report
+from feedback.models import BadCase
 
 TYPES = {  # of questions, see ragcore.text.question_type
     "definition": gettext_lazy("Definition"),
@@ -39,6 +40,7 @@ def report_page(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
         "tables": [
             (_("By cause"), [(cause_label(row.name), row) for row in report.by_cause]),
             (_("By knowledge set"), [(row.name, row) for row in report.by_set]),
+            (_("By resolution"), [(BadCase.Resolution(row.name).label, row) for row in report.by_resolution]),
             (_("By type of question"), [(TYPES.get(row.name, row.name or "–"), row) for row in report.by_type]),
         ],
         "clusters": [(cluster, cause_label(cluster.cause)) for cluster in report.clusters],

@@ -114,6 +114,7 @@ class WeeklyReport:
     by_cause: tuple[Tally, ...]
     by_set: tuple[Tally, ...]
     by_type: tuple[Tally, ...]
+    by_resolution: tuple[Tally, ...]  # of cases that have one
     clusters: tuple[Cluster, ...]
     recommendations: tuple[Recommendation, ...]
     wanted: tuple[WantedDocument, ...]
@@ -145,6 +146,7 @@ def weekly_report(*, scope: Scope, is_reviewer: bool, days: int = DAYS, last: da
         by_cause=_tallies(cases, before, lambda one: (one.cause,)),
         by_set=_tallies(cases, before, lambda one: one.sets),
         by_type=_tallies(cases, before, lambda one: (one.kind,)),
+        by_resolution=_tallies(cases, before, lambda one: (one.case.resolution,) if one.case.resolution else ()),
         clusters=tuple(_clusters(cases)),
         recommendations=tuple(_recommendations(scope, cases)),
         wanted=tuple(wanted[:MOST_ROWS]),
@@ -158,7 +160,10 @@ def report_csv(report: WeeklyReport) -> Iterator[str]:
     """One line for each case, for spreadsheets: nothing in it is taken for a formula; a last one counts what lacks."""
     clusters = {one.case.pk: number for number, cluster in enumerate(report.clusters, 1) for one in cluster.cases}
     yield BOM + csv_line(
-        ("case", "opened", "state", "question", "cause", "sub_cause", "remedy", "confidence", "sets", "type", "pattern")
+        (
+            *("case", "opened", "state", "resolution", "question", "cause"),
+            *("sub_cause", "remedy", "confidence", "sets", "type", "pattern"),
+        )
     )
     for one in report.cases:
         found = one.diagnosis
@@ -167,6 +172,7 @@ def report_csv(report: WeeklyReport) -> Iterator[str]:
                 str(one.case.pk),
                 one.case.created.isoformat(timespec="seconds"),
                 one.case.state,
+                one.case.resolution,
                 one.case.message.question,
                 one.cause,
                 found.subcause if found else "",

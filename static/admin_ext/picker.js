@@ -71,7 +71,7 @@ function enhance(field) {
   function choose(choice) {
     const value = kind === "documents" ? choice.document : choice.value;
     labels[value] = kind === "documents" && choice.text ? choice.label.replace(/[,，][^,，]*$/, "") : choice.label;
-    write(kind === "documents" ? [...new Set([...valuesOf(field), value])] : [value]);
+    write(kind === "passage" ? [value] : [...new Set([...valuesOf(field), value])]);
     const quotations = choice.text && pickerPassages ? field.form.elements[pickerPassages] : null;
     if (quotations) quotations.value = [quotations.value.trim(), choice.text.split(/\s*\n\s*/).join(" ").trim()].filter(Boolean).join("\n");
     search.value = "";

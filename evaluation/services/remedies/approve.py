@@ -31,7 +31,14 @@ class ApproveAnswer(Remedy):
         return Offer(
             fields=(
                 Field(name="answer", label=_("answer"), value=case.right_answer, rows=5, longest=4000),
-                Field(name="sources", label=_("Sources, one per line"), value=_name(about), rows=2, longest=1000),
+                Field(
+                    name="sources",
+                    label=_("Sources, one per line"),
+                    value=_name(about),
+                    rows=2,
+                    longest=1000,
+                    picks=True,
+                ),
                 Field(name="paraphrases", label=_("Also asked as, one per line"), rows=2, longest=4000),
                 Field(name="days", label=_("valid for"), value=str(DEFAULT_DAYS), choices=DAYS),
             ),

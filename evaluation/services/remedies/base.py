@@ -92,6 +92,7 @@ class Field:
     choices: tuple[tuple[str, Any], ...] = ()  # value and label
     rows: int = 1
     longest: int = 512
+    picks: bool = False  # documents and passages, one a line, which people search for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
