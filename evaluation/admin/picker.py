@@ -29,7 +29,7 @@ def picker_attributes(
 ) -> dict[str, str]:
     """Attributes of an input (one passage) or of a text field (a passage or document a line).
 
-    static/admin_ext/picker.js turns them into a search. The values stay as they are, so that the form works without scripts.
+    static/admin_ext/picker.js turns them into a search. The values stay, so that the form works without scripts.
     """
     return {
         "data-picker": kind,

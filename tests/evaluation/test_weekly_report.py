@@ -65,6 +65,7 @@ def report_for(user, **values):
 
 def test_the_report_counts_compares_and_groups(reviewer, travel, cases):
     RemedyApplication.objects.create(case=cases[0], kind="add_question", is_answered=True)
+    BadCase.objects.filter(pk=cases[3].pk).update(resolution="should_refuse")
 
     report = report_for(reviewer)
 
@@ -72,6 +73,7 @@ def test_the_report_counts_compares_and_groups(reviewer, travel, cases):
     assert [(row.name, row.now, row.before, row.open) for row in report.by_cause][0] == ("retrieval", 2, 0, 2)
     assert [(row.name, row.now, row.change) for row in report.by_set] == [("Travel", 4, 3)]
     assert [row.name for row in report.by_type] == ["fact"]
+    assert [(row.name, row.now, row.open) for row in report.by_resolution] == [("should_refuse", 1, 0)]
     assert sum(number for _day, number in report.by_day) == 4
     assert [{one.case.pk for one in cluster.cases} for cluster in report.clusters] == [{cases[0].pk, cases[1].pk}]
     best = report.recommendations[0]
