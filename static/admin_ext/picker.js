@@ -120,7 +120,7 @@ function enhance(field) {
     write([event.detail.value]);
   });
   field.hidden = true;
-  field.type = field.tagName === "INPUT" ? "hidden" : field.type;
+  if (field.tagName === "INPUT") field.type = "hidden";
   for (const label of field.labels ?? []) if (label.htmlFor) label.htmlFor = search.id;
   box.append(chosen, search, list);
   field.after(box);
