@@ -14,6 +14,7 @@ from knowledge.models import Chunk
 from knowledge.selectors import documents_readable
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
+from ragcore.text.markdown import plain_text
 
 MOST_DOCUMENTS, MOST_PASSAGES = 6, 6
 LEAST_LETTERS = 2  # of a search in texts
@@ -62,13 +63,18 @@ def _passages(scope: Scope, query: str) -> list[DocumentChoice]:
             value=f"#{document}:{ordinals[chunk] + 1}",
             document=external_id or f"#{document}",
             label=_passage_label(title, ordinals[chunk] + 1),
-            detail=" ".join(text.split())[:EXCERPT],
+            detail=_plain(text)[:EXCERPT],
             text=text,
         )
         for chunk in found
         if chunk in known
         for document, external_id, title, text in [known[chunk]]
     ]
+
+
+def _plain(markdown: str) -> str:
+    """In one line, without marks of headings and emphasis."""
+    return " ".join(filter(None, (plain_text(line.lstrip().lstrip("#")) for line in markdown.splitlines())))
 
 
 def names_labelled(*, scope: Scope, names: Iterable[str]) -> dict[str, str]:

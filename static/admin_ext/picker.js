@@ -2,6 +2,7 @@
    describes it). The field itself is hidden and keeps the value that is sent. */
 
 const WAIT_MS = 200;
+const QUOTATION_LENGTH = 400; // characters
 let number = 0;
 
 const made = (tag, attributes = {}, text = "") => {
@@ -14,6 +15,9 @@ const made = (tag, attributes = {}, text = "") => {
 /** The values of a field: one a line, or a single one. */
 const valuesOf = (field) => field.value.split("\n").map((line) => line.trim()).filter(Boolean);
 
+/** The beginning of a passage, in one line: enough to know it by. */
+const quotationOf = (text) => text.split(/\s*\n\s*/).join(" ").trim().slice(0, QUOTATION_LENGTH).replace(/\s+\S*$/, (end) => (text.length > QUOTATION_LENGTH ? "" : end));
+
 function enhance(field) {
   const { picker: kind, pickerUrl, pickerSearch, pickerNone, pickerGone, pickerRemove, pickerPassages } = field.dataset;
   const labels = JSON.parse(field.dataset.pickerLabels);
@@ -21,7 +25,7 @@ function enhance(field) {
   const box = made("span", { class: "pick" });
   const chosen = made("ul", { class: "pick-chosen" });
   const search = made("input", {
-    type: "text", id: `${id}-search`, class: field.tagName === "TEXTAREA" ? "rs-field" : field.className, role: "combobox", autocomplete: "off",
+    type: "text", id: `${id}-search`, class: field.className, role: "combobox", autocomplete: "off",
     "aria-expanded": "false", "aria-controls": `${id}-list`, "aria-autocomplete": "list", "aria-label": pickerSearch, placeholder: pickerSearch,
   });
   const list = made("ul", { class: "pick-list", id: `${id}-list`, role: "listbox", "aria-label": pickerSearch, hidden: "" });
@@ -73,7 +77,7 @@ function enhance(field) {
     labels[value] = kind === "documents" && choice.text ? choice.label.replace(/[,，][^,，]*$/, "") : choice.label;
     write(kind === "passage" ? [value] : [...new Set([...valuesOf(field), value])]);
     const quotations = choice.text && pickerPassages ? field.form.elements[pickerPassages] : null;
-    if (quotations) quotations.value = [quotations.value.trim(), choice.text.split(/\s*\n\s*/).join(" ").trim()].filter(Boolean).join("\n");
+    if (quotations) quotations.value = [quotations.value.trim(), quotationOf(choice.text)].filter(Boolean).join("\n");
     search.value = "";
     close();
     search.focus();
