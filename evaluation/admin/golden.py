@@ -263,7 +263,7 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
         )
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
-        form = super().get_form(request, obj, change, **options)
+        form: Any = super().get_form(request, obj, change, **options)
         form.scope = admin_scope(request)
         return form
 

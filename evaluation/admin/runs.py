@@ -26,6 +26,7 @@ from evaluation.admin.run_forms import RunForm
 from evaluation.models import EvaluationRun, GoldenCase, RunConfiguration
 from evaluation.selectors import golden_sets_kept, golden_sets_listed, run_get
 from evaluation.services.golden_files import GoldenRow
+from evaluation.services.run_cases import OUTDATED
 from evaluation.services.run_figures import ordered
 from evaluation.services.run_reading import (
     FigureShown,
@@ -233,7 +234,8 @@ def _value_label(dimension: str, value: str) -> str:
 def _worst(request: HttpRequest, configuration: RunConfiguration, rows: dict[int, GoldenRow]) -> list[dict[str, Any]]:
     """The cases with the lowest correctness, then nDCG@10. Of those on hidden documents only that they are there."""
     hidden = cases_hidden(scope=admin_scope(request), rows=rows)
-    outcomes = [one for one in configuration.outcomes.defer("trace") if one.scores or one.error]
+    asked = configuration.outcomes.exclude(error=OUTDATED).defer("trace")
+    outcomes = [one for one in asked if one.scores or one.error]
     outcomes.sort(key=lambda one: (one.scores.get("correctness", 1.0), one.scores.get("ndcg@10", 1.0), one.case))
     return [
         {

@@ -54,7 +54,7 @@ def case_run(asked: AskedCase, *, component: str) -> CaseResult:
     """Never raises for the case: what fails is recorded with its code, and counts as 0 where it could be measured."""
     start = perf_counter()
     if names_gone(tenant_id=asked.user.tenant_id, names=asked.row.relevant):
-        return CaseResult(scores={}, seconds=0.0, trace={"skipped": OUTDATED})
+        return CaseResult(scores={}, seconds=0.0, trace={"skipped": OUTDATED}, error=OUTDATED)
     try:
         return _result(asked, observe(asked, component))
     except NothingForComponentError as error:

@@ -37,8 +37,8 @@ def run_progress(run: EvaluationRun) -> Progress:
     return Progress(
         done=done,
         total=run.total,
-        failed=rows.exclude(error="").count(),
-        outdated=rows.filter(trace__skipped=OUTDATED).order_by().values("case").distinct().count(),
+        failed=rows.exclude(error__in=("", OUTDATED)).count(),
+        outdated=rows.filter(error=OUTDATED).order_by().values("case").distinct().count(),
         seconds_left=sum(seconds) / done * left if is_going else None,
     )
 
@@ -108,9 +108,9 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
     details = ("mode", "strategy", "model", "judge", *(() if withheld else ("understood",)))
     return TraceShown(
         scores=outcome.scores,
-        error=outcome.error,
+        error="" if outcome.error == OUTDATED else outcome.error,
         is_skipped="skipped" in trace,
-        is_outdated=trace.get("skipped") == OUTDATED,
+        is_outdated=outcome.error == OUTDATED,
         seconds=outcome.seconds,
         answer="" if withheld else trace.get("answer", "") or trace.get("checked", ""),
         is_withheld=withheld,

@@ -53,7 +53,7 @@ def test_a_reviewer_reads_cause_evidence_and_remedy(reviewer, case):
     page = signed_in(reviewer).get(address(case)).content.decode()
 
     assert "The answer gives the wrong number." in page
-    assert "85 % sure" in page
+    assert "Likely cause: a wrong number (85 %)" in page
     assert "save it as a golden case" in page
     assert page.count("dx-failed") == 1
     assert "32" in page

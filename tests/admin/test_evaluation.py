@@ -35,6 +35,7 @@ def import_file(client, golden_set: GoldenSet, name: str, text: str):
 
 def test_cases_are_imported_and_exported_again(reviewer, golden_set):
     client = signed_in(reviewer)
+    make_document("demo/faq", make_set())
 
     import_file(client, golden_set, "cases.csv", "question,answers,relevant\n什么是切片？,SST|SD,demo/faq\n")
     exported = client.get(reverse("admin:evaluation_goldenset_export", args=[golden_set.pk]))
@@ -227,6 +228,8 @@ def test_a_case_on_a_document_that_one_may_not_open_is_neither_overwritten_nor_d
 
 def test_a_case_needs_something_that_is_expected_and_grades_of_what_it_names(reviewer, golden_set):
     client = signed_in(reviewer)
+    for name in ("a=b", "d"):
+        make_document(name, make_set())
     form = {"golden_set": golden_set.pk, "question": "Why?", "style": "original", "level": "single"}
     add = reverse("admin:evaluation_goldencase_add")
 

@@ -104,7 +104,7 @@ def test_a_case_whose_document_is_gone_needs_attention_and_counts_in_no_figure(r
     assert list(cases_outdated(cases=golden.cases.all())) == [half]
     asked = AskedCase(scope=scope_of(reviewer), user=reviewer, row=row_of(half), sets=())
     result = case_run(asked, component="retrieval")
-    assert (result.scores, result.trace) == ({}, {"skipped": "document_gone"})
+    assert (result.scores, result.trace, result.error) == ({}, {"skipped": "document_gone"}, "document_gone")
     client = signed_in(reviewer)
     page = client.get(reverse(LIST)).content.decode()
     assert page.count("Needs attention: a document is gone") == 1
@@ -122,7 +122,8 @@ def test_a_run_says_how_many_cases_it_left_out(reviewer, documents, golden):
     GoldenCase.objects.create(golden_set=golden, question=f"{QUESTION} Really?", relevant=["rach", "nowhere"])
     run = evaluation_run(scope=scope_of(reviewer), user=reviewer, golden_set=golden, configurations=[RETRIEVAL])
 
-    assert run_progress(run).outdated == 1
+    progress = run_progress(run)
+    assert (progress.outdated, progress.failed) == (1, 0)
     assert run.figures["ndcg@10"]["cases"] == 1
     page = signed_in(reviewer).get(reverse("admin:evaluation_evaluationrun_change", args=[run.pk])).content.decode()
     assert "1 case needs attention" in page
