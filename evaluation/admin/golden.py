@@ -295,10 +295,11 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
     @admin.display(description=_("expected"))
     def expectation(self, case: Any) -> str | SafeString:
         if case.is_withheld:
-            return str(_("(withheld)"))
-        told = (
-            str(_("a refusal")) if case.expects_refusal else "; ".join(case.titles or case.answers or case.key_points)
-        )
+            told = str(_("(withheld)"))
+        elif case.expects_refusal:
+            told = str(_("a refusal"))
+        else:
+            told = "; ".join(case.titles or case.answers or case.key_points)
         if not case.is_outdated:
             return told or "–"
         gone = _("Needs attention: a document is gone")
