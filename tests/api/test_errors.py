@@ -123,7 +123,7 @@ def test_every_error_of_the_product_has_a_status_that_clients_expect():
     for kind in kinds:
         error = kind.__new__(kind)  # some errors need more than a message
         RagError.__init__(error)
-        assert status_of(error) in {401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504}, kind
+        assert status_of(error) in {401, 403, 404, 409, 410, 413, 415, 422, 429, 500, 503, 504, 507}, kind
         if isinstance(error, TransientError):
             assert status_of(error) >= 429, kind
 

@@ -77,6 +77,7 @@ async def test_every_dependency_is_named_with_its_state_and_latency(api):
         "extractive": "up",
         "reranker": "up",
         "reranker_fallback": "not_configured",
+        "disk": "up",
     }
     assert body["status"] == "degraded"
     assert body["answering"] == ["extractive"]
