@@ -152,7 +152,9 @@ class ModelCircuit:
         except RedisError:
             return True
 
-    def _store(self, values: dict[str | bytes, Any], latest: str, *, weight: int = 0) -> None:
+    def _store(
+        self, values: Mapping[bytes | bytearray | memoryview | str | int | float, Any], latest: str, *, weight: int = 0
+    ) -> None:
         try:
             with _redis().pipeline(transaction=False) as pipe:
                 pipe.hset(self._key, mapping=values)

@@ -122,7 +122,10 @@ def outage(request: HttpRequest, error: Exception) -> HttpResponse:
     problem = problem_of(error)
     if request.path.startswith(API_PATHS):
         return sent(request.path, problem)
-    context = {"status": problem.http_status, "reload_seconds": RELOAD_SECONDS if request.method == "GET" else 0}
+    context: dict[str, object] = {
+        "status": problem.http_status,
+        "reload_seconds": RELOAD_SECONDS if request.method == "GET" else 0,
+    }
     if problem.code != "unavailable":
         context["message"] = problem.message
     page = render_to_string("503.html", context)

@@ -27,7 +27,7 @@ class MeasuredWorker(asynpool.Worker):  # type: ignore[misc]
 
     def _make_child_methods(self, *args: Any, **kwargs: Any) -> None:
         super()._make_child_methods(*args, **kwargs)
-        self.wait_for_job = self._measured(self.wait_for_job)
+        self.wait_for_job: Callable[..., Any] = self._measured(self.wait_for_job)
 
     def _measured(self, wait: Callable[..., Any]) -> Callable[..., Any]:
         def wait_for_job(*args: Any, **kwargs: Any) -> Any:
