@@ -1,4 +1,4 @@
-"""The first page of the admin, and its navigation: what each role may open, and what needs hands."""
+"""The first page of the admin: what needs attention, trends, and the state of the parts."""
 
 from __future__ import annotations
 
@@ -19,164 +19,29 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from accounts.admin.base import admin_scope, is_administrator
-from accounts.models import User
 from accounts.relative_time import short_day
 from chat.admin import is_reviewer
 from chat.api.health import health_report
 from evaluation.selectors import runs_of
-from feedback.selectors import case_counts
 from feedback.usage import DAYS, Day, unanswered_questions, usage
-from knowledge.admin.curation import creates_sets, is_curator, keeps_sets, lists_sets
+from knowledge.admin.curation import creates_sets, is_curator, lists_sets
 from knowledge.admin.jobs import SILENT_AFTER
 from knowledge.disk_space import worst_volume
-from knowledge.models import Document, DocumentVersion, IngestItem
+from knowledge.models import Document
 from knowledge.selectors import sets_curated
-from knowledge.selectors.dashboard import documents_managed, items_shown
-from knowledge.selectors.reviews import reviews_due
-
-# ── who may ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def judges(request: HttpRequest) -> bool:
-    """Reviewers, and owners for their own sets."""
-    return is_reviewer(request) or keeps_sets(request)
-
-
-# ── counts ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def documents_in(request: HttpRequest, state: str) -> int:
-    return documents_managed(scope=admin_scope(request)).filter(state=state).count()
-
-
-def cases_open(request: HttpRequest) -> int:
-    return case_counts(scope=admin_scope(request), is_reviewer=is_reviewer(request))["open"]
-
-
-def items_open(request: HttpRequest) -> int:
-    mine = documents_managed(scope=admin_scope(request)).order_by().values("pk")
-    return IngestItem.objects.filter(finished=None, version__document__in=mine).count()
-
-
-def users_active(request: HttpRequest) -> int:
-    people = User.objects.filter(is_active=True)
-    everything = admin_scope(request).administers == "everything"
-    return (people if everything else people.filter(tenant=admin_scope(request).tenant_id)).count()
-
-
-def reviews_open(request: HttpRequest) -> int:
-    """Documents that the person manages and whose review is due."""
-    scope = admin_scope(request)
-    return reviews_due(scope=scope, documents=documents_managed(scope=scope)).count()
-
-
-def originals_lost(request: HttpRequest) -> int:
-    """Originals among the person's documents that were found missing or damaged."""
-    mine = documents_managed(scope=admin_scope(request)).order_by().values("pk")
-    return DocumentVersion.objects.filter(document__in=mine).exclude(file_fault="").count()
-
-
-failed_documents = partial(documents_in, state=Document.State.FAILED)
-
-# ── navigation ──────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A page of the navigation; `hands` counts what somebody should bring to zero."""
-
-    title: Any
-    icon: str
-    page: str
-    may_open: Callable[[HttpRequest], bool]
-    hands: Callable[[HttpRequest], int] | None = None
-
-    def item(self, request: HttpRequest, *, link: str, active: bool) -> dict[str, Any]:
-        """As the theme wants it; a badge only where there is something to do."""
-        item = {"title": self.title, "icon": self.icon, "link": link, "active": active}
-        if self.hands is not None and (count := self.hands(request)):
-            item |= {"badge": str(count), "badge_variant": "danger"}
-        return item
-
-
-PAGES: list[tuple[Any, list[Entry]]] = [
-    (
-        _("Knowledge"),
-        [
-            Entry(_("Knowledge sets"), "library_books", "knowledge_knowledgeset_changelist", lists_sets),
-            Entry(_("Documents"), "description", "knowledge_document_changelist", is_curator, failed_documents),
-            Entry(_("Upload"), "upload_file", "knowledge_document_upload", is_curator),
-            Entry(pgettext_lazy("menu", "Processing"), "conveyor_belt", "knowledge_ingestitem_changelist", is_curator),
-            Entry(_("Near-duplicates"), "content_copy", "knowledge_duplicatepair_changelist", is_curator),
-            Entry(_("Lexicon"), "menu_book", "knowledge_lexiconterm_changelist", is_curator),
-            Entry(_("Domain vectors"), "radar", "knowledge_latentmodel_changelist", is_administrator),
-            Entry(_("Knowledge graph"), "share", "knowledge_triple_changelist", is_curator),
-            Entry(_("Default settings"), "tune", "knowledge_knowledgeset_site", is_administrator),
-            Entry(_("Configuration history"), "history", "knowledge_optionschange_changelist", keeps_sets),
-            Entry(_("Sources"), "hub", "knowledge_source_changelist", keeps_sets),
-            Entry(_("Source handlers"), "rule_settings", "knowledge_sourcehandler_changelist", is_administrator),
-            Entry(_("Attributes"), "label", "knowledge_attribute_changelist", is_administrator),
-        ],
-    ),
-    (
-        _("Reviews"),
-        [
-            Entry(_("Feedback cases"), "rule", "feedback_badcase_changelist", judges, cases_open),
-            Entry(_("Approved answers"), "check_circle", "chat_approvedanswer_changelist", judges),
-            Entry(_("Wanted documents"), "inbox", "evaluation_wanteddocument_changelist", judges),
-            Entry(_("Questions and answers"), "forum", "chat_message_changelist", is_reviewer),
-            Entry(_("Conversations"), "chat", "chat_conversation_changelist", is_reviewer),
-            Entry(_("Use and quality"), "query_stats", "evaluation_usage", judges),
-            Entry(_("Answer statistics"), "query_stats", "chat_strategystatistics_changelist", is_reviewer),
-        ],
-    ),
-    (
-        _("Evaluation"),
-        [
-            Entry(_("Retrieval lab"), "labs", "evaluation_lab", judges),
-            Entry(_("Golden sets"), "verified", "evaluation_goldenset_changelist", judges),
-            Entry(_("Golden cases"), "checklist", "evaluation_goldencase_changelist", judges),
-            Entry(_("Evaluation runs"), "monitoring", "evaluation_evaluationrun_changelist", judges),
-            Entry(_("Experiments"), "compare", "evaluation_experiments", keeps_sets),
-            Entry(_("Fitted query vectors"), "tune", "evaluation_adapters", keeps_sets),
-            Entry(_("Embedding models of sets"), "hub", "evaluation_set_embedders", keeps_sets),
-            Entry(_("Fitted reranker weights"), "rule_settings", "evaluation_reranker", is_administrator),
-            Entry(_("Ranking from use"), "weight", "evaluation_use", keeps_sets),
-        ],
-    ),
-    (
-        _("People"),
-        [
-            Entry(_("Users"), "person", "accounts_user_changelist", is_administrator),
-            Entry(_("User groups"), "group", "accounts_usergroup_changelist", is_administrator),
-            Entry(_("API keys"), "key", "accounts_apikey_changelist", is_administrator),
-            Entry(_("Tenants"), "apartment", "accounts_tenant_changelist", is_administrator),
-            Entry(_("Announcements"), "feedback", "chat_announcement_changelist", is_administrator),
-            Entry(_("Language models"), "api", "knowledge_languagemodel_changelist", is_administrator),
-            Entry(_("Search models"), "tune", "knowledge_searchmodel_changelist", is_administrator),
-            Entry(_("Folders and hosts"), "storage", "knowledge_sourceplace_changelist", is_administrator),
-            Entry(_("Audit log"), "history", "accounts_auditevent_changelist", is_administrator),
-        ],
-    ),
-]
-
-
-def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """The groups and pages that this person may open. Active is the page itself, or the nearest above it."""
-    links = {entry: reverse(f"admin:{entry.page}") for _title, entries in PAGES for entry in entries}
-    nearest = max((link for link in links.values() if request.path.startswith(link)), key=len, default="")
-
-    def item(entry: Entry) -> dict[str, Any]:
-        link = links[entry]
-        return entry.item(request, link=link, active=link == nearest)
-
-    groups = ((title, [item(entry) for entry in entries if entry.may_open(request)]) for title, entries in PAGES)
-    shown = [(title, items) for title, items in groups if items]
-    return [{"title": title, "separator": at > 0, "items": items} for at, (title, items) in enumerate(shown)]
-
+from knowledge.selectors.dashboard import items_shown
+from ragsite.admin_menu import (
+    cases_open,
+    documents_in,
+    failed_documents,
+    items_open,
+    judges,
+    originals_lost,
+    reviews_open,
+    users_active,
+)
 
 # ── the first page ──────────────────────────────────────────────────────────────────────────────
 

@@ -46,7 +46,7 @@ def words_used() -> set[str]:
         *(ROOT / "static" / "admin_ext").glob("*.js"),
         *(path for path in ROOT.glob("*/admin/*.py")),
         *ROOT.glob("*/admin.py"),
-        ROOT / "ragsite" / "admin_home.py",
+        ROOT / "ragsite" / "admin_menu.py",
         ROOT / "ragsite" / "settings" / "admin.py",
         *(ROOT / "ragsite" / "templatetags").glob("*.py"),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,29 @@ class Line:
     origin: str  # 60 (from the site)
 
 
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The options of a group: those for every day, and the advanced ones, which a form folds."""
+
+    every: tuple[Line, ...]
+
+    def __iter__(self) -> Iterator[Line]:
+        return iter(self.every)
+
+    @property
+    def everyday(self) -> list[Line]:
+        return [line for line in self.every if line.option.is_everyday]
+
+    @property
+    def advanced(self) -> list[Line]:
+        return [line for line in self.every if not line.option.is_everyday]
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether the fold must be open: an advanced option was refused."""
+        return any(line.field.errors for line in self.advanced)
+
+
 class OptionsForm(forms.Form):
     """One field an option, named `group.option`; empty: inherit."""
 
@@ -41,10 +64,10 @@ class OptionsForm(forms.Form):
             f"{group.code}.{option.name}": as_entered(option.own) for group in self.groups for option in group.options
         }
 
-    def lines(self) -> list[tuple[OptionGroupShown, list[Line]]]:
+    def lines(self) -> list[tuple[OptionGroupShown, Lines]]:
         """Groups with their options, each with its field and where its value comes from."""
         return [
-            (group, [Line(o, self[f"{group.code}.{o.name}"], origin_label(o)) for o in group.options])
+            (group, Lines(tuple(Line(o, self[f"{group.code}.{o.name}"], origin_label(o)) for o in group.options)))
             for group in self.groups
         ]
 

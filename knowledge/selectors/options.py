@@ -72,7 +72,7 @@ class OptionShown:
     origin: str  # default, site or the code of the set that the value in force comes from
     low: float | None = None
     high: float | None = None
-    is_basic: bool = False
+    is_everyday: bool = False  # declared so, or has a value of its own
     choices: tuple[tuple[str, str], ...] = ()  # the values that it may have, each with its label
     longest: int = 64  # characters of a free text
 
@@ -206,7 +206,7 @@ def _options_shown(
             origin=now.origin[name],
             low=declared.low,
             high=declared.high,
-            is_basic=name in OPTION_GROUPS[code].basic,
+            is_everyday=declared.everyday or name in own,
             choices=tuple((choice.value, gettext(choice.label)) for choice in declared.choices),
             longest=declared.longest,
         )

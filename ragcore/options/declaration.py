@@ -42,6 +42,7 @@ class Option:
     unit: str = ""  # tokens or seconds; "": a plain number
     choices: tuple[Choice, ...] = ()  # the only values of a str
     longest: int = 64  # characters of a str without choices; over LINE it has a field of several lines
+    everyday: bool = False  # forms show it first; the others are folded under "Advanced"
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -63,9 +64,10 @@ def option(
     unit: str = "",
     choices: tuple[Choice, ...] = (),
     longest: int = 64,
+    everyday: bool = False,
 ) -> T:
     """A dataclass field with this default and its declaration."""
-    declared = Option(label, help, low=low, high=high, unit=unit, choices=choices, longest=longest)
+    declared = Option(label, help, low, high, unit, choices, longest, everyday)
     return field(default=default, metadata={_KEY: declared})
 
 
@@ -100,23 +102,17 @@ class OptionGroup:
     code: str  # retrieval
     label: str
     options: type  # the dataclass
-    basic: tuple[str, ...] = ()  # names of the options that forms show first; the others are advanced
 
 
 OPTION_GROUPS: dict[str, OptionGroup] = {}  # by code, in the order of forms
 
 
-def option_group(code: str, label: str, *, basic: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
-    """Register a frozen dataclass of options; `basic` names those that forms show first.
-
-    Raises TypeError for a field without a declaration, or a basic option that there is none of.
-    """
+def option_group(code: str, label: str) -> Callable[[type[T]], type[T]]:
+    """Register a frozen dataclass of options. Raises TypeError for a field without a declaration."""
 
     def register(group: type[T]) -> type[T]:
-        known = option_fields(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
-        if unknown := [name for name in basic if name not in known]:
-            raise TypeError(f"{code} has no option {unknown[0]}")
-        OPTION_GROUPS[code] = OptionGroup(code, label, group, basic)
+        option_fields(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
+        OPTION_GROUPS[code] = OptionGroup(code, label, group)
         return group
 
     return register

@@ -33,29 +33,29 @@ COMPRESSION_METHODS = choice_values(COMPRESSION_CHOICES)
 # ── documents ───────────────────────────────────────────────────────────────────────────────────
 
 
-@option_group("parsing", _("Parsing"), basic=("recognise_pages", "recognise_pictures"))
+@option_group("parsing", _("Parsing"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsingOptions:
     """What is read from a file (D9)."""
 
-    recognise_pages: bool = option(True, _("Read scanned pages"), _("OCR where a page has no text."))
-    recognise_pictures: bool = option(True, _("Read images"), _("OCR of images in documents."))
+    recognise_pages: bool = option(True, _("Read scanned pages"), _("OCR where a page has no text."), everyday=True)
+    recognise_pictures: bool = option(True, _("Read images"), _("OCR of images in documents."), everyday=True)
     keep_pictures: bool = option(True, _("Keep images"), _("Shown in answers and passages."))
     max_pictures: int = option(200, _("Images per document"), _("The first ones are kept."), low=0, high=5000)
 
 
-@option_group("cleaning", _("Cleaning"), basic=("contents", "covers"))
+@option_group("cleaning", _("Cleaning"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningOptions:
     """Cleaning rules that can be switched (D24, D25)."""
 
     log_timestamps: bool = option(False, _("Strip log timestamps"), _("Timestamps at line starts."))
-    contents: bool = option(True, _("Drop tables of contents"))
-    covers: bool = option(True, _("Drop cover pages"), _("A first page with a title and little else."))
+    contents: bool = option(True, _("Drop tables of contents"), everyday=True)
+    covers: bool = option(True, _("Drop cover pages"), _("A first page with a title and little else."), everyday=True)
     side_notes: bool = option(True, _("Drop margin notes"), _("Repeated or rotated text in the margin."))
 
 
-@option_group("chunking", _("Chunking"), basic=("max_tokens", "split"))
+@option_group("chunking", _("Chunking"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkingOptions:
     """Sizes of chunks in model tokens (D11)."""
@@ -76,32 +76,35 @@ class ChunkingOptions:
         high=4000,
         unit="tokens",
     )
-    max_tokens: int = option(800, _("Maximum passage size (tokens)"), low=64, high=8000, unit="tokens")
+    max_tokens: int = option(800, _("Maximum passage size (tokens)"), low=64, high=8000, unit="tokens", everyday=True)
     overlap: float = option(
         0.12, _("Overlap"), _("Share of a passage repeated from the end of the previous one."), low=0, high=0.5
     )
     # False: one chunk a document with several index entries (D10)
     split: bool = option(
-        True, _("Split into passages"), _("If off, a document is one passage with several index entries.")
+        True,
+        _("Split into passages"),
+        _("If off, a document is one passage with several index entries."),
+        everyday=True,
     )
 
 
-@option_group("representations", _("Enrichment"), basic=("tables", "summaries", "questions", "language_model"))
+@option_group("representations", _("Enrichment"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepresentationOptions:
     """Index entries of a chunk besides its text (U6, D24, D26)."""
 
     sections: bool = option(True, _("Summaries of long sections"))
-    tables: bool = option(True, _("Tables as sentences"), _("Rows can also be found by column name."))
+    tables: bool = option(True, _("Tables as sentences"), _("Rows can also be found by column name."), everyday=True)
     captions: bool = option(True, _("Image captions"), _("Text around an image makes it searchable."))
-    summaries: bool = option(False, _("Passage summaries"))
-    questions: bool = option(False, _("Questions that a passage answers"), _("Up to three per passage."))
+    summaries: bool = option(False, _("Passage summaries"), everyday=True)
+    questions: bool = option(False, _("Questions that a passage answers"), _("Up to three per passage."), everyday=True)
     language_model: bool = option(
-        True, _("Use the language model"), _("If one is configured. Otherwise sentences are extracted.")
+        True, _("Use the language model"), _("If one is configured. Otherwise sentences are extracted."), everyday=True
     )
 
 
-@option_group("facts", _("Knowledge graph"), basic=("entities", "extract"))
+@option_group("facts", _("Knowledge graph"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactOptions:
     """What is read in the documents of a set for its graph (U8)."""
@@ -110,10 +113,11 @@ class FactOptions:
         True,
         _("Index names and terms"),
         _("Names, terms and identifiers with the passages that mention them, for questions over several documents."),
+        everyday=True,
     )
     extract: bool = option(
         False, _("Read facts in documents"),
-        _("Definitions, tables and plain statements become triples with their source."),
+        _("Definitions, tables and plain statements become triples with their source."), everyday=True,
     )  # fmt: skip
     model_passages: int = option(
         40, _("Passages read by the language model"), _("Of each document. 0: rules alone."), low=0, high=5000
@@ -123,7 +127,7 @@ class FactOptions:
 # ── questions ───────────────────────────────────────────────────────────────────────────────────
 
 
-@option_group("retrieval", _("Searching"), basic=("top_k", "rerank", "fuzzy", "profile", "deduplicate"))
+@option_group("retrieval", _("Searching"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalOptions:
     """Retrieval, stages 1 to 3 (D3 to D5, D15, D23)."""
@@ -136,8 +140,10 @@ class RetrievalOptions:
         _("One stage instead of two where that is faster; misses nothing."),
     )
     fused_limit: int = option(80, _("Candidates for reranking"), _("After fusion of both lists."), low=5, high=500)
-    top_k: int = option(10, _("Passages returned"), _("Where the request gives no number."), low=1, high=50)
-    rerank: bool = option(True, _("Rerank"), _("Slower; improves the order of the top results."))
+    top_k: int = option(
+        10, _("Passages returned"), _("Where the request gives no number."), low=1, high=50, everyday=True
+    )
+    rerank: bool = option(True, _("Rerank"), _("Slower; improves the order of the top results."), everyday=True)
     cliff: bool = option(
         False, _("Drop results after a score gap"), _("Results far below the previous one are dropped.")
     )
@@ -187,7 +193,9 @@ class RetrievalOptions:
     reranker_weights: int = option(
         -1, _("Reranker weights"), _("-1: in use; 0: packaged; n: version n."), low=-1, high=999
     )
-    fuzzy: bool = option(True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."))
+    fuzzy: bool = option(
+        True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."), everyday=True
+    )
     names: bool = option(
         True, _("Search file names and folders"), _("A file name or folder in the question finds its documents.")
     )
@@ -203,7 +211,9 @@ class RetrievalOptions:
         choices=GRAPH_CHOICES,
     )
     title_boost: float = option(0.2, _("Maximum title-match boost"), low=0, high=0.5)
-    profile: bool = option(True, _("Use the profile"), _("The user's work profile, where they allow it."))
+    profile: bool = option(
+        True, _("Use the profile"), _("The user's work profile, where they allow it."), everyday=True
+    )
     profile_shift: float = option(0.1, _("Maximum profile shift of semantic weight"), low=0, high=0.1)
     profile_boost: float = option(0.15, _("Maximum profile boost"), _("As a share of the score."), low=0, high=0.5)
     quality: bool = option(False, _("Use quality score"), _("Length, rating and weight of the document."))
@@ -219,7 +229,7 @@ class RetrievalOptions:
         high=0.5,
     )
     # on for answers (V16)
-    deduplicate: bool = option(False, _("Remove duplicate passages"))
+    deduplicate: bool = option(False, _("Remove duplicate passages"), everyday=True)
     duplicate_similarity: float = option(0.9, _("Duplicate similarity threshold"), low=0.5, high=1)
     neighbours: int = option(
         0, _("Include neighbouring passages"), _("Passages before and after each one."), low=0, high=3
@@ -239,17 +249,13 @@ class RetrievalOptions:
     min_cosine: float = option(0.3, _("Semantic answer threshold"), low=0, high=1)
 
 
-@option_group(
-    "answer",
-    _("Answering"),
-    basic=("mode", "preset", "style", "max_tokens", "max_chunks", "temperature", "max_cost", "tiered"),
-)
+@option_group("answer", _("Answering"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOptions:
     """From the question to the checked answer (V2, V4 to V10, U7, U9, U10, U14)."""
 
     mode: str = option(
-        "basic", _("Mode"), _("Effort per answer. Falls back to basic on failure."), choices=MODE_CHOICES
+        "basic", _("Mode"), _("Effort per answer. Falls back to basic on failure."), choices=MODE_CHOICES, everyday=True
     )
     strategy: str = option(
         "standard", _("Strategy"), _("Whether question or answer is evaluated on the way."), choices=STRATEGY_CHOICES
@@ -258,17 +264,21 @@ class AnswerOptions:
         "", _("Agentic mode"), _("Grade what was found and written, and search again."), choices=SWITCH_CHOICES
     )
     preset: str = option(
-        "", _("Preset"), _("Sets several options at once; explicit settings take precedence."), choices=PRESET_CHOICES
+        "",
+        _("Preset"),
+        _("Sets several options at once; explicit settings take precedence."),
+        choices=PRESET_CHOICES,
+        everyday=True,
     )
-    style: str = option("report", _("Style"), _("Form and length of the answer."), choices=STYLE_CHOICES)
+    style: str = option("report", _("Style"), _("Form and length of the answer."), choices=STYLE_CHOICES, everyday=True)
     rewrite_method: str = option(
         "auto", _("Query rewriting"), _("By the language model, or by rules without one."), choices=REWRITE_CHOICES
     )
     temperature: float = option(
-        0.2, _("Temperature"), _("0: always the same wording. Higher: more varied."), low=0, high=2
+        0.2, _("Temperature"), _("0: always the same wording. Higher: more varied."), low=0, high=2, everyday=True
     )
-    max_tokens: int = option(1000, _("Maximum answer length (tokens)"), low=1, high=4096, unit="tokens")
-    max_chunks: int = option(10, _("Passages in the prompt"), low=1, high=50)
+    max_tokens: int = option(1000, _("Maximum answer length (tokens)"), low=1, high=4096, unit="tokens", everyday=True)
+    max_chunks: int = option(10, _("Passages in the prompt"), low=1, high=50, everyday=True)
     context_tokens: int = option(
         3000,
         _("Context length (tokens)"),
@@ -312,10 +322,17 @@ class AnswerOptions:
         low=1,
         high=10,
     )
-    tiered: bool = option(False, _("Choose the model by the question"), _("Simple questions use the light model."))
+    tiered: bool = option(
+        False, _("Choose the model by the question"), _("Simple questions use the light model."), everyday=True
+    )
     prefer_api_models: bool = option(False, _("Prefer remote models"), _("Even if a local one could answer."))
     max_cost: float = option(
-        0.0, _("Maximum cost per answer"), _("In the currency of the price table. 0: no limit."), low=0, high=1000
+        0.0,
+        _("Maximum cost per answer"),
+        _("In the currency of the price table. 0: no limit."),
+        low=0,
+        high=1000,
+        everyday=True,
     )
     max_latency: float = option(
         0.0,

@@ -21,10 +21,11 @@ UNFOLD = {
         lambda request: static("admin_ext/alpine_csp.js"),
         lambda request: static("admin_ext/accessible.js"),
         lambda request: static("admin_ext/file_fields.js"),
+        lambda request: static("admin_ext/folds.js"),
     ],
     "STYLES": [lambda request: static("admin_ext/admin.css")],
     "DASHBOARD_CALLBACK": "ragsite.admin_home.dashboard",
-    "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": "ragsite.admin_home.navigation"},
+    "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": "ragsite.admin_menu.navigation"},
     "COLORS": {
         "base": {
             "50": "oklch(97.5% 0.001 197)",

@@ -10,7 +10,7 @@ from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 
-from ragsite.admin_home import PAGES
+from ragsite.admin_menu import PAGES
 from ragsite.middleware import CompressedPagesMiddleware
 from ragsite.static_storage import HashedStaticFilesStorage
 
