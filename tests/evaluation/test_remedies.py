@@ -205,7 +205,7 @@ def test_a_draft_of_a_setting_is_tried_published_and_taken_back(reviewer, radio,
         assert choices(reviewer, case, "option") == ["无线"]
     application = apply(reviewer, case, "option", change="top_k=20")
     draft = OptionsDraft.objects.get()
-    assert draft.figures == {"now": {"rank": 1}, "draft": {"rank": 1}}
+    assert draft.figures == dict.fromkeys(("now", "draft"), {"rank": 1, "is_refused": False})
     radio.refresh_from_db()
     assert radio.options == {}  # a draft changes nothing
     case_draft_publish(scope=scope_of(reviewer), actor=reviewer, case=case, draft_id=draft.pk)
