@@ -57,6 +57,7 @@ class Asker:
             ("get", f"{RAG}attachments", None),
             ("get", f"{RAG}attachments?conversation_id={talk}", None),
             ("get", f"{RAG}attachments/{file}", None),
+            ("post", f"{RAG}attachments/{file}/retry", {}),
             ("post", f"{RAG}generate", {"query": f"{QUESTION} {word}", "attachments": [file], "conversation_id": talk}),
             ("get", f"{RAG}health", None),
             ("get", "/v1/models", None),
