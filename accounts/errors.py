@@ -19,13 +19,13 @@ class NotFoundError(PermanentError):
     """The thing does not exist, or the asker may not know that it does."""
 
     code = "not_found"
-    default_message = "There is no such thing, or you may not see it."
+    default_message = "Not found, or you do not have access."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "user": "There is no user '%(username)s', or you may not make keys for them.",
         "tenant": "There is no such tenant, or you do not belong to it.",
         "one_version": "This document has only one version.",
         "no_text": "This document has no text yet.",
-        "original": "The original of this document is not kept here.",
+        "original": "The original file of this document is not stored here.",
         "pdf": "There is no PDF of this document.",
         "picture": "There is no such picture, or you may not see it.",
         "page_picture": "There is no picture of this page.",
@@ -44,7 +44,7 @@ class NotFoundError(PermanentError):
         "lexicon_mining": "There is no such search for terms, or it is not yours.",
         "lexicon_change": "There is no such change of the lexicon, or you may not undo it.",
         "query_adapter": "There is no such version of fitted query vectors, or it is not yours.",
-        "set_embedder": "There is no such embedding model of a set, or it is not yours.",
+        "set_embedder": "This embedding model of a set does not exist, or is not yours.",
         "reranker_fit": "There is no such version of fitted weights, or it is not yours.",
         "lexicon_version": "There is no such version of the lexicon, or you may not publish it.",
         "place": "There is no folder or host %(place)s, or you may not see it.",
@@ -80,7 +80,7 @@ class NotAllowedError(PermanentError):
     """The asker is known and may see the thing, but not change it."""
 
     code = "not_allowed"
-    default_message = "You may not do this."
+    default_message = "You do not have permission to do this."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "users_of_others": "Only platform administrators may create users of other tenants.",
         "site_options": "Only administrators may change the settings of the site.",
@@ -161,8 +161,8 @@ class NameTakenError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "username": "The user name '%(username)s' is already in use.",
         "set_code": "There is already a set with the code '%(code)s'.",
-        "lexicon_term": "The lexicon has the term '%(name)s' already.",
-        "place": "The tenant has '%(name)s' already.",
+        "lexicon_term": "The lexicon already has the term '%(name)s'.",
+        "place": "The tenant already has '%(name)s'.",
         "source_name": "There is already a source with the name '%(name)s'.",
     }
 

@@ -38,20 +38,23 @@ class Tenant(models.Model):
     name = models.CharField(_("name"), max_length=64, unique=True)
     is_default = models.BooleanField(_("is the default tenant"), default=False)
     max_sets = models.PositiveIntegerField(
-        _("maximum knowledge sets"), null=True, blank=True, help_text=_("Empty: no limit.")
+        _("maximum knowledge sets"), null=True, blank=True, help_text=_("If empty, there is no limit.")
     )
     max_documents = models.PositiveIntegerField(
-        _("maximum documents"), null=True, blank=True, help_text=_("Empty: no limit.")
+        _("maximum documents"), null=True, blank=True, help_text=_("If empty, there is no limit.")
     )
     max_megabytes = models.PositiveIntegerField(
-        _("maximum size of originals (MB)"), null=True, blank=True, help_text=_("Of all versions. Empty: no limit.")
+        _("maximum size of originals (MB)"),
+        null=True,
+        blank=True,
+        help_text=_("Counts all versions. If empty, there is no limit."),
     )
     queue_share = models.PositiveSmallIntegerField(
         _("share of the processing queues"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_SHARE)],
-        help_text=_("While others wait, too: 1 next to 3 is a quarter; alone it has everything. Empty: no limit."),
+        help_text=_("Relative share while other tenants wait: 1 beside 3 gets a quarter. If empty, there is no limit."),
     )
     demo_loaded = models.BooleanField(_("has the samples"), default=False, editable=False)
     created = models.DateTimeField(_("created"), auto_now_add=True)
@@ -175,9 +178,9 @@ class ApiKey(models.Model):
     scopes = ArrayField(
         models.CharField(max_length=16, choices=KeyScope.choices), default=list, blank=True, verbose_name=_("scopes")
     )
-    expires = models.DateTimeField(_("expires"), null=True, blank=True, help_text=_("Empty: never."))
+    expires = models.DateTimeField(_("expires"), null=True, blank=True, help_text=_("If empty, it never expires."))
     requests_per_minute = models.PositiveIntegerField(
-        _("requests per minute"), null=True, blank=True, help_text=_("Empty: no limit of its own.")
+        _("requests per minute"), null=True, blank=True, help_text=_("If empty, there is no separate limit.")
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
     last_used = models.DateTimeField(_("last used"), null=True, blank=True)

@@ -95,8 +95,8 @@ def _kinds() -> dict[str, str]:
 def _wanted() -> dict[str, str]:
     """What the plan looks for, by the cue of the question."""
     return {
-        "definition": _("the passage that says what it is"),
+        "definition": _("its definition"),
         "process": _("the steps"),
-        "comparison": _("what is said of each"),
+        "comparison": _("a description of each"),
         "application": _("what it is used for"),
     }

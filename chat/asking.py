@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.scope import Scope
 from chat.conversations.preferences import preferences_get
+from ragcore.options import find_option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,17 +49,25 @@ class AskingView:
         return [str(one.name) for one in choices if one.value == value and value]
 
 
+def _named(option: str, value: str) -> Promise:
+    """What the settings call this value, too."""
+    declared = find_option("answer", option)
+    return _(declared.choice_name(value) if declared else value)
+
+
 STYLES = (
     AskingChoice(value="", name=_("Automatic"), note=_("As the knowledge set is configured")),
-    AskingChoice(value="simple", name=_("Short"), note=_("A few plain sentences")),
-    AskingChoice(value="report", name=_("Report"), note=_("Conclusion first, then the details")),
-    AskingChoice(value="precise", name=_("Precise"), note=_("Every sentence cited, close to the source")),
+    AskingChoice(value="simple", name=_named("style", "simple"), note=_("A few plain sentences")),
+    AskingChoice(value="report", name=_named("style", "report"), note=_("Conclusion first, then the details")),
+    AskingChoice(value="precise", name=_named("style", "precise"), note=_("Every sentence cited, close to the source")),
 )
 DEPTHS = (
     AskingChoice(value="", name=_("Automatic"), note=_("As the knowledge set is configured")),
-    AskingChoice(value="fast", name=_("Fast"), note=_("One search, answers soonest")),
-    AskingChoice(value="thorough", name=_("Thorough"), note=_("Also searches with other words")),
-    AskingChoice(value="research", name=_("Research"), note=_("Searches again until enough is found; slowest")),
+    AskingChoice(value="fast", name=_named("preset", "fast"), note=_("One search, answers soonest")),
+    AskingChoice(value="thorough", name=_named("mode", "enhanced"), note=_("Also searches with other words")),
+    AskingChoice(
+        value="research", name=_named("mode", "ultimate"), note=_("Searches again until enough is found; slowest")
+    ),
 )
 
 

@@ -240,7 +240,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if (earlier := self.followed.pop(message_id, None)) is not None:
             earlier.cancel()
         if len(self.followed) >= MAX_FOLLOWED:
-            await self._problem("busy", _("This page follows too many answers at a time."))
+            await self._problem("busy", _("Too many answers are streaming on this page."))
             return
         task = asyncio.create_task(self._forward(message_id, after, scope))
         self.followed[message_id] = task

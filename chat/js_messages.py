@@ -20,7 +20,7 @@ def _turn() -> dict[str, str]:
         "answer_stopped": _("Stopped."),
         "answer_refused": _("The documents that you may read do not answer this."),
         "answer_search_results": _("No direct answer. Closest search results:"),
-        "answer_conversation": _("Not from the knowledge base: no document was read for this."),
+        "answer_conversation": _("No documents were used for this reply."),
         "stopping": _("Stopping…"),
         "copied": _("Copied"),
         "copy_failed": _("The browser does not allow copying. Select the text and copy it."),

@@ -288,12 +288,12 @@ class Announcement(models.Model):
         _("Chinese text"),
         max_length=1000,
         blank=True,
-        help_text=_("Shown in the Chinese interface. Empty: the other text in both."),
+        help_text=_("Shown in the Chinese interface. If empty, the other text is shown in both."),
     )
     level = models.CharField(_("level"), max_length=8, choices=Level.choices, default=Level.INFO)
-    begins = models.DateTimeField(_("shown from"), null=True, blank=True, help_text=_("Empty: at once."))
+    begins = models.DateTimeField(_("shown from"), null=True, blank=True, help_text=_("If empty, at once."))
     ends = models.DateTimeField(
-        _("shown until"), null=True, blank=True, help_text=_("Empty: until it is switched off.")
+        _("shown until"), null=True, blank=True, help_text=_("If empty, until it is switched off.")
     )
     is_active = models.BooleanField(_("switched on"), default=True)
     is_dismissible = models.BooleanField(

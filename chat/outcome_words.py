@@ -20,7 +20,7 @@ def outcome_words(message: Message) -> str:
     words = {
         "refused": _("Not enough evidence"),
         "search_results": _("No direct answer. Closest search results:").rstrip(":："),
-        "conversation": _("Not from the knowledge base: no document was read for this."),
+        "conversation": _("No documents were used for this reply."),
     }
     return words.get(message.status, "")
 

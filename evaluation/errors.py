@@ -32,7 +32,7 @@ class InvalidGoldenCaseError(PermanentError):
     default_message = "This golden case cannot be saved."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "question": "A golden case needs a question.",
-        "answer": "A golden case needs what is expected: documents, passages, answers, key points or a refusal.",
+        "answer": "A golden case needs expected content: documents, passages, answers, key points or a refusal.",
         "refusal": "A case that expects a refusal names no documents and no answers.",
         "documents": "These documents do not exist, or you may not open them: %(names)s.",
         "grades": "Grades are numbers from 1 to 3, by document or quotation of this case.",
@@ -63,7 +63,7 @@ class GoldenLineError(PermanentError):
             "has a question of more than %(limit)s characters",
             "limit",
         ),
-        "nothing_expected": "has nothing that is expected (answers, relevant, passages, key_points or refusal)",
+        "nothing_expected": "has no expected content (answers, relevant, passages, key_points or refusal)",
         "not_a_list": "has %(field)s that are not a list of texts",
         "not_grades": "has %(field)s that are not one number from 1 to 3 for each of %(graded)s",
         "not_a_choice": "has a %(field)s that is none of: %(choices)s",
@@ -132,9 +132,9 @@ class CaseProposalError(PermanentError):
     """Golden cases cannot be looked for in documents."""
 
     code = "case_proposal"
-    default_message = "Golden cases cannot be looked for."
+    default_message = "Golden cases cannot be generated."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "running": "Golden cases are being looked for already.",
+        "running": "Golden cases are already being generated.",
         "nothing": "The knowledge sets of this golden set have no passage that you may ask.",
         "no_model": "There is no language model that could write questions.",
         "wanted": "Ask for 1 to %(most)s golden cases at a time.",
@@ -152,11 +152,11 @@ class ExperimentError(PermanentError):
     """An experiment cannot be started or changed as asked."""
 
     code = "experiment_refused"
-    default_message = "The experiment cannot be started or changed like this."
+    default_message = "The experiment cannot be started or changed with these values."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "forbidden": "A candidate may change settings of search and answer only, not limits or client prompts.",
         "nothing": "The candidate has the same settings as the knowledge set.",
-        "running": "An experiment on “%(name)s” is running already.",
+        "running": "An experiment on “%(name)s” is already running.",
         "share": "The share of people must be from %(least)s to %(most)s percent.",
         "ended": "The experiment was rolled back.",
     }
@@ -176,7 +176,7 @@ class AdapterTrainingError(PermanentError):
         "model": "The site has changed its embedding model since this training began. Start a new training.",
         "changed": "Documents of the set kept changing during the training. Start it again when they are processed.",
         "over": "This training is over.",
-        "lost": "The training was broken off several times.",
+        "lost": "The training was interrupted several times.",
         "internal": "The training failed. The log says why.",
     }
 
@@ -193,7 +193,7 @@ class RerankerFitError(PermanentError):
         "few": "There are too few questions to learn from: %(found)s; at least %(least)s are needed.",
         "documents": "The questions are about too few documents: some must be held out to judge the result.",
         "over": "This training is over.",
-        "lost": "The training was broken off several times.",
+        "lost": "The training was interrupted several times.",
         "internal": "The training failed. The log says why.",
     }
 

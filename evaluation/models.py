@@ -100,14 +100,14 @@ class GoldenCase(models.Model):
         _("grades"),
         default=dict,
         blank=True,
-        help_text=_("How relevant, 1 to 3, by document or quotation; 1 where nothing is said."),
+        help_text=_("Relevance from 1 to 3, by document or quotation; 1 if not given."),
     )
     key_points = ArrayField(
         models.TextField(),
         default=list,
         blank=True,
         verbose_name=_("key points"),
-        help_text=_("A complete answer says all of these."),
+        help_text=_("A complete answer contains all of these."),
     )
     expects_refusal = models.BooleanField(
         _("expects a refusal"), default=False, help_text=_("No document answers this question.")
@@ -289,7 +289,7 @@ class GatedChange(models.Model):
         PASSED = "passed", pgettext_lazy("state of a change", "Passed")
         FAILED = "failed", pgettext_lazy("state of a change", "Not passed")
         PUBLISHED = "published", pgettext_lazy("state of a change", "Published")
-        OVERRIDDEN = "overridden", pgettext_lazy("state of a change", "Published all the same")
+        OVERRIDDEN = "overridden", pgettext_lazy("state of a change", "Published anyway")
         DISCARDED = "discarded", pgettext_lazy("state of a change", "Discarded")
 
     kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices, default=Kind.SET_OPTIONS)

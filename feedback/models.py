@@ -129,7 +129,7 @@ class BadCase(models.Model):
     right_answer = models.TextField(_("right answer"), blank=True, max_length=4000)
     accepted = ArrayField(models.TextField(), default=list, blank=True)  # strings, one of which a right answer has
     fix = models.CharField(_("fix"), max_length=500, blank=True)  # what was changed: words, or an address
-    told = models.DateTimeField(_("user told"), null=True, blank=True)
+    told = models.DateTimeField(_("user notified"), null=True, blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)
     closed = models.DateTimeField(_("closed"), null=True, blank=True)
     reopened = models.DateTimeField(_("reopened by user feedback"), null=True, blank=True)

@@ -24,7 +24,7 @@ class PlaceInvalidError(PermanentError):
     """A folder or host that is to be given to a tenant."""
 
     code = "place_invalid"
-    default_message = "This is no folder or host that can be given."
+    default_message = "This folder or host cannot be assigned."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "host": "Enter one host name, address or network, such as wiki.example.org or 10.1.0.0/16.",
         "folder": "Enter an absolute folder.",
@@ -32,7 +32,7 @@ class PlaceInvalidError(PermanentError):
             "This folder lies outside of those that the operator of this site has opened for sources "
             "(SOURCE_FOLDERS, GRANTABLE_FOLDERS)."
         ),
-        "data": "The folder in which this product keeps its data cannot be given.",
+        "data": "The data folder of this product cannot be assigned.",
     }
 
 

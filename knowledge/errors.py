@@ -95,7 +95,7 @@ class WorkerLostError(PermanentError):
     """The process that read the document ended again and again."""
 
     code = "worker_lost"
-    default_message = "Reading this document stopped the worker several times; it was set aside."
+    default_message = "Reading this document crashed the worker several times, so it was skipped."
 
 
 class StageTooLongError(PermanentError):
@@ -216,7 +216,7 @@ class SourceRunningError(TransientError):
     """One run at a time."""
 
     code = "source_running"
-    default_message = "Another run of this source is going on; what it brings is not lost."
+    default_message = "This source is already being synchronised; nothing is lost."
 
 
 class CredentialsUnreadableError(PermanentError):
@@ -235,8 +235,8 @@ class RuleInvalidError(PermanentError):
         "length": "A pattern has 1 to %(limit)s characters.",
         "slow": ("The expression %(expression)s takes too long on some texts. Avoid repetitions inside repetitions."),
         "expression": "The expression %(expression)s cannot be read: %(problem)s",
-        "braces": "The template %(template)s has a brace too many or too few.",
-        "function": "There is no function %(name)s for templates; there are %(known)s.",
+        "braces": "The template %(template)s has unbalanced braces.",
+        "function": "Unknown template function %(name)s. Available: %(known)s.",
     }
 
 
@@ -244,7 +244,7 @@ class LeftOutError(PermanentError):
     """A rule says that the document does not belong here."""
 
     code = "left_out"
-    default_message = "A rule of the source handler leaves this document out."
+    default_message = "Skipped by a rule of the source handler."
 
 
 class SupersededError(PermanentError):
@@ -262,7 +262,7 @@ class RunLostError(PermanentError):
     """Another worker has taken the run over, or somebody has cancelled it."""
 
     code = "run_ended"
-    default_message = "The run was ended from outside."
+    default_message = "The run was terminated."
 
 
 class JobOverError(PermanentError):
@@ -283,15 +283,15 @@ class WebhookReplayedError(PermanentError):
     """The same signed request has come before."""
 
     code = "replayed"
-    default_message = "This request has been sent before. Sign it anew with the present time."
+    default_message = "This request was already sent. Sign it again with the current time."
 
 
 class NothingTakenError(PermanentError):
     """No member of an archive could be taken."""
 
     code = "nothing_taken"
-    default_message = "No file of this archive can be taken."
-    reasons: ClassVar[Mapping[str, Sentence]] = {"first": "No file of this archive can be taken: %(cause)s"}
+    default_message = "No file in this archive can be imported."
+    reasons: ClassVar[Mapping[str, Sentence]] = {"first": "No file in this archive can be imported: %(cause)s"}
 
 
 class UnmatchedFilterError(PermanentError):
@@ -314,14 +314,14 @@ class ItemUnreadableError(PermanentError):
 
     code = "unreadable"
     default_message = "This file cannot be read."
-    reasons: ClassVar[Mapping[str, Sentence]] = {"not_a_file": "This is no ordinary file."}
+    reasons: ClassVar[Mapping[str, Sentence]] = {"not_a_file": "This is not a regular file."}
 
 
 class OutsideFolderError(PermanentError):
     """A link that leads out of the folder of its source."""
 
     code = "outside_folder"
-    default_message = "This link leads out of the folder."
+    default_message = "This link points outside the folder."
 
 
 class UrlTooLongError(PermanentError):
@@ -338,7 +338,9 @@ class LimitReachedError(PermanentError):
     default_message = "The site map lists more pages than are read."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "documents": Plural(
-            "Only the first %(limit)s document was taken.", "Only the first %(limit)s documents were taken.", "limit"
+            "Only the first %(limit)s document was imported.",
+            "Only the first %(limit)s documents were imported.",
+            "limit",
         ),
     }
 
@@ -358,11 +360,11 @@ class ItemsRefusedError(PermanentError):
     """A run of a source that came to its end, without some items."""
 
     code = "items_refused"
-    default_message = "Some items of the source could not be taken."
+    default_message = "Some items of the source could not be imported."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "count": Plural(
-            "%(count)s item of the source could not be taken.",
-            "%(count)s items of the source could not be taken.",
+            "%(count)s item of the source could not be imported.",
+            "%(count)s items of the source could not be imported.",
             "count",
         ),
     }
@@ -372,7 +374,7 @@ class RunBrokenOffError(PermanentError):
     """The process that ran a source has ended."""
 
     code = "broken_off"
-    default_message = "The last run was broken off."
+    default_message = "The last run was interrupted."
 
 
 def error_columns(error: RagError | None) -> dict[str, Any]:

@@ -13,25 +13,25 @@ class EntityDecisionError(PermanentError):
 
     code = "invalid_entity_decision"
     default_message = "This decision cannot be made."
-    reasons: ClassVar[Mapping[str, Sentence]] = {"same_name": "'%(name)s' is one name already, however it is written."}
+    reasons: ClassVar[Mapping[str, Sentence]] = {"same_name": "'%(name)s' is already one name in all its spellings."}
 
 
 class LexiconTermError(PermanentError):
     """A term of the lexicon that cannot be kept as it is."""
 
     code = "invalid_term"
-    default_message = "This term cannot be kept."
+    default_message = "This term cannot be saved."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "empty": "A term needs at least one letter or digit.",
         "long": "A name has at most %(limit)s characters: %(term)s…",
         "names": "A term has at most %(limit)s synonyms or translations.",
-        "kind": "'%(value)s' is no kind. Use term, abbreviation or name.",
-        "status": "'%(value)s' is no status. Use suggested, approved or rejected.",
-        "language": "'%(value)s' is no language of terms. Use Chinese, English or other.",
+        "kind": "'%(value)s' is not a kind. Use term, abbreviation or name.",
+        "status": "'%(value)s' is not a status. Use suggested, approved or rejected.",
+        "language": "'%(value)s' is not a supported language. Use Chinese, English or other.",
         "too_many": "A lexicon has at most %(limit)s terms.",
         "changed": "'%(term)s' has been changed again since. Undo the later change first.",
         "hidden": "This change includes terms that you may not see. Only somebody who may see them can undo it.",
-        "in_use": "This version is in use already.",
+        "in_use": "This version is already in use.",
         "over": "This version is no longer being published.",
         "rejected": "Somebody has rejected the term '%(term)s'. Approve it in the lexicon first.",
         "busy": "Documents are being searched for terms already.",

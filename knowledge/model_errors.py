@@ -12,7 +12,7 @@ class ModelInvalidError(PermanentError):
     """What is entered about a model or its server cannot be used."""
 
     code = "model_invalid"
-    default_message = "This cannot be stored about a model."
+    default_message = "This model information cannot be saved."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "name": "Enter the name of the model as its server calls it, without spaces.",
         "price": "Enter both prices, or none.",
@@ -30,18 +30,18 @@ class EmbedderSwitchError(PermanentError):
     code = "embedder_switch"
     default_message = "The embedding model cannot be changed now."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "not_embedder": "This is no embedding model.",
+        "not_embedder": "This is not an embedding model.",
         "untested": "Test this model first: it has not answered yet.",
-        "in_use": "This model is in use already.",
+        "in_use": "This model is already in use.",
         "open": "Another change of the embedding model is going on. Finish or cancel it first.",
-        "former_kept": "The vectors of the former model are still kept for going back. Delete them first.",
+        "former_kept": "The vectors of the previous model are still kept for rollback. Delete them first.",
         "not_ready": "Not all passages have vectors of this model yet.",
         "building": "Not all passages have vectors of this model yet.",
-        "paused": "Making vectors is paused. Resume it first.",
-        "changed": "Somebody else has changed this meanwhile.",
+        "paused": "Computing vectors is paused. Resume it first.",
+        "changed": "Someone else has changed this in the meantime.",
         "incomplete": "Some new passages have no vectors of this model yet. Try again in a minute.",
-        "other_model": "The row names another model than the one whose vectors were made.",
-        "none_kept": "No vectors of a former model are kept.",
+        "other_model": "The entry refers to another model than the one whose vectors were computed.",
+        "none_kept": "No vectors of a previous model are kept.",
         "locked": "The environment sets the embedding model (EMBEDDER). Change it there.",
     }
 
@@ -50,7 +50,7 @@ class SearchModelInvalidError(PermanentError):
     """What is entered about an embedding model or reranker cannot be used."""
 
     code = "search_model_invalid"
-    default_message = "This cannot be stored about a model."
+    default_message = "This model information cannot be saved."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "name": "Enter the name of the model, without spaces.",
         "name_long": "The name is too long.",
@@ -59,8 +59,8 @@ class SearchModelInvalidError(PermanentError):
         "code": "The operator has not allowed code of models to run (EMBEDDER_TRUST_REMOTE_CODE).",
         "twice": "This model is registered already.",
         "held": "Vectors of this model are in use or being made: only address and key can be changed.",
-        "in_use": "This model is in use, being prepared, or kept for going back.",
-        "not_reranker": "This is no reranker.",
+        "in_use": "This model is in use, being prepared, or kept for rollback.",
+        "not_reranker": "This is not a reranker.",
         "reranker_locked": "The environment sets the reranker (RERANKER). Change it there.",
     }
 
@@ -71,7 +71,7 @@ class RerankerFitSwitchError(PermanentError):
     code = "reranker_fit_switch"
     default_message = "The fitted weights cannot be switched."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "unusable": "This training has left nothing that could be switched on.",
-        "in_use": "This version is in use already.",
+        "unusable": "This training produced nothing that can be switched on.",
+        "in_use": "This version is already in use.",
         "not_in_use": "No fitted weights are in use.",
     }

@@ -14,8 +14,8 @@ class AdapterSwitchError(PermanentError):
     code = "adapter_switch"
     default_message = "The fitted query vectors cannot be switched."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "unusable": "This training has left nothing that could be switched on.",
-        "in_use": "This version is in use already.",
+        "unusable": "This training produced nothing that can be switched on.",
+        "in_use": "This version is already in use.",
         "not_in_use": "No fitted query vectors are in use.",
         "model": "These query vectors were fitted for another embedding model.",
     }
@@ -28,14 +28,14 @@ class SetEmbedderError(PermanentError):
     default_message = "The embedding model of the set cannot be changed now."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "untested": "A platform administrator must test this model first: it has not answered yet.",
-        "site_model": "The site uses this model already.",
+        "site_model": "The site already uses this model.",
         "open": "Another model of this set is being prepared. Switch it on or cancel it first.",
         "kept": "The vectors of this model are kept. Switch it on.",
-        "in_use": "This model is in use already.",
+        "in_use": "This model is already in use.",
         "not_ready": "Not all passages have vectors of this model yet.",
-        "other_model": "The row names another model than the one whose vectors were made.",
+        "other_model": "The entry refers to another model than the one whose vectors were computed.",
         "no_scale": "The model has not been compared with that of the site yet. Try again in some minutes.",
-        "changed": "Somebody else has changed this meanwhile.",
+        "changed": "Someone else has changed this in the meantime.",
     }
 
 
@@ -46,7 +46,7 @@ class LatentModelError(PermanentError):
     default_message = "This version cannot be switched now."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "building": "This version is still being built.",
-        "live": "This version is in use already.",
+        "live": "This version is already in use.",
         "retired": "This version is not in use.",
         "dropped": "This version was deleted. Only the version before the one in use is kept.",
     }

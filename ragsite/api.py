@@ -86,7 +86,7 @@ def _type_refused(request: HttpRequest, *, json_only: bool) -> HttpResponse | No
     try:
         codecs.lookup((request.content_params or {}).get("charset", "utf-8"))
     except LookupError:
-        fault = _("The body is in an encoding that is not known here. Use UTF-8.")
+        fault = _("Unsupported encoding. Use UTF-8.")
     return sent(request.path, Problem(code="unsupported_media_type", message=fault)) if fault else None
 
 
@@ -95,7 +95,7 @@ def _with_method_told(request: HttpRequest, answer: HttpResponseBase) -> HttpRes
         return answer
     problem = Problem(
         code="method_not_allowed",
-        message=_("This address does not take this method."),
+        message=_("This address does not support this method."),
         headers={"Allow": answer.headers.get("Allow", "")},
     )
     return sent(request.path, problem)

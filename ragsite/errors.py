@@ -235,23 +235,19 @@ def _unknown(error: Http404) -> Problem:
 
 @problem_of.register
 def _forbidden(error: PermissionDenied) -> Problem:
-    return Problem(code="not_allowed", message=gettext("You may not do this."))
+    return Problem(code="not_allowed", message=gettext("You do not have permission to do this."))
 
 
 @problem_of.register
 def _suspicious(error: SuspiciousOperation) -> Problem:
     if isinstance(error, RequestDataTooBig):
         return Problem(code="body_too_large", message=gettext("The request body is larger than this address accepts."))
-    return Problem(
-        code="malformed", message=gettext("The request cannot be understood."), status=HTTPStatus.BAD_REQUEST
-    )
+    return Problem(code="malformed", message=gettext("The request could not be parsed."), status=HTTPStatus.BAD_REQUEST)
 
 
 @problem_of.register
 def _bad_form(error: MultiPartParserError) -> Problem:
-    return Problem(
-        code="malformed", message=gettext("The request cannot be understood."), status=HTTPStatus.BAD_REQUEST
-    )
+    return Problem(code="malformed", message=gettext("The request could not be parsed."), status=HTTPStatus.BAD_REQUEST)
 
 
 @problem_of.register(OperationalError)

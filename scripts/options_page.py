@@ -50,7 +50,10 @@ def _default(field: OptionField) -> str:
 def _values(field: OptionField) -> str:
     option = field.option
     if option.choices:
-        return ", ".join(f"`{value}`" if value else "empty" for value in option.values)
+        return ", ".join(
+            (f"`{choice.value}`" if choice.value else "empty") + (f" ({choice.name})" if choice.name else "")
+            for choice in option.choices
+        )
     if field.kind is str:
         return f"up to {option.longest} characters"
     if option.low is None or option.high is None:

@@ -42,7 +42,7 @@ LABELS = {
     "fit": gettext_lazy("fit of the reranker"),
     "floor": gettext_lazy("lowest clearance"),
     "for_owners": gettext_lazy("for owners only"),
-    "former": gettext_lazy("former model"),
+    "former": gettext_lazy("previous model"),
     "from_set": gettext_lazy("from set"),
     "groups": gettext_lazy("user groups"),
     "issuer": gettext_lazy("identity provider"),

@@ -27,12 +27,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='apikey',
             name='expires',
-            field=models.DateTimeField(blank=True, help_text='Empty: never.', null=True, verbose_name='expires'),
+            field=models.DateTimeField(blank=True, help_text='If empty, it never expires.', null=True, verbose_name='expires'),
         ),
         migrations.AddField(
             model_name='apikey',
             name='requests_per_minute',
-            field=models.PositiveIntegerField(blank=True, help_text='Empty: no limit of its own.', null=True, verbose_name='requests per minute'),
+            field=models.PositiveIntegerField(blank=True, help_text='If empty, there is no separate limit.', null=True, verbose_name='requests per minute'),
         ),
         migrations.AddField(
             model_name='apikey',
@@ -43,17 +43,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='tenant',
             name='max_documents',
-            field=models.PositiveIntegerField(blank=True, help_text='Empty: no limit.', null=True, verbose_name='maximum documents'),
+            field=models.PositiveIntegerField(blank=True, help_text='If empty, there is no limit.', null=True, verbose_name='maximum documents'),
         ),
         migrations.AddField(
             model_name='tenant',
             name='max_megabytes',
-            field=models.PositiveIntegerField(blank=True, help_text='Of all versions. Empty: no limit.', null=True, verbose_name='maximum size of originals (MB)'),
+            field=models.PositiveIntegerField(blank=True, help_text='Counts all versions. If empty, there is no limit.', null=True, verbose_name='maximum size of originals (MB)'),
         ),
         migrations.AddField(
             model_name='tenant',
             name='max_sets',
-            field=models.PositiveIntegerField(blank=True, help_text='Empty: no limit.', null=True, verbose_name='maximum knowledge sets'),
+            field=models.PositiveIntegerField(blank=True, help_text='If empty, there is no limit.', null=True, verbose_name='maximum knowledge sets'),
         ),
         migrations.AddField(
             model_name='user',

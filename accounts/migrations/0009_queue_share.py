@@ -14,6 +14,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='tenant',
             name='queue_share',
-            field=models.PositiveSmallIntegerField(blank=True, help_text='While others wait, too: 1 next to 3 is a quarter; alone it has everything. Empty: no limit.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)], verbose_name='share of the processing queues'),
+            field=models.PositiveSmallIntegerField(blank=True, help_text='Relative share while other tenants wait: 1 beside 3 gets a quarter. If empty, there is no limit.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)], verbose_name='share of the processing queues'),
         ),
     ]

@@ -29,14 +29,14 @@ QUESTIONS_SO_FAR = {"zh": "到目前为止，您问过：", "en": "So far you ha
 SNIPPET_CHARACTERS = 160
 LEAD_CHARACTERS = 20  # before its first match
 INTRODUCTION = {
-    "zh": "知识库中没有与问题足够接近的内容。",
-    "en": "Nothing in the knowledge base is close enough to the question.",
+    "zh": "没有找到答案。",
+    "en": "No answer found.",
 }
-BY_WORDS = {"zh": "关键词命中：", "en": " Keyword matches:"}
-BY_BOTH = {"zh": "关键词命中及语义相近的内容：", "en": " Keyword matches, and passages near in meaning:"}
+BY_WORDS = {"zh": "关键词命中的段落：", "en": " Keyword matches:"}
+BY_BOTH = {"zh": "最相近的段落：", "en": " Closest passages:"}
 BY_MEANING = {
-    "zh": "未命中关键词，以下为语义最相近的内容：",
-    "en": " Its words do not occur; nearest in meaning:",
+    "zh": "未命中关键词，以下为语义最相近的段落：",
+    "en": " No keyword matches; closest in meaning:",
 }
 NOT_IN_FILES = {
     "zh": "附件中没有该问题的答案。",

@@ -15,9 +15,9 @@ def degraded_message(reason: str, status: int | None = None) -> str:
     if reason == TooExpensiveError.code:
         return _("A language model would cost more than is allowed; this answer was put together from the sources.")
     if reason == "slow":
-        return _("The language model did not answer in time; this answer was put together from the sources.")
+        return _("The language model did not answer in time; this answer was compiled from the sources.")
     if reason in ("lost", "cut", "empty_answer"):
-        return _("The language model broke off without an answer; this answer was put together from the sources.")
+        return _("The language model stopped without an answer; this answer was compiled from the sources.")
     if reason in ("rejected", "rejected_said", "not_compatible", "not_a_stream"):
         if status:
             words = _(
@@ -25,14 +25,14 @@ def degraded_message(reason: str, status: int | None = None) -> str:
                 "this answer was put together from the sources."
             )
             return words % {"status": status}
-        return _("The language model failed; this answer was put together from the sources.")
+        return _("The language model failed; this answer was compiled from the sources.")
     return _("The language model cannot be reached; this answer was put together from the sources.")
 
 
 def incomplete_message(cause: str) -> str:
     """The note on a text that ended before its end: by its server, by silence, or by the limit of the model."""
     if cause == "stalled":
-        return _("The language model fell silent in the middle; this answer is incomplete.")
+        return _("The language model stopped responding; this answer is incomplete.")
     if cause == "late":
         return _("The language model reached its time limit; this answer is incomplete.")
     return _("The language model stopped in the middle; this answer is incomplete.")

@@ -233,7 +233,7 @@ class AnswerWriter:
         """Ask once for the rest of an answer that broke off, of the same model or the one behind it."""
         written = "".join(self._pieces)
         joint = ContinuationJoiner(before=written)
-        await self.events("step", name="continue", detail=_("The language model stopped; it is asked for the rest."))
+        await self.events("step", name="continue", detail=_("The language model stopped; requesting the rest."))
         try:
             async for event in self._ask_again(generator, written, load("continue_answer").render()):
                 if rest := joint.feed(event.text):

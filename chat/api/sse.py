@@ -77,7 +77,7 @@ async def _opening(events: AsyncIterator[Event]) -> list[Event]:
             return list(_numbered([event, *held]))
         else:
             return [*held, event]
-    raise TurnFailedError("interrupted", "The turn ended without an answer.")
+    raise TurnFailedError("interrupted", "No answer was produced.")
 
 
 def _numbered(moved: Sequence[Event]) -> Iterator[Event]:

@@ -150,7 +150,7 @@ class McpEndpoint:
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if not _is_our_host(headers.get("host", "")):
-            await _send_error(send, HTTPStatus.BAD_REQUEST, "malformed", "The request cannot be understood.")
+            await _send_error(send, HTTPStatus.BAD_REQUEST, "malformed", "The request could not be parsed.")
             return
         try:
             caller = await run_db(caller_of_key, _key(headers.get("authorization", "")))

@@ -19,10 +19,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('text', models.TextField(blank=True, help_text='One or two sentences. Markdown: **bold**, *italic*, `code`, lists and [links](https://…).', max_length=1000, verbose_name='text')),
-                ('text_zh', models.TextField(blank=True, help_text='Shown in the Chinese interface. Empty: the other text in both.', max_length=1000, verbose_name='Chinese text')),
+                ('text_zh', models.TextField(blank=True, help_text='Shown in the Chinese interface. If empty, the other text is shown in both.', max_length=1000, verbose_name='Chinese text')),
                 ('level', models.CharField(choices=[('info', 'Information'), ('warning', 'Warning'), ('urgent', 'Urgent')], default='info', max_length=8, verbose_name='level')),
-                ('begins', models.DateTimeField(blank=True, help_text='Empty: at once.', null=True, verbose_name='shown from')),
-                ('ends', models.DateTimeField(blank=True, help_text='Empty: until it is switched off.', null=True, verbose_name='shown until')),
+                ('begins', models.DateTimeField(blank=True, help_text='If empty, at once.', null=True, verbose_name='shown from')),
+                ('ends', models.DateTimeField(blank=True, help_text='If empty, until it is switched off.', null=True, verbose_name='shown until')),
                 ('is_active', models.BooleanField(default=True, verbose_name='switched on')),
                 ('is_dismissible', models.BooleanField(default=True, help_text='Each user hides it for themselves. A changed text comes back.', verbose_name='can be dismissed')),
                 ('edition', models.PositiveIntegerField(default=1, editable=False)),

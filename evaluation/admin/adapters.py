@@ -176,7 +176,7 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
     if form.cleaned_data["act"] == "off":
         home = set_asked(request, str(pk))
         off = lambda: adapter_switch_off(scope=scope, actor=actor, set_id=home.pk)  # noqa: E731
-        return run_action(request, off, done=_("Questions use their plain vectors again."), back=_address(home.pk))
+        return run_action(request, off, done=_("Questions use the original vectors again."), back=_address(home.pk))
     try:
         row = adapter_get(scope=scope, adapter_id=pk)
     except NotFoundError as error:

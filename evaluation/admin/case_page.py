@@ -220,7 +220,7 @@ ACTS: Mapping[str, tuple[Callable[[HttpRequest, BadCase], None], Any]] = {
     "resolve": (_act_resolve, _("Saved.")),
     "assign": (_act_assign, _("Assigned.")),
     "fix": (_act_fix, _("Saved.")),
-    "tell": (_act_tell, _("The user was told.")),
+    "tell": (_act_tell, _("The user was notified.")),
     "remedy": (_act_remedy, _("Applied. Test the question again to see what it changes.")),
     "undo": (_act_undo, _("Undone.")),
     "recover": (_act_recover, _("Checked. The result stands with the diagnosis.")),

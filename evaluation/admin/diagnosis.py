@@ -43,7 +43,7 @@ class DiagnosisForm(forms.Form):
         label=gettext_lazy("Document with the right answer"),
         required=False,
         max_length=512,
-        help_text=gettext_lazy("Type words of its title or text, and choose. Empty: search for it."),
+        help_text=gettext_lazy("Type words of its title or text, and choose. If empty, it is searched for."),
         widget=UnfoldAdminTextInputWidget,
     )
     answers = forms.CharField(

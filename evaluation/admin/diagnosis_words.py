@@ -20,11 +20,11 @@ SUBCAUSES: Mapping[str, Any] = {
     "missed retrieval": _("The search did not find the passage."),
     "low relevance": _("The passage hardly matches the wording of the question."),
     "overchunking": _("The answer is split over two passages."),
-    "underchunking": _("The passage is so long that the answer hardly shows in it."),
+    "underchunking": _("The passage is too long; the answer does not stand out in it."),
     "low recall": _("The passage was found but ranked too low."),
     "low precision": _("The passage was dropped as a repetition of another one."),
-    "abstention failure": _("It was wrongly decided whether the sources answer the question."),
-    "fabricated content": _("The answer says something that no source says."),
+    "abstention failure": _("Wrong decision on whether the sources answer the question."),
+    "fabricated content": _("The answer contains something that no source states."),
     "parametric overreliance": _("The answer cites no source."),
     "incomplete answer": _("Part of the answer is missing."),
     "misinterpretation": _("The answer misreads its source."),
@@ -32,7 +32,7 @@ SUBCAUSES: Mapping[str, Any] = {
     "chronological inconsistency": _("The answer gives the wrong date."),
     "numerical error": _("The answer gives the wrong number."),
     "ambiguous question": _("The question does not say what it is about."),
-    "answer present": _("The answer says what is known to be right."),
+    "answer present": _("The answer matches the known right answer."),
 }
 # the likely cause in a few words, for headings
 SHORT_CAUSES: Mapping[str, Any] = {
@@ -55,7 +55,7 @@ SHORT_CAUSES: Mapping[str, Any] = {
 }
 WRONGLY_REFUSED, WRONGLY_ANSWERED = _("refused by mistake"), _("answered instead of refused")
 DETAILS: Mapping[str, Any] = {
-    "stale version": _("It stood in an older version of the document."),
+    "stale version": _("It was in an older version of the document."),
     "not live": _("The document is not searchable at present."),
     "filter": _("The document is outside the knowledge sets or filters of the question."),
     "disabled passage": _("An owner has excluded the passage from search."),
@@ -63,8 +63,8 @@ DETAILS: Mapping[str, Any] = {
     "tokenisation": _("Words of the question occur in the passage but were indexed differently."),
     "missing synonym": _("The question uses other words than the passage."),
     "score gap": _("It fell below a gap in the scores."),
-    "limit": _("Fewer passages were returned than its rank."),
-    "reranker": _("The reranker put it lower than the search had."),
+    "limit": _("Its rank was beyond the number of passages returned."),
+    "reranker": _("The reranker lowered its rank."),
     "duplicate": _("Another passage says the same."),
     "answered": _("It was answered although no document answers it."),
     "model": _("The language model wrote it."),
@@ -106,14 +106,14 @@ RECOVERS: Mapping[str, Any] = {  # see evaluation.services.counterfactual
 FOUND_BY: Mapping[str, Any] = {  # see evaluation.services.bearing.Way
     "marked": _("named with its place"),
     "document": _("best match in the named document"),
-    "answer": _("it holds an accepted answer or a key point"),
+    "answer": _("contains an accepted answer or a key point"),
     "judge": _("found by the judge"),
-    "words": _("it has nearly all words of the question"),
+    "words": _("contains nearly all words of the question"),
 }
 JUDGE_OUTCOMES: Mapping[str, Any] = {  # see ragcore.grading.bearing.Outcome; of "found" and "none" more is said
     "unavailable": _("It did not answer in time; the words of the question decided."),
     "invalid": _("Its reply could not be used; the words of the question decided."),
-    "quotation": _("Its quotations do not stand in the passages; the words of the question decided."),
+    "quotation": _("Its quotations are not in the passages; the words of the question decided."),
 }
 
 

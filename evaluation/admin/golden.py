@@ -200,7 +200,7 @@ class GoldenSetAdmin(KeptGoldenAdmin):
                 messages.success(request, _("Version %(number)s is restored.") % {"number": chosen.number})
             else:
                 kept = version_keep(golden_set=golden_set, actor=admin_user(request))
-                messages.success(request, _("The cases are kept as version %(number)s.") % {"number": kept.number})
+                messages.success(request, _("The cases are saved as version %(number)s.") % {"number": kept.number})
             return redirect("admin:evaluation_goldenset_versions", pk)
         versions = list(golden_set.versions.select_related("created_by")[: SHOWN_VERSIONS + 1])
         context = {

@@ -84,7 +84,7 @@ class GoldenCaseForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         help_text=_("One quotation per line. A passage that contains one of them is relevant."),
     )
     grades = GradesField(
-        label=_("grades"), help_text=_("“document = 3” or “quotation = 2”, one per line; 1 where nothing is said.")
+        label=_("grades"), help_text=_("“document = 3” or “quotation = 2”, one per line; 1 if not given.")
     )
     key_points = LinesField(label=_("key points"), help_text=_("One per line. A right answer contains all of them."))
 

@@ -27,9 +27,9 @@ MODES = [("hybrid", _("keyword and semantic")), ("bm25", _("keyword only")), ("v
 STYLES = [
     ("", _("search only")),
     ("report", _("answer: report")),
-    ("simple", _("answer: simple")),
+    ("simple", _("answer: short")),
     ("advanced", _("answer: detailed")),
-    ("precise", _("answer: every sentence cited")),
+    ("precise", _("answer: precise")),
 ]
 AXES = [("", _("all categories")), *KnowledgeSet.Axis.choices]
 

@@ -51,7 +51,7 @@ NOTE_WORDS: Mapping[str, Any] = {
     "alpha": gettext_lazy("semantic weight"),
     "formula": gettext_lazy("by question length"),
     "trust": gettext_lazy("maximum for this script"),
-    "shift": gettext_lazy("moved by profile"),
+    "shift": gettext_lazy("adjusted by profile"),
     "style": gettext_lazy("by answer style"),
     "lexical": gettext_lazy("by keyword"),
     "coarse": gettext_lazy("by semantics"),

@@ -81,7 +81,7 @@ class RowView:
         """What the rankings do not say: representation, boost."""
         row = self.row
         via = [(_("matched by"), f"{named(VIA_WORDS, name)} ({ranking_label(arm)})") for arm, name in row.via.items()]
-        boost = [(_("moved by profile"), notes_of(row.boost))] if row.boost else []
+        boost = [(_("adjusted by profile"), notes_of(row.boost))] if row.boost else []
         return [*via, *boost]
 
     @property

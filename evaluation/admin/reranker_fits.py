@@ -135,7 +135,7 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
     scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
     if form.cleaned_data["act"] == "off":
         off = lambda: fits_switch_off(scope=scope, actor=actor)  # noqa: E731
-        return run_action(request, off, done=_("The packaged weights are in use again."), back=reverse(PAGE))
+        return run_action(request, off, done=_("The built-in weights are in use again."), back=reverse(PAGE))
     try:
         row = fit_get(scope=scope, fit_id=pk or 0)
     except NotFoundError as error:

@@ -7,6 +7,8 @@ from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
@@ -18,27 +20,26 @@ from evaluation.services.runs import MOST_CONFIGURATIONS
 from knowledge.admin.source_forms import CapitalLabels, PairsField
 from ragcore.errors import InvalidOptionsError
 from ragcore.metrics.registry import all_metrics
+from ragcore.options.choices import MODE_CHOICES
 
 READY: dict[str, tuple[Any, ConfigurationPlan]] = {
     "live": (_("Live settings"), ConfigurationPlan(name="live")),
     **{
-        mode: (label, ConfigurationPlan(name=mode, options={"answer": {"mode": mode}}))
-        for mode, label in (
-            ("basic", _("Mode basic")),
-            ("enhanced", _("Mode enhanced")),
-            ("agentic", _("Mode agentic")),
-            ("ultimate", _("Mode ultimate")),
+        choice.value: (
+            format_lazy("{mode}: {name}", mode=_("Mode"), name=gettext_lazy(choice.name)),
+            ConfigurationPlan(name=choice.value, options={"answer": {"mode": choice.value}}),
         )
+        for choice in MODE_CHOICES
     },
     "self_rag": (
-        _("Strategy Self-RAG"),
+        _("Strategy: Self-RAG"),
         ConfigurationPlan(name="self_rag", options={"answer": {"strategy": "self_rag"}}),
     ),
     "adaptive": (
-        _("Strategy adaptive"),
+        _("Strategy: Adaptive"),
         ConfigurationPlan(name="adaptive", options={"answer": {"strategy": "adaptive"}}),
     ),
-    "fast": (_("Preset fast"), ConfigurationPlan(name="fast", options={"answer": {"preset": "fast"}})),
+    "fast": (_("Preset: Fast"), ConfigurationPlan(name="fast", options={"answer": {"preset": "fast"}})),
     "no_rerank": (
         _("Without reranking"),
         ConfigurationPlan(name="no_rerank", options={"retrieval": {"rerank": False}}),
@@ -61,7 +62,7 @@ class RunForm(forms.Form):
     component = forms.ChoiceField(
         choices=RunConfiguration.Component.choices,
         initial=RunConfiguration.Component.ANSWER,
-        label=_("What runs"),
+        label=_("Component"),
         widget=UnfoldAdminSelectWidget,
     )
     ready = forms.MultipleChoiceField(
@@ -85,7 +86,7 @@ class RunForm(forms.Form):
         min_value=1,
         max_value=100_000,
         widget=UnfoldAdminTextInputWidget({"type": "number", "inputmode": "numeric"}),
-        help_text=_("Empty: all."),
+        help_text=_("If empty, all."),
     )
 
     def __init__(self, *args: Any, golden_sets: QuerySet[GoldenSet], **kwargs: Any) -> None:

@@ -42,7 +42,7 @@ from ragcore.errors import RagError
 WORST_CASES = 50
 MOVES = {
     "pause": (run_pause, _("The run is paused.")),
-    "resume": (run_resume, _("The run goes on.")),
+    "resume": (run_resume, _("The run has resumed.")),
     "cancel": (run_cancel, _("The run was cancelled.")),
 }
 DIMENSIONS = {

@@ -154,8 +154,8 @@ def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
 
 def _modes() -> list[tuple[str, str]]:
     return [
-        (Mode.FUSED, _("Together: the mean of both models decides how near a passage is.")),
-        (Mode.ALONE, _("Alone: only this model decides. For texts that the site's model cannot read.")),
+        (Mode.FUSED, _("Together: relevance is the mean of both models.")),
+        (Mode.ALONE, _("Alone: only this model is used, for texts that the site's model does not understand.")),
     ]
 
 
@@ -174,7 +174,7 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
             target_id=given["model"],
             mode=given["mode"],
         ),
-        done=_("Vectors are being made. You can leave this page."),
+        done=_("Vectors are being computed. You can leave this page."),
         back=_address(home.pk),
     )
 
@@ -193,7 +193,7 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
         "publish": (set_embedder_publish, _("This model is in use now.")),
         "off": (set_embedder_switch_off, _("Only the site's model is used again.")),
         "pause": (set_embedder_pause, pgettext("making vectors", "Paused.")),
-        "resume": (set_embedder_resume, _("Vectors are being made again.")),
+        "resume": (set_embedder_resume, _("Vectors are being computed again.")),
         "cancel": (set_embedder_cancel, _("Cancelled. Nothing has changed.")),
         "drop": (set_embedder_drop, _("The vectors are deleted.")),
     }

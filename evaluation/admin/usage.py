@@ -203,7 +203,7 @@ def charts_of(found: Dashboard) -> list[Chart]:
             days,
             [
                 series(gettext_lazy("median"), "answered", "median_seconds"),
-                series(gettext_lazy("95 % are faster"), "searched", "p95_seconds"),
+                series(gettext_lazy("95 % finish within"), "searched", "p95_seconds"),
             ],
             unit=" s",
         ),

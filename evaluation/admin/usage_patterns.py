@@ -34,10 +34,10 @@ SHORTCOMINGS = {
     "uncited": _("without a source"),
 }
 ADVICE = {
-    "short": _("Ask the owners for more detailed documents, or choose the style “report”."),
+    "short": _("Ask the owners for more detailed documents, or choose the style “Report”."),
     "irrelevant": _("Look at the causes of these cases: a synonym or a question at a passage often helps."),
     "without_examples": _("Name examples in the answer template of the set."),
-    "unsupported": _("Choose the style “precise”, or another language model."),
+    "unsupported": _("Choose the style “Precise”, or another language model."),
     "unstructured": _("Ask for points and tables in the answer template of the set."),
     "uncited": _("Look at the threshold of refusals, and at the causes of these cases."),
 }

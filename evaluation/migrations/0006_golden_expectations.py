@@ -35,12 +35,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='goldencase',
             name='grades',
-            field=models.JSONField(blank=True, default=dict, help_text='How relevant, 1 to 3, by document or quotation; 1 where nothing is said.', verbose_name='grades'),
+            field=models.JSONField(blank=True, default=dict, help_text='Relevance from 1 to 3, by document or quotation; 1 if not given.', verbose_name='grades'),
         ),
         migrations.AddField(
             model_name='goldencase',
             name='key_points',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), blank=True, default=list, help_text='A complete answer says all of these.', size=None, verbose_name='key points'),
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), blank=True, default=list, help_text='A complete answer contains all of these.', size=None, verbose_name='key points'),
         ),
         migrations.AddField(
             model_name='goldencase',

@@ -66,7 +66,7 @@ class Migration(migrations.Migration):
                 ('payload', models.JSONField(default=dict)),
                 ('base_sha256', models.CharField(max_length=64)),
                 ('note', models.CharField(blank=True, max_length=256)),
-                ('state', models.CharField(choices=[('measuring', 'Being measured'), ('passed', 'Passed'), ('failed', 'Not passed'), ('published', 'Published'), ('overridden', 'Published all the same'), ('discarded', 'Discarded')], default='measuring', max_length=16, verbose_name='state')),
+                ('state', models.CharField(choices=[('measuring', 'Being measured'), ('passed', 'Passed'), ('failed', 'Not passed'), ('published', 'Published'), ('overridden', 'Published anyway'), ('discarded', 'Discarded')], default='measuring', max_length=16, verbose_name='state')),
                 ('reason', models.CharField(blank=True, max_length=500, verbose_name='reason')),
                 ('created', models.DateTimeField(auto_now_add=True, verbose_name='created')),
                 ('decided', models.DateTimeField(null=True)),

@@ -41,6 +41,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='badcase',
             name='told',
-            field=models.DateTimeField(blank=True, null=True, verbose_name='user told'),
+            field=models.DateTimeField(blank=True, null=True, verbose_name='user notified'),
         ),
     ]

@@ -174,7 +174,7 @@ class ReviewForm(forms.Form):
         label=_("Review by"),
         required=False,
         widget=DayWidget,
-        help_text=_("Empty: each document keeps its date."),
+        help_text=_("If empty, each document keeps its date."),
     )
     without = forms.BooleanField(label=_("Remove the review date"), required=False, widget=UnfoldBooleanSwitchWidget)
     reviewed = forms.BooleanField(label=_("Reviewed now"), required=False, widget=UnfoldBooleanSwitchWidget)

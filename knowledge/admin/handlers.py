@@ -214,7 +214,7 @@ class SourceHandlerAdmin(AdministratorAdmin):
 class AttributeForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     """Choices are lines, not JSON."""
 
-    choices = LinesField(label=_("choices"), help_text=_("One per line. Empty: any text."))
+    choices = LinesField(label=_("choices"), help_text=_("One per line. If empty, any text."))
 
     class Meta:
         model = Attribute

@@ -89,7 +89,7 @@ class LatentModelAdmin(ReadOnlyMixin, AdministratorAdmin):
         return run_action(
             request,
             lambda: latent_use(scope=admin_scope(request), actor=admin_user(request), latent_id=latent_id),
-            done=_("Searches use this version from now on."),
+            done=_("Searches now use this version."),
             back=LIST,
         )
 
@@ -98,7 +98,7 @@ class LatentModelAdmin(ReadOnlyMixin, AdministratorAdmin):
         return run_action(
             request,
             lambda: latent_switch_off(scope=admin_scope(request), actor=admin_user(request), latent_id=latent_id),
-            done=_("Searches use the vectors of the embedding model alone from now on."),
+            done=_("Searches now use only the vectors of the embedding model."),
             back=LIST,
         )
 
@@ -107,7 +107,7 @@ class LatentModelAdmin(ReadOnlyMixin, AdministratorAdmin):
         return run_action(
             request,
             lambda: latent_fit_request(scope=admin_scope(request), actor=admin_user(request)),
-            done=_("Index maintenance brings a kept version into use again, or makes a new one."),
+            done=_("Index maintenance switches a kept version on again, or builds a new one."),
             back=LIST,
         )
 
@@ -127,6 +127,6 @@ def _measured(row: LatentModel) -> str:
         "own passage among the first ten; by the embedding model alone %(embedder)d %%."
     )
     if row.state == State.RETIRED and finds_less(row):
-        why = _("Because it finds less, it is kept but not brought into use by itself; you can use it all the same.")
+        why = _("It finds less, so it is kept but not switched on automatically; you can still use it.")
         told = f"{told} {why}"
     return told % values

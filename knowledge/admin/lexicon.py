@@ -67,13 +67,13 @@ class TermForm(forms.ModelForm):  # type: ignore[type-arg]
         label=gettext_lazy("Synonyms"),
         required=False,
         widget=UnfoldAdminTextareaWidget({"rows": 3}),
-        help_text=gettext_lazy("One a line. A question with one of them also finds the others."),
+        help_text=gettext_lazy("One per line. A question with one of them also finds the others."),
     )
     translations = forms.CharField(
         label=gettext_lazy("Translations"),
         required=False,
         widget=UnfoldAdminTextareaWidget({"rows": 2}),
-        help_text=gettext_lazy("One a line. A question in one language finds passages in the other."),
+        help_text=gettext_lazy("One per line. A question in one language finds passages in the other."),
     )
 
     class Meta:
@@ -269,7 +269,7 @@ class LexiconTermAdmin(CuratorAdmin):
             lambda: services.lexicon_publish_cancel(
                 scope=admin_scope(request), actor=admin_user(request), version_id=lexicon_version_id
             ),
-            _("The version was given up. The terms are as they were."),
+            _("The version was discarded. The terms are unchanged."),
         )
 
     def mine(self, request: HttpRequest) -> HttpResponse:
@@ -297,7 +297,7 @@ class LexiconTermAdmin(CuratorAdmin):
             lambda: services.lexicon_roll_back(
                 scope=admin_scope(request), actor=admin_user(request), version_id=lexicon_version_id
             ),
-            _("The former version is being published."),
+            _("The previous version is being published."),
             back="admin:knowledge_lexiconterm_changes",
         )
 

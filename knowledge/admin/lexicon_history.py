@@ -151,7 +151,7 @@ def problem_words(run: LexiconMining | None) -> str:
     if run is None or run.state != LexiconMining.State.FAILED:
         return ""
     if run.error_code == "worker_lost":
-        return _("It was interrupted again and again.")
+        return _("It was interrupted repeatedly.")
     if run.error_code == "author_gone":
         return _("The account of the person who started it is closed.")
     return code_message(run.error_code)

@@ -168,7 +168,7 @@ class SearchModelAdmin(SiteModelAdmin):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         row = SearchModel.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
         if manages(request) and row is not None and is_held(row):
-            messages.error(request, _("This model is in use, being prepared, or kept for going back."))
+            messages.error(request, _("This model is in use, being prepared, or kept for rollback."))
             return redirect("admin:knowledge_searchmodel_change", row.pk)
         return super().delete_view(request, object_id, extra_context)
 
@@ -201,7 +201,7 @@ class SearchModelAdmin(SiteModelAdmin):
         return run_action(
             request,
             lambda: reranker_publish(**self._who(request), model_id=int(chosen) if chosen.isdecimal() else None),
-            done=_("Passages are ordered by this reranker from now on."),
+            done=_("This reranker is now in use."),
             back=LIST,
         )
 
@@ -213,7 +213,7 @@ class SearchModelAdmin(SiteModelAdmin):
         return run_action(
             request,
             lambda: switch_start(**self._who(request), target=target),
-            done=_("Vectors are made in the background. Questions are answered as before."),
+            done=_("Vectors are computed in the background. Questions are answered as before."),
             back=LIST,
         )
 
@@ -227,7 +227,7 @@ class SearchModelAdmin(SiteModelAdmin):
             "cancel": (lambda: switch_cancel(**who, switch_id=switch_id), _("Cancelled. Nothing has changed.")),
             "finish": (
                 lambda: embedder_publish(**who, switch_id=switch_id),
-                _("Questions are answered by the new model from now on."),
+                _("The new model is now in use."),
             ),
         }
         if step not in steps:
@@ -241,7 +241,7 @@ class SearchModelAdmin(SiteModelAdmin):
         return run_action(
             request,
             lambda: switch_back(**self._who(request)),
-            done=_("Questions are answered by the former model again."),
+            done=_("The previous model is in use again."),
             back=LIST,
         )
 

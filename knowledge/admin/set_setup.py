@@ -57,14 +57,14 @@ class SetSetupForm(forms.Form):
         max_length=128,
         required=False,
         widget=UnfoldAdminTextInputWidget,
-        help_text=_("Shown in the Chinese interface. Empty: the name."),
+        help_text=_("Shown in the Chinese interface. If empty, the name is used."),
     )
     code = forms.SlugField(
         label=_("Code (for the API)"),
         max_length=64,
         required=False,
         widget=UnfoldAdminTextInputWidget,
-        help_text=_("Empty: made from the name."),
+        help_text=_("If empty, it is made from the name."),
     )
     axis = forms.ChoiceField(
         label=_("Category"), choices=KnowledgeSet.Axis.choices, initial="Y", widget=UnfoldAdminSelectWidget

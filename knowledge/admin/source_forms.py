@@ -132,7 +132,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         choices=ClearanceLevel.choices,
         coerce=int,
         widget=UnfoldAdminSelectWidget,
-        help_text=_("Required to read documents that say nothing about it themselves."),
+        help_text=_("Applies to documents that state no clearance."),
     )
     clearance_floor = forms.TypedChoiceField(
         label=_("minimum clearance"),
@@ -141,7 +141,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         empty_value=int(ClearanceLevel.PUBLIC),  # type: ignore[arg-type]  # what `coerce` gives, not a string
         widget=UnfoldAdminSelectWidget,
-        help_text=_("None of its documents is below it, whatever the document says."),
+        help_text=_("Its documents never have a lower clearance, whatever they state."),
     )
     levels = LevelsField(
         label=_("names of security levels"),

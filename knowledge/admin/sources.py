@@ -240,8 +240,8 @@ class FilterForm(forms.Form):
     """One source: whether it belongs to the set, and what of it."""
 
     is_chosen = forms.BooleanField(required=False)
-    paths = LinesField(label=_("paths"), help_text=_("Patterns such as radio/*, one per line. Empty: all."))
-    tags = LinesField(label=_("tags"), help_text=_("Any of these, one per line. Empty: all."))
+    paths = LinesField(label=_("paths"), help_text=_("Patterns such as radio/*, one per line. If empty, all."))
+    tags = LinesField(label=_("tags"), help_text=_("Any of these, one per line. If empty, all."))
     metadata = PairsField(label=_("attributes"), help_text=_("All must match: name = value, one per line."))
 
     def __init__(self, source: Source, data: Any, *, initial: dict[str, Any]) -> None:

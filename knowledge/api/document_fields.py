@@ -44,7 +44,11 @@ class UploadBody(StrictSerializer):
             raise serializers.ValidationError({"sets": _("Give at least one knowledge set.")})
         if is_version and (attrs.get("external_id") or attrs.get("source") or attrs["unpack"]):
             raise serializers.ValidationError(
-                {"new_version_of": _("It goes with no external id, source or archive to unpack.")}
+                {
+                    "new_version_of": _(
+                        "A new version cannot be combined with an external id, a source or an archive to unpack."
+                    )
+                }
             )
         return attrs
 

@@ -22,7 +22,10 @@ class PlaceBody(StrictSerializer):
 
     location = Text(max_length=1024, help_text="An absolute folder; or a host name, an address or a network.")
     clearance_floor = serializers.IntegerField(
-        min_value=0, max_value=MAX_CLEARANCE, required=False, help_text="No document from this folder is below it."
+        min_value=0,
+        max_value=MAX_CLEARANCE,
+        required=False,
+        help_text="Documents from this folder never have a lower clearance.",
     )
     for_owners = serializers.BooleanField(
         required=False, help_text="false: only administrators of the tenant make sources of it."

@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "choices",
-                    models.JSONField(blank=True, default=list, help_text="Empty: any text.", verbose_name="choices"),
+                    models.JSONField(blank=True, default=list, help_text="If empty, any text.", verbose_name="choices"),
                 ),
                 ("position", models.PositiveSmallIntegerField(default=0, verbose_name="position")),
             ],
@@ -275,7 +275,7 @@ class Migration(migrations.Migration):
                     "series_template",
                     models.CharField(
                         blank=True,
-                        help_text="What versions of one document share, such as {spec}.",
+                        help_text="Identifier shared by all versions of a document, such as {spec}.",
                         max_length=256,
                         verbose_name="series",
                     ),
@@ -284,7 +284,7 @@ class Migration(migrations.Migration):
                     "version_template",
                     models.CharField(
                         blank=True,
-                        help_text="What decides which one is the latest.",
+                        help_text="Used to determine the latest version.",
                         max_length=256,
                         verbose_name="version in the series",
                     ),

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 (
                     "kind",
                     models.CharField(
-                        choices=[("edit", "Edited"), ("import", "Imported"), ("undo", "Taken back")],
+                        choices=[("edit", "Edited"), ("import", "Imported"), ("undo", "Undone")],
                         default="edit",
                         max_length=8,
                         verbose_name="kind",

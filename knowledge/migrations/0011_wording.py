@@ -182,7 +182,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='sourcehandler',
             name='title_template',
-            field=models.CharField(blank=True, help_text='For example {product}: {title}. Empty: title of the file.', max_length=256, verbose_name='title'),
+            field=models.CharField(blank=True, help_text='For example {product}: {title}. If empty, the title of the file.', max_length=256, verbose_name='title'),
         ),
         migrations.AlterField(
             model_name='syncrun',

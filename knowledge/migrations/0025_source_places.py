@@ -19,9 +19,9 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(choices=[('folder', 'Folder'), ('host', 'Host or network with private addresses')], default='folder', max_length=8, verbose_name='kind')),
-                ('location', models.CharField(help_text='An absolute folder, with everything below it; or a host name, an address or a network.', max_length=1024, verbose_name='location')),
-                ('clearance_floor', models.PositiveSmallIntegerField(choices=[(0, 'Public'), (1, 'Internal'), (2, 'Confidential'), (3, 'Strictly confidential'), (4, 'Secret')], default=0, help_text='No document from this folder is below it.', verbose_name='minimum clearance')),
-                ('for_owners', models.BooleanField(default=True, help_text='Off: only administrators of the tenant make sources of it.', verbose_name='owners may use it')),
+                ('location', models.CharField(help_text='Absolute path of a folder, including its subfolders; or a host name, an IP address or a network.', max_length=1024, verbose_name='location')),
+                ('clearance_floor', models.PositiveSmallIntegerField(choices=[(0, 'Public'), (1, 'Internal'), (2, 'Confidential'), (3, 'Strictly confidential'), (4, 'Secret')], default=0, help_text='Documents from this folder never have a lower clearance.', verbose_name='minimum clearance')),
+                ('for_owners', models.BooleanField(default=True, help_text='If off, only tenant administrators can create sources from it.', verbose_name='usable by owners')),
                 ('created', models.DateTimeField(auto_now_add=True, verbose_name='created')),
                 ('created_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='source_places', to='accounts.tenant', verbose_name='tenant')),

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_default="",
                 default="",
-                help_text="Shown in the Chinese interface. Empty: the name.",
+                help_text="Shown in the Chinese interface. If empty, the name is used.",
                 max_length=128,
                 verbose_name="Chinese name",
             ),

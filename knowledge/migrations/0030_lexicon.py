@@ -96,7 +96,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveIntegerField(verbose_name='version')),
                 ('entries', models.JSONField(default=list)),
-                ('state', models.CharField(choices=[('building', 'Being published'), ('live', 'In use'), ('retired', 'Former version')], default='building', max_length=16, verbose_name='state')),
+                ('state', models.CharField(choices=[('building', 'Being published'), ('live', 'In use'), ('retired', 'Previous version')], default='building', max_length=16, verbose_name='state')),
                 ('names', models.PositiveIntegerField(default=0)),
                 ('names_done', models.PositiveIntegerField(default=0)),
                 ('passages', models.PositiveIntegerField(default=0)),

@@ -83,7 +83,7 @@ class Migration(migrations.Migration):
             name='EntityDecision',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('merge', 'One entity'), ('split', 'Different entities'), ('reject', 'No entity'), ('confirm', 'Confirmed')], max_length=12, verbose_name='decision')),
+                ('kind', models.CharField(choices=[('merge', 'Same entity'), ('split', 'Different entities'), ('reject', 'Not an entity'), ('confirm', 'Confirmed')], max_length=12, verbose_name='decision')),
                 ('name', models.CharField(max_length=240, verbose_name='name')),
                 ('key', models.CharField(editable=False, max_length=240)),
                 ('other', models.CharField(blank=True, max_length=240, verbose_name='other name')),

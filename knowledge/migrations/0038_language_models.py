@@ -24,8 +24,8 @@ class Migration(migrations.Migration):
             name='LanguageModel',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(help_text='As its server calls it, such as gpt-4o-mini or qwen3:8b.', max_length=128, unique=True, verbose_name='model')),
-                ('price_in', models.DecimalField(blank=True, decimal_places=6, help_text='Of a million tokens. Without prices answers have no cost.', max_digits=12, null=True, validators=[django.core.validators.MinValueValidator(0)], verbose_name='price of input')),
+                ('name', models.CharField(help_text='Name on the server, such as gpt-4o-mini or qwen3:8b.', max_length=128, unique=True, verbose_name='model')),
+                ('price_in', models.DecimalField(blank=True, decimal_places=6, help_text='Per million tokens. Without prices, no cost is shown.', max_digits=12, null=True, validators=[django.core.validators.MinValueValidator(0)], verbose_name='price of input')),
                 ('price_out', models.DecimalField(blank=True, decimal_places=6, max_digits=12, null=True, validators=[django.core.validators.MinValueValidator(0)], verbose_name='price of output')),
                 ('context_tokens', models.PositiveIntegerField(blank=True, help_text='Tokens of question, sources and answer together. Prompts are kept within it.', null=True, validators=[django.core.validators.MinValueValidator(512), django.core.validators.MaxValueValidator(100000000)], verbose_name='context length')),
                 ('created', models.DateTimeField(auto_now_add=True, verbose_name='created')),
@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
             name='ModelServer',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('url', models.CharField(help_text='Of its OpenAI-compatible API, such as https://api.example.org/v1.', max_length=1024, verbose_name='address')),
+                ('url', models.CharField(help_text='Address of its OpenAI-compatible API, such as https://api.example.org/v1.', max_length=1024, verbose_name='address')),
                 ('key', models.TextField(blank=True, editable=False, verbose_name='key')),
                 ('enabled', models.BooleanField(default=True, verbose_name='in use')),
                 ('tested', models.DateTimeField(editable=False, null=True, verbose_name='tested')),

@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ('passages', models.PositiveIntegerField(default=0)),
                 ('average', models.FloatField(default=0.0)),
                 ('examination', models.JSONField(default=list)),
-                ('learnt', models.DateTimeField(default=django.utils.timezone.now, verbose_name='learnt')),
+                ('learnt', models.DateTimeField(default=django.utils.timezone.now, verbose_name='last computed')),
                 ('seconds', models.FloatField(default=0.0)),
                 ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.tenant')),
             ],

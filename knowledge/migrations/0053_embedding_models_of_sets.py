@@ -17,9 +17,9 @@ ALTER TABLE knowledge_setvector
         ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
 """
 STATES = [
-    ("building", "vectors are made"),
+    ("building", "computing vectors"),
     ("paused", "paused"),
-    ("ready", "ready to be switched on"),
+    ("ready", "ready to switch"),
     ("live", "in use"),
     ("off", "switched off, kept"),
     ("cancelled", "cancelled"),

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 choices=[
                     ("building", "Being published"),
                     ("live", "In use"),
-                    ("retired", "Former version"),
+                    ("retired", "Previous version"),
                     ("failed", "Not published"),
                 ],
                 default="building",

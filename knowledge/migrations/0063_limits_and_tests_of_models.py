@@ -46,8 +46,8 @@ class Migration(migrations.Migration):
             field=models.FloatField(
                 blank=True,
                 help_text=(
-                    "In seconds; thinking that is sent counts as a token. Empty: 30. "
-                    "Set it for models that are loaded on demand or take long to begin."
+                    "In seconds; thinking counts as a token. If empty, 30. "
+                    "Set it for models that are loaded on demand or start slowly."
                 ),
                 null=True,
                 validators=SECONDS,
@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
             name="between_tokens_seconds",
             field=models.FloatField(
                 blank=True,
-                help_text="In seconds. Empty: 30.",
+                help_text="In seconds. If empty, 30.",
                 null=True,
                 validators=SECONDS,
                 verbose_name="longest silence within an answer",
@@ -70,7 +70,7 @@ class Migration(migrations.Migration):
             name="total_seconds",
             field=models.FloatField(
                 blank=True,
-                help_text="In seconds from the question to the last token. Empty: no limit while text flows.",
+                help_text="In seconds from the question to the last token. If empty, there is no limit while text flows.",
                 null=True,
                 validators=SECONDS,
                 verbose_name="longest answer",
@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
             name="name",
             field=models.CharField(
                 error_messages={"unique": "This model is already registered."},
-                help_text="As its server calls it, such as gpt-4o-mini or qwen3:8b.",
+                help_text="Name on the server, such as gpt-4o-mini or qwen3:8b.",
                 max_length=128,
                 unique=True,
                 verbose_name="model",

@@ -138,9 +138,9 @@ class EntityDecision(OfSetOrTenant):
     """
 
     class Kind(models.TextChoices):
-        MERGE = "merge", _("One entity")  # both names mean the entity `other`
+        MERGE = "merge", _("Same entity")  # both names mean the entity `other`
         SPLIT = "split", _("Different entities")
-        REJECT = "reject", _("No entity")
+        REJECT = "reject", _("Not an entity")
         CONFIRM = "confirm", _("Confirmed")
 
     kind = models.CharField(_("decision"), max_length=12, choices=Kind.choices)

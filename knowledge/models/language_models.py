@@ -24,7 +24,7 @@ class LanguageModel(models.Model):
         _("model"),
         max_length=128,
         unique=True,
-        help_text=_("As its server calls it, such as gpt-4o-mini or qwen3:8b."),
+        help_text=_("Name on the server, such as gpt-4o-mini or qwen3:8b."),
         error_messages={"unique": _("This model is already registered.")},
     )
     price_in = models.DecimalField(
@@ -34,7 +34,7 @@ class LanguageModel(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(0)],
-        help_text=_("Of a million tokens. Without prices answers have no cost."),
+        help_text=_("Per million tokens. Without prices, no cost is shown."),
     )
     price_out = models.DecimalField(
         _("price of output"), max_digits=12, decimal_places=6, null=True, blank=True, validators=[MinValueValidator(0)]
@@ -53,8 +53,8 @@ class LanguageModel(models.Model):
         validators=_SECONDS,
         help_text=format_lazy(
             _(
-                "In seconds; thinking that is sent counts as a token. Empty: {seconds}. "
-                "Set it for models that are loaded on demand or take long to begin."
+                "In seconds; thinking counts as a token. If empty, {seconds}. "
+                "Set it for models that are loaded on demand or start slowly."
             ),
             seconds=int(FIRST_TOKEN_SECONDS),
         ),
@@ -64,14 +64,14 @@ class LanguageModel(models.Model):
         null=True,
         blank=True,
         validators=_SECONDS,
-        help_text=format_lazy(_("In seconds. Empty: {seconds}."), seconds=int(BETWEEN_TOKENS_SECONDS)),
+        help_text=format_lazy(_("In seconds. If empty, {seconds}."), seconds=int(BETWEEN_TOKENS_SECONDS)),
     )
     total_seconds = models.FloatField(
         _("longest answer"),
         null=True,
         blank=True,
         validators=_SECONDS,
-        help_text=_("In seconds from the question to the last token. Empty: no limit while text flows."),
+        help_text=_("In seconds from the question to the last token. If empty, there is no limit while text flows."),
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -96,7 +96,9 @@ class ModelServer(models.Model):
 
     model = models.ForeignKey(LanguageModel, on_delete=models.CASCADE, related_name="servers", verbose_name=_("model"))
     url = models.CharField(
-        _("address"), max_length=1024, help_text=_("Of its OpenAI-compatible API, such as https://api.example.org/v1.")
+        _("address"),
+        max_length=1024,
+        help_text=_("Address of its OpenAI-compatible API, such as https://api.example.org/v1."),
     )
     key = models.TextField(_("key"), blank=True, editable=False)
     enabled = models.BooleanField(_("in use"), default=True)

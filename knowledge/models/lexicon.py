@@ -107,7 +107,7 @@ class LexiconVersion(OfSetOrTenant):
     class State(models.TextChoices):
         BUILDING = "building", _("Being published")
         LIVE = "live", _("In use")
-        RETIRED = "retired", _("Former version")
+        RETIRED = "retired", _("Previous version")
         FAILED = "failed", _("Not published")
 
     number = models.PositiveIntegerField(_("version"))

@@ -28,18 +28,18 @@ class SourcePlace(models.Model):
     location = models.CharField(
         _("location"),
         max_length=1024,
-        help_text=_("An absolute folder, with everything below it; or a host name, an address or a network."),
+        help_text=_("Absolute path of a folder, including its subfolders; or a host name, an IP address or a network."),
     )
     clearance_floor = models.PositiveSmallIntegerField(
         _("minimum clearance"),
         choices=ClearanceLevel.choices,
         default=ClearanceLevel.PUBLIC,
-        help_text=_("No document from this folder is below it."),
+        help_text=_("Documents from this folder never have a lower clearance."),
     )
     for_owners = models.BooleanField(
-        _("owners may use it"),
+        _("usable by owners"),
         default=True,
-        help_text=_("Off: only administrators of the tenant make sources of it."),
+        help_text=_("If off, only tenant administrators can create sources from it."),
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", editable=False

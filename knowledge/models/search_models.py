@@ -21,7 +21,7 @@ class SearchModel(models.Model):
         RERANK = "rerank", _("reranker")
 
     class Provider(models.TextChoices):
-        PACKAGED = "packaged", _("comes with the product")
+        PACKAGED = "packaged", _("built-in")
         SERVER = "server", _("a server")
         FOLDER = "folder", _("a folder on this machine")
 
@@ -37,7 +37,7 @@ class SearchModel(models.Model):
         _("model"),
         max_length=512,
         blank=True,
-        help_text=_("As its server calls it, such as bge-m3; or the path of its folder. Packaged models have none."),
+        help_text=_("Name on the server, such as bge-m3, or the path of its folder. Built-in models need none."),
     )
     url = models.CharField(
         _("address"),
@@ -55,14 +55,14 @@ class SearchModel(models.Model):
         max_length=16,
         choices=Pooling.choices,
         blank=True,
-        help_text=_("How tokens become one vector; empty: as the folder of the model says."),
+        help_text=_("How tokens become one vector. If empty, the model's own setting is used."),
     )
     max_tokens = models.PositiveIntegerField(
         _("tokens that are read"),
         null=True,
         blank=True,
         validators=[MinValueValidator(128), MaxValueValidator(MAX_TOKENS)],
-        help_text=_("Of each text; empty: as the folder of the model says."),
+        help_text=_("Of each text. If empty, the model's own setting is used."),
     )
     trust_remote_code = models.BooleanField(
         _("run the code in its folder"),
@@ -76,7 +76,7 @@ class SearchModel(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(0)],
-        help_text=_("Of a million tokens."),
+        help_text=_("Per million tokens."),
     )
     vectors = models.CharField(max_length=128, blank=True, editable=False)  # name under which vectors are stored
     is_used = models.BooleanField(default=False, editable=False)  # of rerankers: it orders passages
@@ -133,11 +133,11 @@ class EmbedderSwitch(VectorsMade):
     """
 
     class State(models.TextChoices):
-        BUILDING = "building", _("vectors are made")
+        BUILDING = "building", _("computing vectors")
         PAUSED = "paused", _("paused")
-        READY = "ready", _("ready to be switched on")
+        READY = "ready", _("ready to switch")
         LIVE = "live", _("in use")
-        KEPT = "kept", _("kept for going back")
+        KEPT = "kept", _("kept for rollback")
         CANCELLED = "cancelled", _("cancelled")
         DROPPED = "dropped", _("vectors deleted")
 

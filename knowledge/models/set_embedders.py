@@ -23,9 +23,9 @@ class SetEmbedder(VectorsMade):
         ALONE = "alone", _("alone")
 
     class State(models.TextChoices):
-        BUILDING = "building", _("vectors are made")
+        BUILDING = "building", _("computing vectors")
         PAUSED = "paused", _("paused")
-        READY = "ready", _("ready to be switched on")
+        READY = "ready", _("ready to switch")
         LIVE = "live", _("in use")
         OFF = "off", pgettext_lazy("an embedding model", "switched off, kept")
         CANCELLED = "cancelled", _("cancelled")

@@ -39,7 +39,7 @@ class KnowledgeSet(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text=_("Shown in the Chinese interface. Empty: the name."),
+        help_text=_("Shown in the Chinese interface. If empty, the name is used."),
     )
     code = models.SlugField(_("code"), max_length=64, help_text=_("Unique identifier used by the API."))
     axis = models.CharField(_("category"), max_length=1, choices=Axis.choices, default=Axis.COMMON)

@@ -32,13 +32,19 @@ class SourceHandler(models.Model):
         help_text=_("Of documents of one series, only the highest version is kept."),
     )
     series_template = models.CharField(
-        _("series"), max_length=256, blank=True, help_text=_("What versions of one document share, such as {spec}.")
+        _("series"),
+        max_length=256,
+        blank=True,
+        help_text=_("Identifier shared by all versions of a document, such as {spec}."),
     )
     version_template = models.CharField(
-        _("version in the series"), max_length=256, blank=True, help_text=_("What decides which one is the latest.")
+        _("version in the series"), max_length=256, blank=True, help_text=_("Used to determine the latest version.")
     )
     title_template = models.CharField(
-        _("title"), max_length=256, blank=True, help_text=_("For example {product}: {title}. Empty: title of the file.")
+        _("title"),
+        max_length=256,
+        blank=True,
+        help_text=_("For example {product}: {title}. If empty, the title of the file."),
     )
     field_map = models.JSONField(
         _("field map"), default=dict, blank=True, help_text=_("Maps names of the source system to attributes here.")
@@ -210,7 +216,7 @@ class Attribute(models.Model):
     name = models.CharField(_("name"), max_length=128)
     name_zh = models.CharField(_("Chinese name"), max_length=128, blank=True)
     group = models.CharField(_("group"), max_length=16, choices=Group.choices, default=Group.MANAGEMENT)
-    choices = models.JSONField(_("choices"), default=list, blank=True, help_text=_("Empty: any text."))
+    choices = models.JSONField(_("choices"), default=list, blank=True, help_text=_("If empty, any text."))
     position = models.PositiveSmallIntegerField(_("position"), default=0)
 
     class Meta:

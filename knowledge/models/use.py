@@ -28,7 +28,7 @@ class UseSummary(models.Model):
     passages = models.PositiveIntegerField(default=0)  # with evidence
     average = models.FloatField(default=0.0)  # weighted opening of a source that was shown
     examination = models.JSONField(default=list)  # how often each place is looked at, the first one 1
-    learnt = models.DateTimeField(_("learnt"), default=timezone.now)
+    learnt = models.DateTimeField(_("last computed"), default=timezone.now)
     seconds = models.FloatField(default=0.0)
 
     class Meta:

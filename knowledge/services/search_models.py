@@ -239,7 +239,7 @@ def tested_sentence(code: str, data: Mapping[str, Any]) -> str:
         sentence = (
             _("It answers (%(seconds)s s).")
             if "dimensions" not in data
-            else _("It gives %(dimensions)s numbers (%(seconds)s s).")
+            else _("%(dimensions)s dimensions (%(seconds)s s).")
             if "latin" not in data
             else _(
                 "It gives %(dimensions)s numbers (%(seconds)s s). Its part in the ranking is at most %(latin)s %% for "

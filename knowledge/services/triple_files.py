@@ -77,7 +77,7 @@ class BadTripleError(PermanentError):
         "name_too_long": "The %(detail)s is longer than %(limit)s characters.",
         "unknown_fields": "Unknown fields: %(detail)s.",
         "not_text": "The line has a value that is not text.",
-        "syntax": "The line cannot be read: quotes, brackets or the full stop are not as the format wants them.",
+        "syntax": "The line cannot be parsed: wrong quotes, brackets or full stop.",
         "columns": "The row has %(detail)s columns.",
         "set": "The knowledge set must be a number.",
     }

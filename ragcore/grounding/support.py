@@ -35,7 +35,7 @@ OTHER_SCRIPT = 0.5  # difference of the CJK shares from which the words of two t
 # Reasons whose text changes from case to case, by name.
 REASONS: Mapping[str, str] = {
     "similar": "No source is cited; source %(number)s says something similar.",
-    "figures": "These figures stand in no source: %(figures)s.",
+    "figures": "These numbers are not in any source: %(figures)s.",
 }
 NOT_CITED = "No source is cited, and none says this."
 IN_PART = "The cited source says this only in part."

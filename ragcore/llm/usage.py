@@ -20,7 +20,7 @@ class TooExpensiveError(ModelUnavailableError):
     """No model can write within the limit of cost."""
 
     code = "too_expensive"
-    default_message = "An answer by a language model would cost more than is allowed."
+    default_message = "An answer by the language model would exceed the cost limit."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

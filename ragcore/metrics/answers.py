@@ -52,7 +52,7 @@ class Completeness:
         return None if covered is None else sum(covered) / len(covered)
 
 
-@metric("contains_answer", label=_("Answer found"), help=_("The answer has an accepted string."), order=32)
+@metric("contains_answer", label=_("Answer found"), help=_("The answer contains an accepted answer."), order=32)
 class ContainsAnswer:
     """1 if the answer contains an accepted string, else 0."""
 
@@ -65,7 +65,7 @@ class ContainsAnswer:
 @metric(
     "refusal_quality",
     label=_("Refusal quality"),
-    help=_("Refuses what no document answers, and nothing else."),
+    help=_("Refuses exactly the questions that no document answers."),
     primary=True,
     order=33,
 )

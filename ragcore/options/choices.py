@@ -1,4 +1,4 @@
-"""What some options may be set to, with their words."""
+"""What some options may be set to, with their words: chat, admin and docs all take them from here."""
 
 from __future__ import annotations
 
@@ -6,57 +6,57 @@ from ragcore.labels import gettext_noop as _
 from ragcore.options.declaration import Choice
 
 MODE_CHOICES = (
-    Choice("basic", _("basic: one search")),
-    Choice("enhanced", _("enhanced: rewriting, reranking, compression")),
-    Choice("agentic", _("agentic: searches until the evidence is enough")),
-    Choice("ultimate", _("ultimate: all of the above")),
+    Choice("basic", _("Fast: one search"), _("Fast")),
+    Choice("enhanced", _("Thorough: rewriting, reranking, compression"), _("Thorough")),
+    Choice("agentic", _("Agentic: searches until the evidence is enough"), _("Agentic")),
+    Choice("ultimate", _("Research: all of the above"), _("Research")),
 )
 STRATEGY_CHOICES = (
-    Choice("standard", _("standard: search, then answer")),
-    Choice("adaptive", _("adaptive: by question type")),
-    Choice("self_rag", _("self_rag: grades passages and answers, retries")),
+    Choice("standard", _("Standard: search, then answer"), _("Standard")),
+    Choice("adaptive", _("Adaptive: by question type"), _("Adaptive")),
+    Choice("self_rag", _("Self-RAG: grades passages and answers, retries"), _("Self-RAG")),
 )
 SWITCH_CHOICES = (Choice("", _("depends on mode")), Choice("on", _("always")), Choice("off", _("never")))
 PRESET_CHOICES = (
     Choice("", _("none")),
-    Choice("accurate", _("accurate: checks itself, slowest")),
-    Choice("fast", _("fast: search and answer only")),
-    Choice("balanced", _("balanced: several query variants")),
-    Choice("cheap", _("cheap: few tokens, light model")),
+    Choice("accurate", _("Accurate: checks itself, slowest"), _("Accurate")),
+    Choice("fast", _("Fast: search and answer only"), _("Fast")),
+    Choice("balanced", _("Balanced: several query variants"), _("Balanced")),
+    Choice("cheap", _("Economical: few tokens, light model"), _("Economical")),
 )
 STYLE_CHOICES = (
-    Choice("simple", _("simple: short")),
-    Choice("advanced", _("advanced: detailed")),
-    Choice("precise", _("precise: closely follows the sources")),
-    Choice("report", _("report: conclusion first, structured")),
+    Choice("simple", _("Short: a few plain sentences"), _("Short")),
+    Choice("advanced", _("Detailed: combines several sources"), _("Detailed")),
+    Choice("precise", _("Precise: closely follows the sources"), _("Precise")),
+    Choice("report", _("Report: conclusion first, structured"), _("Report")),
 )
 REWRITE_CHOICES = (
-    Choice("auto", _("auto: by length and conversation")),
-    Choice("none", _("none: as written")),
-    Choice("multi", _("multi: two more phrasings")),
-    Choice("hyde", _("hyde: searches with a hypothetical answer")),
-    Choice("expand", _("expand: synonyms and terms")),
-    Choice("decompose", _("decompose: sub-questions")),
-    Choice("step_back", _("step_back: a more general question")),
-    Choice("variants", _("variants: alternative names of terms")),
-    Choice("simplify", _("simplify: without filler words")),
-    Choice("clarify", _("clarify: abbreviations spelt out, topics as questions")),
-    Choice("domain", _("domain: terms of the field")),
+    Choice("auto", _("Automatic: by length and conversation")),
+    Choice("none", _("None: as written")),
+    Choice("multi", _("Multiple: two more phrasings")),
+    Choice("hyde", _("HyDE: searches with a hypothetical answer")),
+    Choice("expand", _("Expand: synonyms and terms")),
+    Choice("decompose", _("Decompose: sub-questions")),
+    Choice("step_back", _("Step back: a more general question")),
+    Choice("variants", _("Variants: alternative names of terms")),
+    Choice("simplify", _("Simplify: without filler words")),
+    Choice("clarify", _("Clarify: abbreviations spelt out, topics as questions")),
+    Choice("domain", _("Domain: terms of the field")),
 )
 COMPRESSION_CHOICES = (
-    Choice("none", _("none: passages unchanged")),
-    Choice("sentence_extraction", _("sentence_extraction: key sentences only")),
-    Choice("llm_compression", _("llm_compression: by the language model")),
-    Choice("hybrid", _("hybrid: sentences, then the language model")),
+    Choice("none", _("None: passages unchanged")),
+    Choice("sentence_extraction", _("Extraction: key sentences only")),
+    Choice("llm_compression", _("Language model: compressed by it")),
+    Choice("hybrid", _("Hybrid: sentences, then the language model")),
 )
 GRAPH_CHOICES = (
-    Choice("auto", _("auto: where several passages answer together")),
-    Choice("on", _("on: every question")),
-    Choice("off", _("off: never")),
+    Choice("auto", _("Automatic: where several passages answer together")),
+    Choice("on", _("Always: every question")),
+    Choice("off", _("Never: passages alone")),
 )
 OVERFLOW_CHOICES = (
-    Choice("", _("drop; shorter ones after them may still fit")),
-    Choice("truncate", _("truncate: cut the first, drop the rest")),
-    Choice("top_k", _("top_k: drop it and all after it")),
-    Choice("summarise", _("summarise: shorten to key points")),
+    Choice("", _("Drop: shorter ones after them may still fit")),
+    Choice("truncate", _("Truncate: cut the first, drop the rest")),
+    Choice("top_k", _("Cut off: drop it and all after it")),
+    Choice("summarise", _("Summarise: shorten to key points")),
 )

@@ -20,10 +20,11 @@ Kind = type[bool] | type[int] | type[float] | type[str]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of an option, and how a form lists it."""
+    """One value of an option, how a form lists it, and the short name of it that everything else says."""
 
     value: str
     label: str
+    name: str = ""  # where the label also says what it does: what it begins with
 
 
 def choice_values(choices: Iterable[Choice]) -> tuple[str, ...]:
@@ -48,6 +49,10 @@ class Option:
     def values(self) -> tuple[str, ...]:
         """The values that an option with choices may have."""
         return choice_values(self.choices)
+
+    def choice_name(self, value: str) -> str:
+        """What people call a value: the first words of its label. Raises StopIteration for an unknown value."""
+        return next(choice.name or choice.label for choice in self.choices if choice.value == value)
 
     def choice_label(self, value: str) -> str:
         """How a form lists a value; the value itself where it has no label."""

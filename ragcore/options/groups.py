@@ -255,7 +255,7 @@ class AnswerOptions:
     """From the question to the checked answer (V2, V4 to V10, U7, U9, U10, U14)."""
 
     mode: str = option(
-        "basic", _("Mode"), _("Effort per answer. Falls back to basic on failure."), choices=MODE_CHOICES, everyday=True
+        "basic", _("Mode"), _("Effort per answer. On failure, one search."), choices=MODE_CHOICES, everyday=True
     )
     strategy: str = option(
         "standard", _("Strategy"), _("Whether question or answer is evaluated on the way."), choices=STRATEGY_CHOICES

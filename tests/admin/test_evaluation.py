@@ -233,7 +233,7 @@ def test_a_case_needs_something_that_is_expected_and_grades_of_what_it_names(rev
     form = {"golden_set": golden_set.pk, "question": "Why?", "style": "original", "level": "single"}
     add = reverse("admin:evaluation_goldencase_add")
 
-    assert "needs what is expected" in client.post(add, form).content.decode()
+    assert "needs expected content" in client.post(add, form).content.decode()
     assert client.post(add, {**form, "relevant": "a=b", "grades": "c = 3"}).status_code == 200
     assert client.post(add, {**form, "relevant": "a=b", "grades": "a=b = 4"}).status_code == 200
     client.post(add, {**form, "relevant": "a=b\nd", "grades": "a=b = 3", "key_points": "one\ntwo"})

@@ -257,7 +257,7 @@ def test_a_case_with_a_document_that_the_person_may_not_open_is_not_replaced(cli
 def test_a_case_without_a_document_or_an_answer_is_refused(curator, golden_set):
     answer = save(curator, golden_set)
 
-    assert "needs what is expected: documents, passages, answers, key points or a refusal" in answer.content.decode()
+    assert "needs expected content: documents, passages, answers, key points or a refusal" in answer.content.decode()
     assert not GoldenCase.objects.exists()
 
 

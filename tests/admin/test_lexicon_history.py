@@ -163,13 +163,13 @@ def test_a_search_that_failed_says_why_and_one_that_waits_says_so(owner, own_set
 
     assert "Search for terms: Waiting" in waiting
     assert "Not responding" not in waiting
-    assert "Failed: It was interrupted again and again." in failed
+    assert "Failed: It was interrupted repeatedly." in failed
     assert "Failed: Something went wrong. It has been logged." in broken
 
 
 def test_where_the_search_of_the_organisation_is_begun_stands_what_it_reads(administrator, own_set):
     client = signed_in(administrator)
-    words = "only documents of knowledge sets that are open to everyone"
+    words = "only knowledge sets that are open to everyone"
 
     assert words in client.get(LIST, {"set": 0}).content.decode()
     assert words not in client.get(LIST, {"set": own_set.pk}).content.decode()

@@ -171,7 +171,7 @@ def test_publishing_and_going_back_are_in_the_history(owner, own_set):
         send(client, f"term\n{text}\n".encode(), set=own_set.pk)
 
     page = client.get(HISTORY, {"set": own_set.pk}).content.decode()
-    assert "Go back to this version" in page
+    assert "Restore this version" in page
     first = LexiconVersion.objects.get(number=1)
     client.post(reverse("admin:knowledge_lexiconterm_back", args=[first.pk]), {"set": own_set.pk})
     assert LexiconVersion.objects.get(number=3).entries == first.entries

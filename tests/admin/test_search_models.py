@@ -183,7 +183,7 @@ def test_what_the_environment_sets_stands_locked(administrator, server, settings
 
     assert "fixed" in page
     assert "locked: set by the environment" in page
-    assert "Make vectors" not in page
+    assert "Compute vectors" not in page
 
 
 def test_administrators_of_a_tenant_see_what_is_in_use_and_change_nothing(administrator, server):

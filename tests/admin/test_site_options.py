@@ -72,7 +72,7 @@ def test_a_chosen_word_is_kept_and_the_empty_word_is_not_the_empty_field(adminis
     soup = soup_of(client.get(options_page(own_set)))
     assert soup.select_one("[name='answer.preset'] option[selected]")["value"] == "-"
     origin = soup.select_one("[name='answer.mode']").find_parent(class_="rs-option").select_one(".rs-origin").text
-    assert origin == "agentic: searches until the evidence is enough (site default)"
+    assert origin == "Agentic: searches until the evidence is enough (site default)"
 
 
 def test_each_fault_stands_at_its_field_and_nothing_is_saved(administrator):
@@ -251,7 +251,7 @@ def test_an_inherited_word_is_explained_like_the_others(administrator):
     soup = soup_of(signed_in(administrator).get(reverse(SITE)))
 
     first = soup.select_one("[name='answer.mode'] option")
-    assert first.text == "inherited: basic: one search"
+    assert first.text == "inherited: Fast: one search"
 
 
 def test_a_change_is_shown_with_each_option_before_and_after_and_the_way_back(administrator):
@@ -263,7 +263,7 @@ def test_a_change_is_shown_with_each_option_before_and_after_and_the_way_back(ad
 
     cells = [cell.get_text(" ", strip=True) for cell in soup.select(".rs-desk tbody tr > *")]
     assert cells[0].startswith("Mode")
-    assert cells[1:] == ["inherited", "agentic: searches until the evidence is enough"]
+    assert cells[1:] == ["inherited", "Agentic: searches until the evidence is enough"]
     assert soup.select_one(f".rs-desk a[href='{reverse('admin:knowledge_optionschange_undo', args=[change.pk])}']")
 
 

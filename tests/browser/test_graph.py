@@ -32,7 +32,7 @@ def read(live_site: Any, beside: Any) -> int:
 
 
 WORDS = {
-    "en-GB": {"import": "Import", "confirm": "Confirm", "undone": "Taken back", "same": "Same entity as this name"},
+    "en-GB": {"import": "Import", "confirm": "Confirm", "undone": "Undone", "same": "Same entity as this name"},
     "zh-CN": {"import": "导入", "confirm": "确认", "undone": "已撤销", "same": "与此名称为同一实体"},
 }
 

@@ -228,8 +228,8 @@ def query_vectors(walk: Walk) -> None:
     walk.beside(lambda: _usable_version(walk.home))
     page.reload()
     walk.presses("Switch on")
-    walk.presses("Back to plain vectors")
-    walk.sees("Questions use their plain vectors.")
+    walk.presses("Restore original vectors")
+    walk.sees("Questions use the original vectors.")
     expect(page.get_by_role("button", name=walk.say("Switch on again")).first).to_be_visible()
 
 
@@ -262,7 +262,7 @@ def model_of_the_set(walk: Walk, server: str) -> None:
     expect(page.locator("main li", has_text=re.compile(r"\b384\b")).first).to_be_visible(timeout=DONE_MS)
 
     walk.goes(f"evaluation/goldencase/set-models/set/?set={walk.home}")
-    walk.presses("Make vectors")
+    walk.presses("Compute vectors")
     expect(page.get_by_role("button", name=walk.say("Switch on"))).to_be_visible(timeout=DONE_MS)
     walk.pictured("set-model")
     walk.presses("Switch on")

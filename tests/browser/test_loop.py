@@ -280,7 +280,7 @@ def test_the_pages_are_chinese_and_fit_a_telephone(open_page: Any, live_site: An
     page.locator("a[href*='/gatedchange/'][href$='/change/']").first.click()
     holds("已发布")
     page.locator("h2 a[href*='/evaluationrun/']").click()
-    holds("95 % 置信区间")
+    holds("95% 置信区间")
     page.goto(f"{live_site.url}/admin/evaluation/evaluationrun/")
     page.locator("#result_list a[href*='/change/']").last.click()
     page.locator("a[href$='/compare/']").click()

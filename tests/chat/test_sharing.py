@@ -113,7 +113,7 @@ def test_one_who_may_read_all_sources_sees_the_answer_as_it_is(world):
 
     for text in (OPEN, SECRET, LOOSE):
         assert text in page
-    assert "may not read" not in page.replace("sources that you may read", "")
+    assert "may not read" not in page.replace("sources that you can access", "")
 
 
 def test_a_shared_part_of_an_answer_is_called_so_and_its_marks_are_explained(world):

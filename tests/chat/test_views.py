@@ -120,7 +120,7 @@ def test_each_marker_shows_the_words_of_its_own_claim(browser, reader, document)
     assert marked[0][0].startswith("When the timer expires")
     assert marked[1] == ["The timer waits for two seconds."]
     assert marked[2] == []
-    assert "The answer puts it in other words" in pages[2]
+    assert "The answer paraphrases this source" in pages[2]
     assert marked[3] == marked[4] == marked[0]  # as without a place: the claim of the first marker
 
 
@@ -132,7 +132,7 @@ def test_an_answer_without_a_model_says_so_and_tells_support_from_relevance(brow
     page = browser.get(reverse("chat:conversation", args=[message.conversation_id])).content.decode()
 
     assert "No language model connected" in page
-    assert "hardly answers the question" in page
+    assert "weak match" in page
     assert "but it may not answer your question" in page
 
 

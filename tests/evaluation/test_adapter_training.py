@@ -349,8 +349,8 @@ def test_a_version_in_use_is_shown_however_many_trainings_follow(admin, radio):
 
     page = signed_in(admin).get(f"{reverse('admin:evaluation_adapters_set')}?set={radio.pk}").content.decode()
 
-    assert "Back to plain vectors" in page
-    assert "Questions use their plain vectors." not in page
+    assert "Restore original vectors" in page
+    assert "Questions use the original vectors." not in page
 
 
 def test_the_reason_for_a_version_that_has_not_passed_is_in_the_audit_log(admin, radio, golden):
@@ -371,20 +371,20 @@ def test_the_pages_start_follow_and_switch(admin, radio, golden):
     page = f"{reverse('admin:evaluation_adapters_set')}?set={radio.pk}"
     act = reverse("admin:evaluation_adapters_act")
     assert radio.name in client.get(reverse("admin:evaluation_adapters")).content.decode()
-    assert "Nothing was fitted" in client.get(page).content.decode()
+    assert "No training" in client.get(page).content.decode()
     assert (
         client.post(reverse("admin:evaluation_adapters_start"), {"set": radio.pk, "origins": ["golden"]}).status_code
         == 302
     )
     row = QueryAdapter.objects.get()
-    assert "Pairs are being collected" in client.get(page).content.decode()
+    assert "Collecting pairs" in client.get(page).content.decode()
     training_advance(adapter_id=row.pk)
 
     shown = client.get(page).content.decode()
     assert "<polyline" in shown
     assert "Switch on" in shown
     client.post(act, {"id": row.pk, "act": "publish"})
-    assert "Back to plain vectors" in client.get(page).content.decode()
+    assert "Restore original vectors" in client.get(page).content.decode()
     client.post(act, {"id": radio.pk, "act": "off"})
     assert "Switch on again" in client.get(page).content.decode()
 

@@ -49,7 +49,7 @@ def test_faults_carry_the_line_on_which_they_stand():
     found = faults("c.jsonl", text)
 
     assert [line for line, _ in found] == [3, 4, 5, 6]
-    assert found[0][1] == "has nothing that is expected (answers, relevant, passages, key_points or refusal)"
+    assert found[0][1] == "has no expected content (answers, relevant, passages, key_points or refusal)"
 
 
 def test_unknown_fields_are_named():

@@ -69,7 +69,7 @@ def test_an_owner_sees_what_was_learnt_and_switches_it_on_and_off(owner, home, l
 def test_a_set_without_enough_use_says_how_much_is_missing(owner, home):
     corpus = ingest(make_admin(), home, **TEXTS)
     used(corpus, people(2))
-    assert "nobody has opened, copied or judged" in page_of(owner, home)
+    assert "nobody has opened, copied or rated" in page_of(owner, home)
     set_use_learn(set_id=home.pk)
 
     page = page_of(owner, home)

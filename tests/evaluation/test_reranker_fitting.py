@@ -165,7 +165,7 @@ def test_where_the_packaged_weights_are_right_nothing_is_changed_and_the_page_sa
     page = signed_in(admin).get(reverse("admin:evaluation_reranker")).content.decode()
     assert "Nothing was changed" in page
     assert "Switch on" not in page
-    with pytest.raises(RerankerFitSwitchError, match="nothing that could be"):
+    with pytest.raises(RerankerFitSwitchError, match="nothing that can be"):
         fit_publish(scope=scope_for(admin), actor=admin, fit_id=row.pk)
 
 
@@ -416,7 +416,7 @@ def test_weights_are_switched_to_and_fro_and_never_used_for_other_features(admin
     assert len(set(keys)) == 4  # cached answers are left behind each time
     assert searched(admin)[1] == "linear, fitted 1"
     assert list(RerankerFit.objects.filter(state="live")) == [first]
-    with pytest.raises(RerankerFitSwitchError, match="in use already"):
+    with pytest.raises(RerankerFitSwitchError, match="already in use"):
         fit_switch_on(**who, fit_id=first.pk)
     with pytest.raises(WeightsRefusedError, match="Fit them again"):
         fit_switch_on(**who, fit_id=foreign.pk)
@@ -458,7 +458,7 @@ def test_the_page_starts_follows_and_switches(admin, radio, golden, settings):
     client, page = signed_in(admin), reverse("admin:evaluation_reranker")
     act, start_at = reverse("admin:evaluation_reranker_act"), reverse("admin:evaluation_reranker_start")
     shown = lambda: client.get(page).content.decode()  # noqa: E731
-    assert "Nothing was fitted yet" in shown()
+    assert "No training yet" in shown()
     assert f"({len(WORDS)})" in shown()  # cases that name documents
     assert client.post(start_at, {"golden_sets": [golden.pk], "use": "1"}).status_code == 302
     row = RerankerFit.objects.get()
@@ -470,7 +470,7 @@ def test_the_page_starts_follows_and_switches(admin, radio, golden, settings):
     assert "<polyline" in told
     assert "Switch on" in told
     client.post(act, {"id": row.pk, "act": "publish"})
-    assert "Back to the packaged weights" in shown()
+    assert "Restore the built-in weights" in shown()
     settings.RERANKER = "none"
     assert "Fitted weights take no part in it" in shown()
     client.post(act, {"act": "off"})
@@ -483,7 +483,7 @@ def test_the_page_starts_follows_and_switches(admin, radio, golden, settings):
     assert client.post(act, {"id": 10**9, "act": "cancel"}).status_code == 404
     assert client.post(act, {"act": "publish"}).status_code == 404
     other = signed_in(make_admin("other", tenant=make_tenant("other")))
-    assert "Nothing was fitted yet" in other.get(page).content.decode()
+    assert "No training yet" in other.get(page).content.decode()
     assert other.post(act, {"id": row.pk, "act": "publish"}).status_code == 404
     owner = make_user("owner", tenant=admin.tenant, is_staff=True)
     make_set("theirs", owners=[owner])

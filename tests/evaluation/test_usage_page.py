@@ -92,7 +92,7 @@ def test_a_range_without_questions_says_so(asked):
     before = timezone.localdate() - timedelta(days=40)
     page = signed_in(owner).get(reverse(PAGE), {"first": before, "last": before, "set": "x"}).content.decode()
 
-    assert "Nothing to show for these days." in page
+    assert "No data for this period." in page
 
 
 @pytest.mark.parametrize("query", [{"first": "yesterday"}, {"set": "99999999999999999999"}, {"set": ["1"] * 200}])

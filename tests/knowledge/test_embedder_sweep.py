@@ -104,7 +104,7 @@ def test_what_a_worker_that_dies_leaves_is_deleted_by_maintenance_and_nobody_goe
             sweep_vectors(model=packaged)
     assert stored(former) == before - embedder_sweep.DROP_BATCH
     assert models_in_deletion() == [packaged]
-    with pytest.raises(EmbedderSwitchError, match="No vectors of a former model"):
+    with pytest.raises(EmbedderSwitchError, match="No vectors of a previous model"):
         switch_back(**who)
 
     maintenance_run()
@@ -143,7 +143,7 @@ def test_a_switch_that_is_given_up_while_its_last_vectors_are_made_says_so(who, 
         return respond(asked)
 
     server.respond = cancels
-    with pytest.raises(EmbedderSwitchError, match="Somebody else has changed this"):
+    with pytest.raises(EmbedderSwitchError, match="Someone else has changed this"):
         switch_finish(**who, switch_id=ready.pk)
 
     assert model_registry.live_model() == before

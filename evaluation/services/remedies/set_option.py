@@ -38,7 +38,7 @@ CHANGES_OF_REFUSALS: tuple[tuple[str, Any], ...] = (("min_cosine", 1.25), ("min_
 class ChangeOption(Remedy):
     code = "option"
     label = _("Draft a change of a setting")
-    help = _("A draft is tried with this question, and measured on the golden sets of the set before it is published.")
+    help = _("A draft is tested with this question, and evaluated on the golden sets before it is published.")
     changes_search = False
 
     def offer(self, about: About) -> Offer | None:
