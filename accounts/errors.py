@@ -69,7 +69,7 @@ class NotFoundError(PermanentError):
         "notification": "There is no such notification.",
         "access_request": "There is no such request for access, or you may not see it.",
         "announcement": "There is no such announcement, or it cannot be dismissed.",
-        "session": "This session has ended already.",
+        "session": "This session has already ended.",
         "evaluation_run": "There is no such evaluation run.",
         "measured_change": "There is no such measured change.",
         "any_document": "There is no such document, or you may not see it.",
@@ -139,7 +139,7 @@ class KeySettingsError(PermanentError):
     default_message = "The settings of this API key are not valid."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "no_scope": "A key needs at least one scope.",
-        "expired": "The key would have expired already.",
+        "expired": "The expiry date is in the past.",
     }
 
 

@@ -89,7 +89,7 @@ class UnknownModelError(PermanentError):
     default_message = "There is no such model."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "forbidden": "There is no model '%(model)s', or you may not use it.",
-        "suffix": "There is no model '%(model)s'; behind the colon stands one of %(known)s.",
+        "suffix": "There is no model '%(model)s'; after the colon use one of %(known)s.",
         "usual": "There is no model '%(model)s'; use %(usual)s or %(usual)s/<set code>.",
     }
 

@@ -115,7 +115,7 @@ class TurnView:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether the text was put together from the sources, without a language model."""
+        """Whether the text was compiled from the sources, without a language model."""
         return self.message.metadata.get("model") == ExtractiveGenerator.name
 
     @property

@@ -81,7 +81,7 @@ class RemedyNotOfferedError(PermanentError):
     """A remedy that cannot be applied to this case by this person, or not any more."""
 
     code = "remedy_not_offered"
-    default_message = "This cannot be applied to the case, or has been applied already."
+    default_message = "This cannot be applied to the case, or has already been applied."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "golden_set": "No golden case was saved: that golden set has this question already, or you may not change it.",
     }
@@ -124,7 +124,7 @@ class ChangeNotDecidableError(PermanentError):
         "measuring": "This change is still being measured.",
         "over": "This change is over.",
         "reason": "Publishing a change that has not passed needs a reason.",
-        "stale": "The knowledge set has changed since this change was measured. Save it again to measure anew.",
+        "stale": "The knowledge set has changed since this was measured. Save it again to repeat the measurement.",
     }
 
 
@@ -168,7 +168,7 @@ class AdapterTrainingError(PermanentError):
     code = "adapter_training"
     default_message = "The query vectors cannot be fitted."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "running": "Query vectors of this set are being fitted already.",
+        "running": "Query vectors of this set are already being fitted.",
         "origins": "Choose at least one kind of pairs.",
         "few": "There are too few questions to learn from: %(found)s; at least %(least)s are needed.",
         "documents": "The questions are about too few documents: some must be held out to judge the result.",
@@ -187,9 +187,9 @@ class RerankerFitError(PermanentError):
     code = "reranker_fit"
     default_message = "The reranker cannot be fitted."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "running": "The reranker is being fitted already.",
+        "running": "The reranker is already being fitted.",
         "golden_sets": "Choose at least one golden set, or what people found helpful.",
-        "not_linear": "Another reranker than the built-in one is in use. Fitted weights take no part in it.",
+        "not_linear": "Another reranker than the built-in one is in use. Fitted weights have no effect on it.",
         "few": "There are too few questions to learn from: %(found)s; at least %(least)s are needed.",
         "documents": "The questions are about too few documents: some must be held out to judge the result.",
         "over": "This training is over.",

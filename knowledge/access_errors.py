@@ -40,14 +40,14 @@ class AccessNotNeededError(PermanentError):
     """Whoever reads a set already needs no access."""
 
     code = "access_not_needed"
-    default_message = "You can read this knowledge set already."
+    default_message = "You already have access to this knowledge set."
 
 
 class AccessDecidedError(PermanentError):
     """A request is decided once."""
 
     code = "access_decided"
-    default_message = "This request has been decided or withdrawn already."
+    default_message = "This request has already been decided or withdrawn."
 
 
 class DeclineReasonError(PermanentError):

@@ -269,7 +269,7 @@ class JobOverError(PermanentError):
     """Only a job that goes on can be paused, resumed or cancelled."""
 
     code = "job_over"
-    default_message = "This job is over already."
+    default_message = "This job has already ended."
 
 
 class IngestionCancelledError(PermanentError):

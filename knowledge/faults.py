@@ -24,14 +24,14 @@ class StoreUnavailableError(TransientError):
     """Postgres or Redis did not answer, or Postgres chose this worker as the victim of a deadlock."""
 
     code = "store_unavailable"
-    default_message = "The database or the queue did not answer. This is tried again by itself."
+    default_message = "The database or the queue did not answer. It is retried automatically."
 
 
 class MachineBusyError(TransientError):
     """The machine had no memory, no disk space or no processes left, or a disk did not answer."""
 
     code = "machine_busy"
-    default_message = "The server was short of memory, disk space or processes. This is tried again by itself."
+    default_message = "The server was short of memory, disk space or processes. It is retried automatically."
 
 
 def known_fault(error: BaseException) -> RagError | None:

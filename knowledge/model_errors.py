@@ -14,11 +14,11 @@ class ModelInvalidError(PermanentError):
     code = "model_invalid"
     default_message = "This model information cannot be saved."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "name": "Enter the name of the model as its server calls it, without spaces.",
+        "name": "Enter the model's name on its server, without spaces.",
         "price": "Enter both prices, or none.",
         "locked": "The environment sets the model for: %(purposes)s. Change it there.",
         "key": "A key has at most %(limit)s characters and no line breaks.",
-        "key_again": "Enter the key again: it belongs to the former address and is not sent to another one.",
+        "key_again": "Enter the key again: it belongs to the previous address and is not sent to another one.",
         "server_twice": "This server is entered twice.",
         "no_server": "There is no server in use to be tested.",
     }

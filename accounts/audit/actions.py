@@ -100,7 +100,7 @@ ACTIONS = {
     "run.resume": _("Resumed evaluation run"),
     "run.cancel": _("Cancelled evaluation run"),
     "case.assign": _("Assigned case"),
-    "case.export": _("Exported cases of feedback"),
+    "case.export": _("Exported feedback cases"),
     "case.fix": _("Linked fix of case"),
     "case.mark": _("Marked right answer of case"),
     "case.tell": _("Notified user about case"),

@@ -13,7 +13,7 @@ def degraded_message(reason: str, status: int | None = None) -> str:
     What the server itself says is for administrators and strict clients.
     """
     if reason == TooExpensiveError.code:
-        return _("A language model would cost more than is allowed; this answer was put together from the sources.")
+        return _("A language model would exceed the cost limit; this answer was compiled from the sources.")
     if reason == "slow":
         return _("The language model did not answer in time; this answer was compiled from the sources.")
     if reason in ("lost", "cut", "empty_answer"):
@@ -22,11 +22,11 @@ def degraded_message(reason: str, status: int | None = None) -> str:
         if status:
             words = _(
                 "The server of the language model refused the request (HTTP %(status)s); "
-                "this answer was put together from the sources."
+                "this answer was compiled from the sources."
             )
             return words % {"status": status}
         return _("The language model failed; this answer was compiled from the sources.")
-    return _("The language model cannot be reached; this answer was put together from the sources.")
+    return _("The language model cannot be reached; this answer was compiled from the sources.")
 
 
 def incomplete_message(cause: str) -> str:

@@ -223,7 +223,7 @@ ACTS: Mapping[str, tuple[Callable[[HttpRequest, BadCase], None], Any]] = {
     "tell": (_act_tell, _("The user was notified.")),
     "remedy": (_act_remedy, _("Applied. Test the question again to see what it changes.")),
     "undo": (_act_undo, _("Undone.")),
-    "recover": (_act_recover, _("Checked. The result stands with the diagnosis.")),
+    "recover": (_act_recover, _("Checked. The result is shown with the diagnosis.")),
     "publish": (_act_publish, _("Published.")),
 }
 

@@ -168,7 +168,7 @@ def _shown(row: RerankerFit) -> Shown:
         if name in figures.get("dropped", {})
     ]
     lines = {"ndcg": (str(METRIC_WORDS["ndcg@10"]), "searched")}
-    title = _("Order on held-out documents: 0 is the packaged weights, further on the cases count more")
+    title = _("Order on held-out documents: 0 means the built-in weights; further right, the cases count more")
     return Shown(
         row=row,
         charts=[curve_chart(title, row.curve, lines)] if row.curve else [],

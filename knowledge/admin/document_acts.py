@@ -62,7 +62,7 @@ class DocumentForm(forms.Form):
         required=False,
         widget=DayWidget,
         help_text=_(
-            "From this day readers see that the review is due, and its owners are notified once. If empty, never."
+            "From this day users see that the review is due, and its owners are notified once. If empty, never."
         ),
     )
     reviewed = forms.BooleanField(label=_("Reviewed now"), required=False, widget=UnfoldBooleanSwitchWidget)

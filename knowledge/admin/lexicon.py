@@ -256,7 +256,7 @@ class LexiconTermAdmin(CuratorAdmin):
                 scope=admin_scope(request), actor=admin_user(request), set_id=set_of(request)
             ),
             lambda version: (
-                _("The version in use has these terms already.")
+                _("The version in use already has these terms.")
                 if version.state == version.State.LIVE
                 else _("The lexicon is being published. Questions use it as soon as its names are indexed.")
             ),

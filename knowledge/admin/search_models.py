@@ -251,7 +251,7 @@ class SearchModelAdmin(SiteModelAdmin):
         return run_action(
             request,
             lambda: former_drop(**self._who(request)),
-            done=_("The vectors of the former model are being deleted."),
+            done=_("The vectors of the previous model are being deleted."),
             back=LIST,
         )
 

@@ -97,7 +97,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='ingestitem',
             name='stage',
-            field=models.CharField(choices=[('received', 'Waiting'), ('parsed', 'Read'), ('recognised', 'Images read (OCR)'), ('cleaned', 'Cleaned'), ('chunked', 'Split into passages'), ('represented', 'Enriched'), ('embedded', 'Embedded'), ('live', 'Searchable'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='received', max_length=16, verbose_name='stage'),
+            field=models.CharField(choices=[('received', 'Waiting'), ('parsed', 'Read'), ('recognised', 'Images read (OCR)'), ('cleaned', 'Cleaned'), ('chunked', 'Chunked'), ('represented', 'Enriched'), ('embedded', 'Embedded'), ('live', 'Searchable'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='received', max_length=16, verbose_name='stage'),
         ),
         migrations.AlterField(
             model_name='ingestjob',

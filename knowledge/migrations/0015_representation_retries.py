@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
                 ('chunk', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='representation_retry', serialize=False, to='knowledge.chunk')),
                 ('lacks_summary', models.BooleanField(default=False)),
                 ('lacks_questions', models.BooleanField(default=False)),
-                ('reason', models.CharField(choices=[('unavailable', 'The language model did not answer'), ('interrupted', 'The answer broke off'), ('invalid', 'The answer was not in the expected form'), ('rejected', 'The language model does not accept the passage'), ('refused', 'The answer did not pass the checks')], max_length=16, verbose_name='reason')),
+                ('reason', models.CharField(choices=[('unavailable', 'The language model did not answer'), ('interrupted', 'The answer was interrupted'), ('invalid', 'The answer was not in the expected form'), ('rejected', 'The language model does not accept the passage'), ('refused', 'The answer did not pass the checks')], max_length=16, verbose_name='reason')),
                 ('created', models.DateTimeField(auto_now_add=True, verbose_name='created')),
                 ('tried', models.DateTimeField(blank=True, null=True)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),

@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='knowledgeset',
             name='originals',
-            field=models.CharField(choices=[('readers', 'Everyone who may read the set'), ('keepers', 'Owners only; readers see the cited passages')], default='readers', help_text='Who may open, page through and download the documents. Questions are answered in either case.', max_length=16, verbose_name='originals'),
+            field=models.CharField(choices=[('readers', 'Everyone who may read the set'), ('keepers', 'Owners only; users see the cited passages')], default='readers', help_text='Who may open, page through and download the documents. Questions are answered in either case.', max_length=16, verbose_name='originals'),
         ),
         migrations.AddIndex(
             model_name='document',

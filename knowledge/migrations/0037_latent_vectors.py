@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('model', models.CharField(max_length=128, verbose_name='embedding model')),
                 ('number', models.PositiveIntegerField(verbose_name='version')),
-                ('state', models.CharField(choices=[('building', 'being built'), ('live', 'in use'), ('retired', 'former'), ('dropped', 'deleted')], default='building', max_length=16, verbose_name='state')),
+                ('state', models.CharField(choices=[('building', 'being built'), ('live', 'in use'), ('retired', 'previous'), ('dropped', 'deleted')], default='building', max_length=16, verbose_name='state')),
                 ('passages', models.PositiveIntegerField(verbose_name='passages')),
                 ('sampled', models.PositiveIntegerField(default=0)),
                 ('terms', models.PositiveIntegerField(default=0, verbose_name='terms')),

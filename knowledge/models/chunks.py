@@ -104,7 +104,7 @@ class RepresentationRetry(models.Model):
 
     class Reason(models.TextChoices):
         UNAVAILABLE = "unavailable", _("The language model did not answer")
-        INTERRUPTED = "interrupted", _("The answer broke off")
+        INTERRUPTED = "interrupted", _("The answer was interrupted")
         INVALID = "invalid", _("The answer was not in the expected form")
         REJECTED = "rejected", _("The language model does not accept the passage")
         REFUSED = "refused", _("The answer did not pass the checks")

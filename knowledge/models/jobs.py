@@ -68,7 +68,7 @@ class IngestItem(LeasedWork):
         PARSED = "parsed", _("Read")
         RECOGNISED = "recognised", _("Images read (OCR)")
         CLEANED = "cleaned", _("Cleaned")
-        CHUNKED = "chunked", _("Split into passages")
+        CHUNKED = "chunked", _("Chunked")
         REPRESENTED = "represented", _("Enriched")
         EMBEDDED = "embedded", _("Embedded")
         LIVE = "live", _("Searchable")

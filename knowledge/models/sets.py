@@ -27,7 +27,7 @@ class KnowledgeSet(models.Model):
 
     class Originals(models.TextChoices):
         READERS = "readers", _("Everyone who may read the set")
-        KEEPERS = "keepers", _("Owners only; readers see the cited passages")
+        KEEPERS = "keepers", _("Owners only; users see the cited passages")
 
     tenant = models.ForeignKey(
         "accounts.Tenant", on_delete=models.CASCADE, related_name="knowledge_sets", verbose_name=_("tenant")

@@ -114,7 +114,7 @@ class AnswerRelevance:
 @metric(
     "coherence",
     label=_("Coherence"),
-    help=_("Nothing repeated or broken off, in the language of the question. Not compared with people."),
+    help=_("No repetitions or broken sentences, in the language of the question. Not compared with people."),
     order=40,
 )
 class Coherence:

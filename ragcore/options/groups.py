@@ -165,33 +165,33 @@ class RetrievalOptions:
     query_adapter: int = option(
         -1,
         _("Fitted query vectors"),
-        _("-1: those that the set has in use; 0: none; another number: this version of the set, for comparing."),
+        _("-1: current; 0: none; n: version n, for comparing."),
         low=-1,
         high=1_000_000,
     )
     set_embedder: int = option(
         -1,
         _("Embedding model of the set"),
-        _("-1: the one that the set has in use; 0: none; another number: this one of the set, for comparing."),
+        _("-1: current; 0: none; n: model n of the set, for comparing."),
         low=-1,
         high=1_000_000,
     )
     embedder_switch: int = option(
         0,
         _("Embedding model being prepared"),
-        _("0: the model in use; another number: the change of the model whose vectors are ready, for comparing."),
+        _("0: current; n: the change of model n whose vectors are ready, for comparing."),
         low=0,
         high=1_000_000_000,
     )
     reranker_model: int = option(
         0,
         _("Reranker"),
-        _("0: the one that the site uses; -1: that of the environment; another number: this one of the search models."),
+        _("0: current; -1: from the environment; n: search model n."),
         low=-1,
         high=1_000_000_000,
     )
     reranker_weights: int = option(
-        -1, _("Reranker weights"), _("-1: in use; 0: packaged; n: version n."), low=-1, high=999
+        -1, _("Reranker weights"), _("-1: current; 0: built-in; n: version n."), low=-1, high=999
     )
     fuzzy: bool = option(
         True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."), everyday=True

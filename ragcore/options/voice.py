@@ -22,7 +22,7 @@ class VoiceOptions:
     """How answers sound. It reaches the language model behind the rules of grounding, which it cannot lift (V5)."""
 
     assistant_name: str = option(
-        "", _("Name of the assistant"), _("What the assistant calls itself when somebody asks."), everyday=True
+        "", _("Name of the assistant"), _("What the assistant calls itself when asked."), everyday=True
     )
     tone: str = option(
         "", _("Tone"), _("Needs a language model, as everything in this group."), choices=_TONES, everyday=True

@@ -164,7 +164,7 @@ def test_a_training_ends_at_a_checkpoint_for_what_else_waits_and_goes_on_with_th
 
 def test_two_trainings_of_a_set_at_once_are_refused(admin, radio, golden):
     row = start(admin, radio)
-    with pytest.raises(AdapterTrainingError, match="being fitted already"):
+    with pytest.raises(AdapterTrainingError, match="already being fitted"):
         start(admin, radio)
     training_cancel(scope=scope_for(admin), actor=admin, adapter_id=row.pk)
     again = start(admin, radio)

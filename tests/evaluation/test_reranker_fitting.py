@@ -251,7 +251,7 @@ def test_only_administrators_fit_and_other_tenants_see_nothing(admin, few):
         fit_cancel(scope=scope_for(other), actor=other, fit_id=row.pk)
     with pytest.raises(RerankerFitError, match="at least one golden set"):
         start(other, few)
-    with pytest.raises(RerankerFitError, match="being fitted already"):
+    with pytest.raises(RerankerFitError, match="already being fitted"):
         start(admin, few)
     type(admin).objects.filter(pk=admin.pk).update(is_superuser=False, is_staff=False)
 
@@ -472,7 +472,7 @@ def test_the_page_starts_follows_and_switches(admin, radio, golden, settings):
     client.post(act, {"id": row.pk, "act": "publish"})
     assert "Restore the built-in weights" in shown()
     settings.RERANKER = "none"
-    assert "Fitted weights take no part in it" in shown()
+    assert "Fitted weights have no effect on it" in shown()
     client.post(act, {"act": "off"})
     assert "Switch on again" in shown()
     RerankerFit.objects.update(features=["other"])

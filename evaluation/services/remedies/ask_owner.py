@@ -16,7 +16,7 @@ MOST_SETS = 200
 class AskOwner(Remedy):
     code = "ask_owner"
     label = _("Ask the owners for a document")
-    help = _("The owners of the knowledge set are told, and it stands in the list of wanted documents.")
+    help = _("The owners of the knowledge set are notified, and it appears in the list of wanted documents.")
     changes_search = False
 
     def offer(self, about: About) -> Offer | None:
