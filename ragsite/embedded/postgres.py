@@ -130,8 +130,8 @@ SETTINGS = {
     "random_page_cost": "1.1",
     "wal_level": "minimal",  # nobody replicates from here, and a COPY into a new table skips the log
     "max_wal_senders": "0",
-    "max_wal_size": "2GB",
-    "checkpoint_timeout": "15min",
+    "max_wal_size": "1GB",  # with the next line: what is replayed after a crash, while nobody can ask
+    "checkpoint_timeout": "5min",
     "wal_compression": "on",
     "jit": "off",  # our queries are short
     "timezone": "UTC",
