@@ -30,6 +30,7 @@ from knowledge.services import document_upload
 from ragcore.client_registry import tls_context
 from ragsite.embedded.processes import Process, free_port, wait_until
 from tests.accounts.openid_provider import CLIENT, SECRET, Provider, openid_provider
+from tests.browser.acts import record_acts
 from tests.browser.content import DOCUMENTS, LABELS, English
 from tests.database import database
 from tests.factories import make_admin, make_set, make_user
@@ -256,11 +257,12 @@ def fresh_script(live_site: LiveSite) -> Iterator[None]:
 
 
 @pytest.fixture
-def open_page(browser: Browser, live_site: LiveSite) -> Iterator[Any]:
+def open_page(browser: Browser, live_site: LiveSite, request: pytest.FixtureRequest) -> Iterator[Any]:
     """`open_page(user=…, width=…, …)` → a page of someone who has signed in; errors of scripts fail the test.
 
     With `by_page` the person signs in with a password, and so does one whose session has ended.
     """
+    test = f"{request.path.name}::{getattr(request.node, 'originalname', request.node.name)}"
     with ExitStack() as stack:
         faults: list[str] = []
 
@@ -270,6 +272,7 @@ def open_page(browser: Browser, live_site: LiveSite) -> Iterator[Any]:
             context = browser.new_context(viewport={"width": width, "height": height}, **options)
             stack.callback(context.close)
             context.add_init_script(REPORT_VIOLATIONS)
+            record_acts(context, test=test)
             page = context.new_page()
             page.set_default_timeout(WAIT_MS)
             page.on("pageerror", lambda error: faults.append(str(error)))

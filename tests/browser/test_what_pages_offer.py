@@ -1,0 +1,76 @@
+"""The table of pages and acts: each act that a page offers is done by a test with the means that a person has.
+
+`acts.tsv` is written anew by a run of this folder with ACTS=write. A new button, form or file field stands there without a
+test until one presses it.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.acts import FOLDER, Act, acts_on, performed, table, write_table
+from tests.browser.test_admin_pages import kinds_of_pages
+from tests.forms_plugin import is_full
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(600)]
+
+OF_EMPLOYEES = ("/", "/profile", "/profile/second-factor", "/sets", "/shared", "/inbox")
+SHARE = 3  # one page of so many in the short form
+
+
+@pytest.fixture(scope="module")
+def addresses(live_site, beside) -> list[str]:
+    of_admin: list[str] = [f"/admin/{address}" for address in beside(kinds_of_pages)]
+    return [*OF_EMPLOYEES, *(of_admin if is_full() or is_writing() else of_admin[::SHARE])]
+
+
+def is_writing() -> bool:
+    return os.environ.get("ACTS") == "write"
+
+
+def offered(page: Page, url: str, addresses: list[str]) -> dict[Act, str]:
+    """Act → the first of the addresses that offers it."""
+    acts: dict[Act, str] = {}
+    for address in addresses:
+        answer = page.goto(url + address, wait_until="domcontentloaded")
+        assert answer is not None
+        assert answer.status == 200, address
+        acts |= dict.fromkeys(acts_on(page) - set(acts), address)
+    return acts
+
+
+@cache
+def functions(file: str) -> set[str]:
+    path = FOLDER / file
+    tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module([], [])
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_act_that_a_page_offers_is_in_the_table(addresses, open_page, live_site):
+    acts = offered(open_page(), live_site.url, addresses)
+    if is_writing():
+        write_table(set(acts))
+
+    assert len(acts) > 60
+    assert {act: address for act, address in acts.items() if act not in table()} == {}
+
+
+def test_every_act_of_the_table_has_a_test():
+    assert {
+        act: test for act, test in table().items() if test.partition("::")[2] not in functions(test.partition("::")[0])
+    } == {}
+
+
+def test_these_tests_run_after_all_others_of_the_folder():
+    assert Path(__file__) == max(FOLDER.glob("test_*.py"))
+
+
+def test_each_test_did_the_acts_that_the_table_says_of_it():
+    """Of the tests that ran before: in the short form, and where a part of the folder runs, those are not all."""
+    assert [(*act, test) for act, test in table().items() if test in performed and act not in performed[test]] == []
