@@ -1,7 +1,7 @@
 """The table of pages and acts: each act that a page offers is done by a test with the means that a person has.
 
-`acts.tsv` is written anew by a run of this folder with ACTS=write. A new button, form or file field stands there without a
-test until one presses it.
+`acts.tsv` is written by a run of this folder with ACTS=write. A new button, form or file field stands there without
+a test until one presses it.
 """
 
 from __future__ import annotations
