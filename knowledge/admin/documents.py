@@ -262,6 +262,11 @@ class DocumentAdmin(CuratorAdmin):
     def delete_model(self, request: HttpRequest, obj: Document) -> None:
         self._each(request, [obj], services.document_delete)
 
+    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
+        """To the list: Django leads people who may not change rows of it to the start page."""
+        super().response_delete(request, obj_display, obj_id)  # says it
+        return redirect("admin:knowledge_document_changelist")
+
     @admin.action(description=_("Move to another knowledge set…"))
     def move_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
         return transfer_page(request, "move", chosen=queryset, context=self.admin_site.each_context(request))

@@ -261,7 +261,9 @@ class LanguageModelAdmin(SiteModelAdmin):
         if saved is None or response.status_code != HTTPStatus.FOUND:
             return response
         works = self._test(request, lambda: model_test_start(model=saved, **self._who(request)))
-        return response if works else redirect("admin:knowledge_languagemodel_change", saved.pk)
+        if works or "_addanother" in request.POST:
+            return response
+        return redirect("admin:knowledge_languagemodel_change", saved.pk)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)

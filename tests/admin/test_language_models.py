@@ -81,6 +81,15 @@ def test_an_empty_key_keeps_the_stored_one_and_another_address_wants_it_again(ad
     assert model.servers.get().key == ""
 
 
+@pytest.mark.parametrize(("button", "follows"), [("_addanother", "add/"), ("_save", "change/")])
+def test_save_and_add_another_leads_to_an_empty_form_also_after_a_failed_test(administrator, button, follows):
+    """Any other button shows the model, with what its servers said."""
+    answer = signed_in(administrator).post(f"{LIST}add/", form("http://models.invalid/v1", **{button: "1"}))
+
+    assert answer.status_code == 302
+    assert answer.headers["Location"].endswith(follows)
+
+
 def test_what_the_environment_sets_is_locked(administrator, llm):
     client = signed_in(administrator)
 

@@ -6,17 +6,25 @@
       .replace(/\/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27,})(?=\/|$)/g, "/#")
       .replace(/^\/c\/#$/, "/");
   const word = (text) => (/^[a-z][a-z-]*$/.test(text) ? `=${text}` : "");
+  const id = (element) => element.id.replace(/\d+/g, "#");
   const attribute = (control) => {
     const data = [...control.attributes].find((each) => each.name.startsWith("data-"));
-    if (control.id) return control.id.replace(/\d+/g, "#");
-    return (data && `[${data.name}${word(data.value)}]`) || control.name || `.${control.className.split(" ")[0]}`;
+    if (control.id) return id(control);
+    if (data) return `[${data.name}${word(data.value)}]`;
+    if (control.name) return control.name + word(control.value);
+    const around = control.closest("[id]"); // a button without a name of its own has that of its dialog
+    return [around && id(around), control.classList[0] && `.${control.classList[0]}`, control.value].filter(Boolean).join(" ");
   };
-  const CHROME = "#nav-sidebar, #header-inner, #side, header, [id^=command], [x-data*=openCommand]";
+  const CHROME = "#nav-sidebar, #header-inner, #side, .topbar, [id^=command], [x-data*=openCommand]";
   const place = (control) => (control.closest(CHROME) ? "every page" : kind(location.pathname));
   const formAct = (form, submitter) => {
-    const action = kind(new URL(form.getAttribute("action") || location.href, location.href).pathname);
+    const address = submitter?.getAttribute("formaction") || form.getAttribute("action") || location.href;
+    const action = kind(new URL(address, location.href).pathname);
     const target = action === kind(location.pathname) ? "form" : `form to ${action}`;
-    return submitter?.name && submitter.name !== "index" ? `${target} ${submitter.name}` : target;
+    const name = submitter?.name && submitter.name !== "index" ? submitter.name : "";
+    const hidden = form.querySelector("input[type=hidden][name=act], input[type=hidden][name=state]");
+    if (hidden && !name) return `${target} ${hidden.name}=${hidden.value}`;
+    return name ? `${target} ${name}${name.startsWith("_") ? "" : word(submitter.value)}` : target;
   };
 
   /** The acts of pressing this button, as [page, act]. */

@@ -30,7 +30,7 @@ from knowledge.services import document_upload
 from ragcore.client_registry import tls_context
 from ragsite.embedded.processes import Process, free_port, wait_until
 from tests.accounts.openid_provider import CLIENT, SECRET, Provider, openid_provider
-from tests.browser.acts import record_acts
+from tests.browser.acts import is_writing, record_acts, write_table
 from tests.browser.content import DOCUMENTS, LABELS, English
 from tests.database import database
 from tests.factories import make_admin, make_set, make_user
@@ -260,14 +260,19 @@ def fresh_script(live_site: LiveSite) -> Iterator[None]:
 def open_page(browser: Browser, live_site: LiveSite, request: pytest.FixtureRequest) -> Iterator[Any]:
     """`open_page(user=…, width=…, …)` → a page of someone who has signed in; errors of scripts fail the test.
 
-    With `by_page` the person signs in with a password, and so does one whose session has ended.
+    With `by_page` the person signs in with a password, and so does one whose session has ended. No user: a guest.
     """
-    test = f"{request.path.name}::{getattr(request.node, 'originalname', request.node.name)}"
+    test = f"{request.path.name}::{request.node.name}"
     with ExitStack() as stack:
         faults: list[str] = []
 
         def opened(
-            user: str = live_site.admin, *, width: int = 1440, height: int = 900, by_page: bool = False, **options: Any
+            user: str | None = live_site.admin,
+            *,
+            width: int = 1440,
+            height: int = 900,
+            by_page: bool = False,
+            **options: Any,
         ) -> Page:
             context = browser.new_context(viewport={"width": width, "height": height}, **options)
             stack.callback(context.close)
@@ -277,6 +282,8 @@ def open_page(browser: Browser, live_site: LiveSite, request: pytest.FixtureRequ
             page.set_default_timeout(WAIT_MS)
             page.on("pageerror", lambda error: faults.append(str(error)))
             page.on("console", lambda message: faults.append(message.text) if _is_fault(message) else None)
+            if user is None:
+                return page
             if not by_page:
                 name, key = settings.SESSION_COOKIE_NAME, live_site.sessions[user]
                 context.add_cookies([{"name": name, "value": key, "url": live_site.url, "httpOnly": True}])
@@ -293,6 +300,8 @@ def open_page(browser: Browser, live_site: LiveSite, request: pytest.FixtureRequ
             return page
 
         yield opened
+        if is_writing():
+            write_table()
         assert not faults
 
 

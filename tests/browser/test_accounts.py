@@ -61,14 +61,13 @@ def test_access_is_asked_for_granted_and_told(open_page, live_site, user, option
 
 
 def test_a_person_of_the_provider_comes_in(open_page, live_site):
-    page = open_page("chen").context.browser.new_context().new_page()
+    page = open_page(None)
     page.goto(f"{live_site.url}/sign-in?next=/profile")
 
     page.locator("a[href*='sign-in/oidc']").click()
 
     page.wait_for_url(f"{live_site.url}/profile")
     expect(page.locator(".page-lead")).to_contain_text("mei")
-    page.context.close()
 
 
 def code_of(secret: str) -> str:
@@ -91,9 +90,7 @@ def test_two_steps_and_an_ended_session(open_page, live_site, user, options):
     expect(here.locator("h1")).to_have_text(re.compile("Recovery codes|恢复码"))
     recovery = [word for word in here.locator("main li").all_inner_texts() if "-" in word]
 
-    there = here.context.browser.new_context(
-        **({"locale": options["locale"]} if "locale" in options else {})
-    ).new_page()
+    there = open_page(None, **options)
     there.goto(f"{live_site.url}/sign-in")
     there.locator("#id_username").fill(user)
     there.locator("#id_password").fill(PASSWORD)
@@ -110,7 +107,6 @@ def test_two_steps_and_an_ended_session(open_page, live_site, user, options):
     here.locator("form[action*='/sessions/'][action$='/end'] button").click()
     there.wait_for_url("**/sign-in**", timeout=SIGN_OUT_MS)  # its socket is closed, nobody has touched the page
     assert is_as_wide_as_the_window(here)
-    there.context.close()
 
 
 @pytest.mark.parametrize(
