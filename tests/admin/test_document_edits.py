@@ -15,6 +15,7 @@ from knowledge.types import Filters
 from tests.admin.conftest import make_document, signed_in
 
 pytestmark = pytest.mark.django_db
+LIST = "/admin/knowledge/document/"
 
 
 def edit_page(document: Document) -> str:
@@ -34,6 +35,16 @@ def test_an_owner_edits_title_tags_and_clearance_in_one_form(owner, own_set):
     events = {event.action: event.data for event in AuditEvent.objects.filter(action__startswith="document.")}
     assert events["document.change"]["changes"]["title"] == ["draft", "Valve manual"]
     assert (events["document.clearance"]["before"], events["document.clearance"]["after"]) == (0, 2)
+
+
+def test_who_deletes_a_document_is_led_back_to_the_list(owner, own_set):
+    document = make_document("draft", own_set)
+
+    answer = signed_in(owner).post(f"{LIST}{document.pk}/delete/", {"post": "yes"})
+
+    assert answer.headers["Location"] == LIST
+    document.refresh_from_db()
+    assert document.state == Document.State.DELETED
 
 
 def test_a_clearance_above_the_own_and_an_empty_title_are_refused(owner, own_set):

@@ -39,7 +39,11 @@ def choose_set(page: Page, field: str, words: str) -> None:
 
 
 def titles() -> list[str]:
-    return list(Document.objects.filter(sets__code="3gpp").order_by("pk").values_list("title", flat=True))
+    return list(
+        Document.objects.filter(sets__code="3gpp", state=Document.State.LIVE)
+        .order_by("pk")
+        .values_list("title", flat=True)
+    )
 
 
 def set_number() -> int:
@@ -171,6 +175,14 @@ def test_sets_and_settings_are_set_up_changed_and_rebuilt(open_page, live_site, 
     page.get_by_role("button", name="Preview changes").click()
     page.get_by_role("button", name="Import", exact=True).click()
     page.wait_for_url("**/options/**")
+
+
+def test_a_document_is_added_to_another_set(open_page, live_site, beside):
+    page, number = open_page(), beside(lambda: Document.objects.filter(sets__code="3gpp").latest("pk").pk)
+    page.goto(f"{live_site.url}/admin/knowledge/document/{number}/change/?view=about")
+    page.get_by_role("link", name="Add to a set").click()
+    choose_set(page, "to_set", "测试")
+    confirm(page, "Add 1 document")
 
 
 @pytest.mark.full
