@@ -97,7 +97,7 @@ def test_proposed_cases_are_accepted_rejected_and_looked_for(open_page, live_sit
     expect(page.get_by_role("heading", name="1 proposed case")).to_be_visible()
     press(page, "Reject")
     expect(page.get_by_role("heading", name="0 proposed cases")).to_be_visible()
-    press(page, "Look for cases")
+    page.locator("button[name=act][value=start]").click()
     expect(page.locator("#proposals-live")).to_be_visible()
 
 
