@@ -212,6 +212,14 @@ class SourcePausedError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {"because": "This source is paused. %(problem)s"}
 
 
+class SourceUnownedError(PermanentError):
+    """Nobody answers for what the source takes in."""
+
+    code = "source_without_owner"
+    default_message = "The source has no owner. It takes in nothing until somebody owns it."
+    reasons: ClassVar = {"inactive": "The source's owner is deactivated. It takes in nothing until it has another."}
+
+
 class SourceRunningError(TransientError):
     """One run at a time."""
 

@@ -67,6 +67,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "too_many_attachments": 409,
     "source_in_use": 409,
     "source_paused": 409,
+    "source_without_owner": 409,
     "body_too_large": 413,
     "upload_too_large": 413,
     "url_too_large": 413,

@@ -9,6 +9,7 @@ from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
@@ -25,6 +26,7 @@ from accounts.admin.leaving import leaving_view
 from accounts.admin.person_setup import setup_view
 from accounts.admin.privacy import PrivacyActions
 from accounts.models import User, UserGroup
+from accounts.people.leaving import person_delete
 from accounts.selectors import roles_in_words
 from accounts.services import audit_record
 from accounts.sign_in.passwords import password_given
@@ -192,6 +194,15 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
             "Two-step sign-in of %(count)d user is off.", "Two-step sign-in of %(count)d users is off.", sum(removed)
         )
         messages.success(request, text % {"count": sum(removed)})
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        person_delete(user=obj, actor=admin_user(request))
+
+    @transaction.atomic
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """All or none; service accounts before their owners, who cannot go while they have some."""
+        for user in queryset.order_by("-is_service", "pk"):
+            self.delete_model(request, user)
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
         """Open connections of people who are deleted end, too."""

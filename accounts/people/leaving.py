@@ -92,6 +92,16 @@ def person_leave(*, user: User, actor: User) -> Mapping[str, int]:
 
 
 @transaction.atomic
+def person_delete(*, user: User, actor: User) -> None:
+    """Delete an account; what it made work ends first, since not all of that goes with the row.
+
+    Raises ProtectedError, and then nothing ends, where service accounts belong to it.
+    """
+    person_leave(user=user, actor=actor)
+    user.delete()
+
+
+@transaction.atomic
 def hand_over(*, user: User, to: User, actor: User, codes: Sequence[str]) -> Mapping[str, int]:
     """Give rows of these kinds to another person, who then answers for them. Unknown kinds are left alone.
 

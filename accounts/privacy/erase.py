@@ -12,6 +12,7 @@ from django.db.models import Q
 from accounts.access_events import access_ended_publish
 from accounts.errors import NotAllowedError
 from accounts.models import User
+from accounts.people.leaving import person_leave
 from accounts.services import audit_record
 
 Eraser = Callable[[User], None]
@@ -41,8 +42,8 @@ def pseudonym_of(user: User) -> str:
 def person_erase(*, user: User, actor: User) -> str:
     """Remove a person for good; returns the pseudonym that stands in the audit log from now on.
 
-    Documents, knowledge sets and edits stay, without the name. Raises NotAllowedError for oneself, for the last
-    platform administrator, and for an owner of service accounts.
+    What they made work ends first. Documents, knowledge sets and edits stay, without the name.
+    Raises NotAllowedError for oneself, for the last platform administrator, and for an owner of service accounts.
     """
     if user.pk == actor.pk:
         raise NotAllowedError("erase_oneself")
@@ -51,6 +52,7 @@ def person_erase(*, user: User, actor: User) -> str:
         raise NotAllowedError("last_administrator")
     if user.service_accounts.exists():
         raise NotAllowedError("owns_service_accounts")
+    person_leave(user=user, actor=actor)
     pseudonym = pseudonym_of(user)
     for eraser in _erasers:
         eraser(user)

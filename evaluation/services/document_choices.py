@@ -12,11 +12,13 @@ from accounts.scope import Scope
 from evaluation.selectors import chunks_titled, documents_titled
 from knowledge.models import Chunk
 from knowledge.selectors import documents_readable
+from knowledge.selectors.keeping import documents_openable
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from ragcore.text.markdown import plain_text
 
 MOST_DOCUMENTS, MOST_PASSAGES = 6, 6
+SEARCHED_PASSAGES = 4 * MOST_PASSAGES  # those of documents that the asker may not open are left out
 LEAST_LETTERS = 2  # of a search in texts
 LONGEST = 200  # characters that are searched for
 EXCERPT = 140
@@ -35,7 +37,9 @@ class DocumentChoice:
 
 
 def choices_find(*, scope: Scope, query: str) -> list[DocumentChoice]:
-    """Documents whose title has the words, then passages that a search by words finds; only what the asker may open.
+    """Documents whose title has the words and which the asker may read, then passages that a search by words finds.
+
+    Passages are only of documents that the asker may open: where originals are withheld, no text is shown.
 
     Raises RetrievalUnavailableError.
     """
@@ -54,9 +58,13 @@ def choices_find(*, scope: Scope, query: str) -> list[DocumentChoice]:
 
 
 def _passages(scope: Scope, query: str) -> list[DocumentChoice]:
-    request = RetrievalRequest(query=query, mode="bm25", top_k=MOST_PASSAGES, rerank=False)
+    request = RetrievalRequest(query=query, mode="bm25", top_k=SEARCHED_PASSAGES, rerank=False)
     found = [candidate.chunk for candidate in retrieve(scope=scope, request=request).state.candidates]
+    opened = documents_openable(scope=scope).order_by().values("pk")
+    open_chunks = set(Chunk.objects.filter(pk__in=found, version__document__in=opened).values_list("pk", flat=True))
+    found = [chunk for chunk in found if chunk in open_chunks]
     known = chunks_titled(scope=scope, chunks=found)
+    found = [chunk for chunk in found if chunk in known][:MOST_PASSAGES]
     ordinals = dict(Chunk.objects.filter(pk__in=known).values_list("pk", "ordinal"))
     return [
         DocumentChoice(
@@ -67,7 +75,6 @@ def _passages(scope: Scope, query: str) -> list[DocumentChoice]:
             text=text,
         )
         for chunk in found
-        if chunk in known
         for document, external_id, title, text in [known[chunk]]
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -13,7 +13,9 @@ from knowledge.models import AccessRequest, KnowledgeSet, Source
 
 
 def _sources(user: User) -> QuerySet[Source]:
-    return Source.objects.filter(owner=user, enabled=True).order_by("name")
+    """With those that are switched off: whoever switches one on again must not find the old secret in it."""
+    at_rest = Q(enabled=False, schedule=Source.Schedule.MANUAL, credentials="")
+    return Source.objects.filter(~at_rest, owner=user).order_by("name")
 
 
 def _end_sources(user: User, actor: User) -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import io
+import itertools
+import re
+import time
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
 from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin import ModelAdmin
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
@@ -25,7 +33,15 @@ from chat.conversations.sharing import link_create
 from chat.models import Conversation, Message, SharedLink
 from evaluation.models import EvaluationRun, GoldenSet
 from knowledge.models import AccessRequest, KnowledgeSet, Source
+from knowledge.services.sources import sources_start_due
+from knowledge.services.sources.credentials import credentials_encrypt
+from tests.api.test_webhooks import send
 from tests.factories import make_admin, make_set, make_user
+from tests.house.sources import modules
+
+SECRET = "a secret of enough length"
+HOOKS = ("feed", "feed at rest", "feed of the robot")
+AGES = itertools.count()  # in seconds, so that no two signed requests are the same
 
 # ── the list is complete ────────────────────────────────────────────────────────────────────────
 
@@ -69,10 +85,11 @@ def world(db: None) -> Any:
     made.keys = {one.username: api_key_create(user=one, name="k")[1] for one in (made.eve, made.robot)}
     made.browser = Client()
     made.browser.force_login(made.eve)
-    made.source = Source.objects.create(
-        tenant=made.eve.tenant, name="feed", kind="webhook", owner=made.eve, schedule="daily", credentials="secret"
-    )
-    Source.objects.create(tenant=made.eve.tenant, name="of the robot", kind="folder", owner=made.robot)
+    made.source = source_of(made.eve, "nightly", kind="folder", schedule="daily", next_run=timezone.now())
+    hook = {"kind": "webhook", "credentials": credentials_encrypt({"secret": SECRET})}
+    source_of(made.eve, "feed", **hook)
+    source_of(made.eve, "feed at rest", enabled=False, **hook)
+    source_of(made.robot, "feed of the robot", **hook)
     made.request = AccessRequest.objects.create(knowledge_set=closed, user=made.eve)
     talk = Conversation.objects.create(tenant=made.eve.tenant, user=made.eve, channel="web", title="t")
     message = Message.objects.create(conversation=talk, question="What?", answer="That.", state="done")
@@ -81,6 +98,16 @@ def world(db: None) -> Any:
     made.run = EvaluationRun.objects.create(golden_set=golden, requested_by=made.eve, state="running")
     made.home = home
     return made
+
+
+def source_of(owner: User, name: str, **values: Any) -> Source:
+    return Source.objects.create(tenant=owner.tenant, owner=owner, name=name, **values)
+
+
+def status_of_webhook(name: str) -> int:
+    """What a system hears that still knows the secret; the event changes nothing."""
+    event = {"event": "delete", "external_id": "x"}
+    return send(name, event, secret=SECRET, at=time.time() - next(AGES)).status_code
 
 
 def status_of(key: str) -> int:
@@ -104,31 +131,160 @@ def through_the_page(world: Any) -> None:
     assert client.post(address, {"act": "deactivate"}).status_code == 302
 
 
-WAYS = [
-    lambda world: person_deactivate(user=world.eve, actor=world.root),
-    through_a_list,
-    through_a_list_without_them,
-    through_the_page,
-]
+def of_both(world: Any) -> list[User]:
+    """An owner of service accounts is erased and deleted only after these."""
+    return [world.robot, world.eve]
 
 
-@pytest.mark.parametrize("leaves", WAYS, ids=["service", "list", "missing in list", "page"])
-def test_nothing_of_a_leaver_goes_on_and_coming_back_brings_nothing_back(world, leaves):
+def through_erasure(world: Any) -> None:
+    for user in of_both(world):
+        on_the_list(world, "erase_person", user, confirmed="yes")
+
+
+def through_the_command(world: Any) -> None:
+    for user in of_both(world):
+        call_command("person", "erase", user.username, actor="root", yes=True, stdout=io.StringIO())
+
+
+def without_own_rows(world: Any) -> None:
+    """Whoever has keys or conversations cannot be deleted, only erased; the others leave sources behind."""
+    client = Client()
+    client.force_login(world.root)
+    assert client.post(f"/admin/accounts/user/{world.robot.pk}/delete/", {"post": "yes"}).status_code == 403
+    Conversation.objects.filter(user=world.eve).delete()
+    ApiKey.objects.all().delete()
+
+
+def through_deletion(world: Any) -> None:
+    without_own_rows(world)
+    client = Client()
+    client.force_login(world.root)
+    for user in of_both(world):
+        assert client.post(f"/admin/accounts/user/{user.pk}/delete/", {"post": "yes"}).status_code == 302
+
+
+def through_deletion_of_several(world: Any) -> None:
+    without_own_rows(world)
+    on_the_list(world, "delete_selected", *reversed(of_both(world)), post="yes")
+
+
+def on_the_list(world: Any, action: str, *people: User, **form: str) -> None:
+    client = Client()
+    client.force_login(world.root)
+    chosen = {"action": action, "_selected_action": [user.pk for user in people], **form}
+    assert client.post("/admin/accounts/user/", chosen).status_code == 302
+    assert not User.objects.filter(pk__in=[user.pk for user in people]).exists()
+
+
+WAYS = {
+    "service": lambda world: person_deactivate(user=world.eve, actor=world.root),
+    "list": through_a_list,
+    "missing in list": through_a_list_without_them,
+    "page": through_the_page,
+    "erase": through_erasure,
+    "command": through_the_command,
+    "delete": through_deletion,
+    "delete selected": through_deletion_of_several,
+}
+DOORS = {  # each function of the product that ends a person, and the ways that lead through it
+    "accounts/people/services.py:person_deactivate": {"service", "page", "missing in list"},
+    "accounts/people/services.py:_record": {"list"},  # files, directories and claims
+    "accounts/people/services.py:_deactivate_others": {"missing in list"},
+    "accounts/people/endings.py:_end_service_accounts": {"service", "list", "missing in list", "page"},
+    "accounts/people/leaving.py:person_delete": {"delete", "delete selected"},
+    "accounts/privacy/erase.py:person_erase": {"erase", "command"},
+    "accounts/management/commands/person.py:handle": {"command"},
+    "accounts/admin/leaving.py:leaving_view": {"page"},
+    "accounts/admin/privacy.py:erase_person": {"erase"},
+    "accounts/admin/access.py:delete_model": {"delete", "delete selected"},
+}
+ENDS = {"person_leave", "person_deactivate", "person_erase", "person_delete"}
+MAY_WRITE = {  # the only ones that touch the row itself
+    "accounts/people/leaving.py:person_leave",
+    "accounts/people/leaving.py:person_delete",
+    "accounts/privacy/erase.py:person_erase",
+    "accounts/people/services.py:person_upsert",  # then `_record`
+}
+
+
+WORDS = re.compile("is_active =|is_active=|" + "|".join(ENDS) + r"|\bUser\b[\s\S]*\.(?:delete|_raw_delete)\(")
+
+
+def is_of_people(node: ast.expr, names: set[str]) -> bool:
+    """Whether an expression is a person or rows of people: `user`, `User.objects…`."""
+    while isinstance(node, ast.Attribute | ast.Call):
+        node = node.value if isinstance(node, ast.Attribute) else node.func
+    return isinstance(node, ast.Name) and node.id in {"User", *names}
+
+
+def ends_a_row(call: ast.Call, names: set[str]) -> bool:
+    """Whether people are deleted or their `is_active` is written: by a method of rows, or as an attribute."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    written = {word.arg for word in call.keywords}
+    is_write = call.func.attr in {"delete", "_raw_delete"} or (call.func.attr == "update" and "is_active" in written)
+    chain = ast.unparse(call.func.value)
+    others = any(f".{name}" in chain for name in ("sessions", "api_keys", "identities", "service_accounts"))
+    return is_write and not others and is_of_people(call.func.value, names)
+
+
+def test_the_list_of_doors_is_complete():
+    callers, writers = set(), set()
+    for module in modules():
+        if not WORDS.search(module.text):
+            continue
+        for function in module.functions():
+            place = f"{module}:{function.name}"
+            arguments = [*function.args.args, *function.args.kwonlyargs]
+            of_people = {
+                a.arg for a in arguments if a.annotation and "User" in re.findall(r"\w+", ast.unparse(a.annotation))
+            }
+            for node in ast.walk(function):
+                if (
+                    isinstance(node, ast.For)
+                    and is_of_people(node.iter, of_people)
+                    and isinstance(node.target, ast.Name)
+                ):
+                    of_people.add(node.target.id)
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ENDS:
+                    callers.add(place)
+                if isinstance(node, ast.Call) and ends_a_row(node, of_people):
+                    writers.add(place)
+                if isinstance(node, ast.Assign) and any(
+                    isinstance(t, ast.Attribute) and t.attr == "is_active" for t in node.targets
+                ):
+                    writers.add(place)
+
+    assert callers == DOORS.keys(), "each door has a way in WAYS that a test goes"
+    assert set().union(*DOORS.values()) == WAYS.keys()
+    assert writers == MAY_WRITE
+    page = admin.site._registry[User]
+    assert {type(page).delete_model, type(page).delete_queryset} & {
+        ModelAdmin.delete_model,
+        ModelAdmin.delete_queryset,
+    } == set()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_of_a_leaver_goes_on_and_coming_back_brings_nothing_back(world, way):
     assert {status_of(key) for key in world.keys.values()} == {200}
     assert world.browser.get("/conversations").status_code == 200
+    assert [status_of_webhook(name) for name in HOOKS] == [202, 401, 202]
 
-    leaves(world)
+    WAYS[way](world)
 
     def is_over() -> None:
         assert {name: status_of(key) for name, key in world.keys.items()} == {"eve": 401, "robot": 401}
         assert not BrowserSession.objects.filter(user=world.eve).exists()
-        assert not SharedLink.objects.get(pk=world.link.pk).is_open
+        assert not any(link.is_open for link in SharedLink.objects.all())
         assert not Source.objects.filter(enabled=True).exists()
         assert set(Source.objects.values_list("schedule", "credentials")) == {("manual", "")}
-        assert AccessRequest.objects.get(pk=world.request.pk).state == "withdrawn"
+        assert [status_of_webhook(name) for name in HOOKS] == [401, 401, 401]
+        assert sources_start_due() == []
+        assert not AccessRequest.objects.filter(state="open").exists()
         assert EvaluationRun.objects.get(pk=world.run.pk).state == "cancelled"
         assert world.browser.get("/conversations").status_code == 302
-        assert not User.objects.get(pk=world.robot.pk).is_active
+        assert not User.objects.filter(username="robot", is_active=True).exists()
         for key in ApiKey.objects.all():
             assert access_end(Access(user_id=key.user_id, key=key.pk)) == OVER
 
@@ -143,7 +299,7 @@ def test_the_log_says_what_ended_and_a_second_time_ends_nothing(world):
     ended = person_leave(user=world.eve, actor=world.root)
 
     event = AuditEvent.objects.get(action="user.deactivate", target="eve")
-    counts = {"service_accounts": 1, "keys": 1, "sessions": 1, "links": 1, "sources": 1, "access_requests": 1}
+    counts = {"service_accounts": 1, "keys": 1, "sessions": 1, "links": 1, "sources": 3, "access_requests": 1}
     assert event.data["ended"] == ended == {**counts, "sets": 1, "evaluations": 1}
     assert AuditEvent.objects.filter(action="api_key.revoke").count() == 2
     assert set(person_leave(user=world.eve, actor=world.root)) == {"sets"}  # which stay
@@ -189,7 +345,7 @@ def test_the_page_says_what_ends_before_it_does(world, root_page):
     text = root_page().get_text(" ", strip=True)
 
     assert "Service accounts, with their keys: robot" in text
-    assert "Sources, with their schedule and secrets: feed" in text
+    assert "Sources, with their schedule and secrets: feed, feed at rest, nightly" in text
     assert "Shared links: 1" in text
     assert User.objects.get(pk=world.eve.pk).is_active
     person = root_page("change")
@@ -208,7 +364,7 @@ def test_what_is_handed_over_goes_on(world, root_page):
     assert (world.source.owner, world.source.enabled, world.source.schedule) == (world.heir, True, "daily")
     assert world.heir in world.home.owners.all()
     event = AuditEvent.objects.get(action="user.hand_over")
-    assert (event.data["to"], event.data["given"]) == ("heir", dict.fromkeys(what, 1))
+    assert (event.data["to"], event.data["given"]) == ("heir", {**dict.fromkeys(what, 1), "sources": 3})
 
 
 @pytest.mark.parametrize("name", ["", "eve", "robot", "nobody"])

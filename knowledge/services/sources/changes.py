@@ -24,6 +24,7 @@ from knowledge.services.deletion import documents_withdraw
 from knowledge.services.floors import source_floor_apply
 from knowledge.services.registration import clearance_check, source_ensure
 from knowledge.services.sources.credentials import credentials_check, credentials_encrypt, credentials_normalise
+from knowledge.services.sources.ownership import owner_check
 from knowledge.services.sources.permission import permission_check
 from knowledge.services.sources.sync_runs import LISTED_KINDS, next_run_after
 from knowledge.services.sources.web import hosts_of
@@ -40,7 +41,7 @@ def source_create(*, scope: Scope, actor: User, values: Mapping[str, Any]) -> So
     `values`: kind, the fields of CHANGEABLE (handler by code, owner by user name, options as a JSON object) and
     credentials. For owners of sets and administrators.
     Raises NotAllowedError, NameTakenError, SourceSettingsError, InvalidOptionsError, FolderNotAllowedError,
-    UrlNotAllowedError, ClearanceTooHighError, UnknownPeopleError.
+    UrlNotAllowedError, ClearanceTooHighError, UnknownPeopleError, SourceUnownedError.
     """
     if scope.administers == "nothing" and not sets_managed(scope=scope).exists():
         raise MissingRightError("make_sources")
@@ -129,8 +130,9 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
     """Take over the values, then check them together.
 
     Private addresses were allowed for the hosts that a platform administrator has seen; with other ones the
-    permission ends.
+    permission ends. Nothing is enabled for which nobody answers.
     """
+    was_enabled, was_of = source.pk is not None and source.enabled, source.owner_id
     seen, was_at, was_private = hosts_of(source), source.location, _is_private(source)
     for name in ("name", "location", "schedule", "enabled"):
         if name in values:
@@ -144,6 +146,8 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
     if scope.administers != "everything" and not hosts_of(source) <= seen:
         source.options = {name: value for name, value in source.options.items() if name != "allow_private"}
     _settings_check(source)
+    if source.enabled and (not was_enabled or source.owner_id != was_of):
+        owner_check(source)
     # what stays as it is was permitted once, and each run asks again: a place that was withdrawn blocks no other change
     if source.pk is None or source.location != was_at or _is_private(source) != was_private:
         is_of_owner = scope.administers == "nothing" and source.location != was_at

@@ -12,10 +12,11 @@ from accounts.error_messages import error_message
 from accounts.models import AuditEvent, User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import FolderNotAllowedError, SourcePausedError
+from knowledge.errors import FolderNotAllowedError, SourcePausedError, SourceUnownedError
 from knowledge.models import IngestJob, Source, SourcePlace
 from knowledge.selectors.sets import source_managed
 from knowledge.services.places import folder_allowed
+from knowledge.services.sources.ownership import owner_check
 from knowledge.services.sources.sync_runs import LISTED_KINDS, run_open, runs_open
 from knowledge.services.sources.web import hosts_of, location_check
 from ragcore.errors import RagError, UrlNotAllowedError
@@ -26,12 +27,13 @@ EVENTS_READ = 200  # of the latest places that were withdrawn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """Why a source is not read: its place is not allowed (any more)."""
+    """Why a source is not read: its place is not allowed (any more), or nobody answers for it."""
 
     error: RagError
     location: str = ""  # that was withdrawn; "": not known
     time: datetime | None = None
     actor: str = ""  # user name of who has withdrawn it
+    is_of_place: bool = True
 
     @property
     def words(self) -> str:
@@ -53,7 +55,10 @@ def permission_check(source: Source, *, for_owner: bool = False) -> None:
 def source_pause(source: Source) -> Pause | None:
     """Why a source is not read now, with who has withdrawn its place as far as that is known; None: it is read."""
     try:
+        owner_check(source)
         permission_check(source)
+    except SourceUnownedError as error:
+        return Pause(error=error, is_of_place=False)
     except (FolderNotAllowedError, UrlNotAllowedError) as error:
         event = _withdrawal(source)
         if event is None:

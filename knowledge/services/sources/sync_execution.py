@@ -23,6 +23,7 @@ from knowledge.services.ingestion.item_state import IngestionFaultError
 from knowledge.services.leases import LeaseLostError
 from knowledge.services.places import folder_allowed
 from knowledge.services.sources.folders import folder_items
+from knowledge.services.sources.ownership import owner_check, owner_check_now
 from knowledge.services.sources.sync_items import Item, ItemSync, UnreadableItem
 from knowledge.services.sources.sync_runs import (
     BEAT_SECONDS,
@@ -87,7 +88,11 @@ class _Execution:
         while self.run.pending_sources:
             self.run.checkpoint = self.report.checkpoint()
             self._store()
-            source = Source.objects.select_related("handler", "owner").filter(pk=self.run.pending_sources[0]).first()
+            source = (
+                Source.objects.select_related("handler", "owner__service_owner")
+                .filter(pk=self.run.pending_sources[0])
+                .first()
+            )
             if source is not None:  # it may have been removed since
                 self._one(source)
             self.run.pending_sources.pop(0)
@@ -99,6 +104,8 @@ class _Execution:
 
     def _address(self) -> None:
         try:
+            if self.job.source is not None:
+                owner_check(self.job.source)
             address_fetch(job=self.job, run=self.run, report=self.report)
         except RagError as error:
             self.report.fault(source=str(self.run.request.get("url", "")), error=error)
@@ -131,6 +138,7 @@ class _Execution:
             source_release(source=source, claimed=claimed, outcome=outcome, error=told)
 
     def _sync(self, source: Source, claimed: datetime) -> None:
+        owner_check(source)
         sync = ItemSync(job=self.job, source=source, report=self.report)
         for item in items_of(source, trusted_folders=self._trusted_folders):
             if not sync.take(item):
@@ -145,6 +153,7 @@ class _Execution:
             self._progress(self.report)
         if time.monotonic() - self._lease.renewed >= BEAT_SECONDS:
             source_renew(source_id=source.pk, claimed=claimed)
+            owner_check_now(source.pk)
             self._store()
 
     def _store(self, **values: Any) -> None:

@@ -31,6 +31,7 @@ from knowledge.queue import RUN_SYNC, enqueue_on_commit
 from knowledge.selectors import set_owned
 from knowledge.selectors.sets import sources_managed
 from knowledge.services.leases import Lease, LeaseLostError, claimable, rows_claim
+from knowledge.services.sources.ownership import OWNER_ACTIVE
 from ragcore.errors import RagError
 
 LISTED_KINDS = frozenset({Source.Kind.FOLDER, Source.Kind.URL, Source.Kind.SITEMAP})  # the others send what they have
@@ -267,7 +268,11 @@ def sources_start_due() -> list[int]:
 def _due_started() -> list[int]:
     now = timezone.now()
     due = Source.objects.filter(
-        kind__in=LISTED_KINDS, enabled=True, next_run__lte=now, schedule__in=[str(name) for name in INTERVALS]
+        OWNER_ACTIVE,
+        kind__in=LISTED_KINDS,
+        enabled=True,
+        next_run__lte=now,
+        schedule__in=[str(name) for name in INTERVALS],
     )
     started = []
     for source in due.select_for_update(of=("self",), skip_locked=True).select_related("owner").order_by("next_run"):

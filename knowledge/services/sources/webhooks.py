@@ -22,6 +22,7 @@ from knowledge.services.deletion import documents_withdraw
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.sources.credentials import credentials_decrypt
+from knowledge.services.sources.ownership import owner_check
 from knowledge.services.sources.sync_items import source_scope
 from knowledge.services.sources.sync_runs import RunReport
 from knowledge.services.sources.web import address_check, fetch_open, tenant_policy
@@ -79,16 +80,19 @@ def webhook_source(*, named: str, timestamp: str, signature: str, body: bytes) -
     """The source, by id or name, whose secret signed this request; `timestamp` is in seconds since 1970.
 
     The signature is HMAC-SHA256 over `timestamp.body` in hexadecimal, after "sha256=".
-    Raises WebhookSignatureError, WebhookReplayedError.
+    Raises WebhookSignatureError, WebhookReplayedError, SourceUnownedError.
     """
     wanted = Q(pk=int(named)) if named.isascii() and named.isdigit() and len(named) < 19 else Q(name=named)
-    rows = Source.objects.filter(wanted, kind=Source.Kind.WEBHOOK, enabled=True).select_related("owner", "handler")
+    rows = Source.objects.filter(wanted, kind=Source.Kind.WEBHOOK, enabled=True).select_related(
+        "owner__service_owner", "handler"
+    )
     candidates = {row: _secret(row) for row in rows.order_by("pk")[:10]}
     if not candidates:
         _is_signed("", timestamp, signature, body)  # an unknown source takes as long as a wrong signature
     signed = [row for row, secret in candidates.items() if _is_signed(secret, timestamp, signature, body)]
     if not signed or not _is_recent(timestamp):
         raise WebhookSignatureError
+    owner_check(signed[0])
     nonce = hashlib.sha256(f"{signed[0].pk}:{signature}".encode()).hexdigest()
     if not cache.add(f"webhook:{nonce}", 1, timeout=2 * WINDOW_SECONDS):
         raise WebhookReplayedError
