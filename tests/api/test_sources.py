@@ -84,7 +84,7 @@ def test_a_folder_that_the_operator_has_not_opened_is_refused_in_words(alice, ra
 
     assert response.status_code == 422
     assert error_of(response)["code"] == "folder_not_allowed"
-    assert "SOURCE_FOLDERS" in error_of(response)["message"]
+    assert "Folders and hosts" in error_of(response)["message"]
 
 
 def test_a_source_is_changed_and_removed(alice, radio):

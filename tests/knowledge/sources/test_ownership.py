@@ -81,7 +81,7 @@ def test_no_schedule_and_nobody_runs_it(folder, root, nobody_answers):
     nobody_answers(folder)
 
     assert sources_start_due() == []
-    with pytest.raises(SourcePausedError, match="owner of the source is|has no owner"):
+    with pytest.raises(SourcePausedError, match="owner is deactivated|has no owner"):
         source_run_start(scope=scope_of(root), actor=root, source_id=folder.pk)
     assert not IngestJob.objects.exists()
 
