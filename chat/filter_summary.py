@@ -115,7 +115,15 @@ def _plain(filters: Filters) -> dict[str, Any]:
 
 def _words(filters: Filters, names: Mapping[str, Mapping[str, str]]) -> list[str]:
     axis = [names["axes"].get(filters.axis, filters.axis)] if filters.axis else []
-    codes = [names["sets"].get(code, code) for code in (*filters.capability, *filters.organisation)]
+    by_category = {
+        KnowledgeSet.Axis.CAPABILITY: filters.capability,
+        KnowledgeSet.Axis.ORGANISATION: filters.organisation,
+    }
+    codes = [
+        _("%(kind)s: %(name)s") % {"kind": category.label, "name": names["sets"].get(code, code)}
+        for category, wanted in by_category.items()
+        for code in wanted
+    ]
     attributes = [
         f"{names['attributes'].get(name, name)}: {_condition(wanted)}" for name, wanted in filters.metadata.items()
     ]

@@ -45,6 +45,7 @@ class HomePage:
     """Everything below the title. `examples` None: not all of them were checked yet; the page fetches them."""
 
     examples: Sequence[Example] | None
+    awaited: range  # a row to keep free for each example that is being checked
     sets: Sequence[SetChoice]
     more_sets: int
     locked: int  # sets that the asker may ask access to
@@ -55,8 +56,10 @@ def home_page(*, scope: Scope, axes: Sequence[AxisChoices]) -> HomePage:
     """With the sets of the chooser, those with documents first."""
     every = [one for axis in axes for one in axis.sets]
     open_sets = sorted((one for one in every if one.documents), key=lambda one: -(one.documents or 0))
+    examples = examples_known(scope=scope)
     return HomePage(
-        examples=examples_known(scope=scope),
+        examples=examples,
+        awaited=range(min(len(_offered(scope)), EXAMPLES) if examples is None else 0),
         sets=open_sets[:SETS],
         more_sets=max(0, len(open_sets) - SETS),
         locked=sum(one.documents is None for one in every),

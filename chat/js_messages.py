@@ -19,7 +19,7 @@ def _turn() -> dict[str, str]:
         "answer_complete": _("The answer is complete. Sources: {n}"),
         "answer_stopped": _("Stopped."),
         "answer_refused": _("The documents that you may read do not answer this."),
-        "answer_search_results": _("No direct answer. Closest search results:"),
+        "answer_search_results": _("No direct answer"),
         "answer_conversation": _("No documents were used for this reply."),
         "stopping": _("Stopping…"),
         "copied": _("Copied"),
@@ -32,6 +32,8 @@ def _turn() -> dict[str, str]:
         "weak": _("Only partly supported by the sources."),
         "doubtful": _("The source says this, but it may not answer the question."),
         "unsupported": _("Not supported by the sources. Check it before you use it."),
+        "share_nothing": _("Rests on your attached file: others will see nothing of it."),
+        "share_partly": _("{n} of {m} sources are your attached files: others will not see what rests on them."),
         "share_failed": _("The link could not be created. Please try again."),
         "version_failed": _("The other version could not be shown. Please try again."),
         "dismiss_failed": _("The announcement could not be dismissed. Please try again."),
@@ -69,6 +71,7 @@ def _composer() -> dict[str, str]:
         "stop": _("Stop"),
         "all_sets": _("All knowledge sets"),
         "n_sets": _("{n} knowledge sets"),
+        "set_named": _("Set: {name}"),
         "set_remove": _("Remove {name}"),
         "sets_more": _("+{n} more"),
         "signed_out": _("Your session has expired. Open the sign-in in another tab, then try again."),
@@ -90,6 +93,7 @@ def _composer() -> dict[str, str]:
 
 def _filters() -> dict[str, str]:
     return {
+        "named_kind": _("{kind}: {name}"),
         "filter_remove": _("Remove the filter {name}"),
         "filter_from": _("from {low}"),
         "filter_until": _("until {high}"),

@@ -19,7 +19,7 @@ def outcome_words(message: Message) -> str:
         return _("The language model could not be used, so the text is quoted from the sources.")
     words = {
         "refused": _("Not enough evidence"),
-        "search_results": _("No direct answer. Closest search results:").rstrip(":："),
+        "search_results": _("No direct answer"),
         "conversation": _("No documents were used for this reply."),
     }
     return words.get(message.status, "")

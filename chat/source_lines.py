@@ -33,6 +33,7 @@ class SourceLine:
     weak: bool
     cited: bool
     readable: bool
+    is_file: bool = False  # that the asker attached: nobody else may read it
     section: str = ""  # headings above the passage, without the title
     excerpt: str = ""  # the beginning of the passage, in plain words
     review_due: date | None = None  # by when its document was to be reviewed, where that is past
@@ -122,6 +123,7 @@ def with_files(sources: Sequence[SourceLine], files: Sequence[AttachmentCitation
             weak=row.weak,
             cited=row.cited,
             readable=True,
+            is_file=True,
             section=" › ".join(row.passage.heading_path),
             excerpt=row.excerpt,
         )

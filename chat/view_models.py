@@ -168,6 +168,16 @@ class TurnView:
         return [source for source in self.sources if source.cited]
 
     @property
+    def shown_sources(self) -> Sequence[SourceLine]:
+        """The sources that a shared answer rests on."""
+        return self.sources if self.notice == "search_results" else self.cited
+
+    @property
+    def file_sources(self) -> int:
+        """How many of them are files that the asker attached, which colleagues never see."""
+        return sum(source.is_file for source in self.shown_sources)
+
+    @property
     def uncited(self) -> list[SourceLine]:
         return [source for source in self.sources if not source.cited]
 

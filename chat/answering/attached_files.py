@@ -32,13 +32,14 @@ from ragcore.understanding.file_questions import FileQuestion, read_file_questio
 
 SUMMARY_SCORE = 0.9  # that a summary of a file answers the wish for one
 TOPIC_WORDS = 0.5  # share of a topic's words that a passage must have
+CLOSEST = 3  # passages of the files on a page of search results
 SAID_WORDS = 0.6  # share of a question's words in one sentence that suffices whatever it means
 NEAR_SENTENCE = {"zh": 0.6, "en": 0.68}  # cosine of question and best sentence, as a share of `min_cosine`
 
 
 @dataclass(slots=True, kw_only=True)
 class AttachedSubject:
-    """The files that a question is about, while it is answered. `score` and `answers` are of the last search."""
+    """The files that a question is about, while it is answered. `score`, `answers`, `found`: of the last search."""
 
     attached: Attached
     asked: FileQuestion
@@ -48,6 +49,7 @@ class AttachedSubject:
     is_bound: bool  # the question cannot be about anything else; else the subject may have changed
     score: float = 0.0  # 0 to 1, that the files answer
     answers: bool = False
+    found: tuple[Ranked, ...] = ()
     _query: Query | None = field(default=None, repr=False)
 
     @property
@@ -69,16 +71,17 @@ class AttachedSubject:
         if self.is_summary:
             passages = summary_passages(self.attached.passages, model_registry.tokenizer())
             self.score, self.answers = SUMMARY_SCORE, bool(passages)
-            return tuple(Ranked(passage=one, score=1.0 - at * 1e-3) for at, one in enumerate(passages))
+            self.found = tuple(Ranked(passage=one, score=1.0 - at * 1e-3) for at, one in enumerate(passages))
+            return self.found
         query = self.query
         scores = attached_scores(self.attached, query)
         best = float(scores.max())
         order = [int(at) for at in np.argsort(-scores, kind="stable")[:MOST] if scores[at] >= SHARE_OF_BEST * best]
-        ranked = tuple(
+        self.found = tuple(
             Ranked(passage=self.attached.passages[at], score=1.0 - place * 1e-3) for place, at in enumerate(order)
         )
-        self._judge(ranked, query)
-        return ranked
+        self._judge(self.found, query)
+        return self.found
 
     @property
     def query(self) -> Query:
@@ -181,6 +184,16 @@ class AttachedSubject:
             AnswerPart(question="", sources=(), otherwise=NOT_IN_FILES[spoken]),
             AnswerPart(question=self.plain_question, sources=others, lead=lead),
         )
+
+    def closest_first(self, sources: Sequence[Source]) -> list[Source]:
+        """Where nothing answers: the closest passages of the files, then the other sources, numbered anew.
+
+        In whatever language the file is: the meaning of a passage ranks it where no word of the question stands in it.
+        """
+        best = max((source.score for source in sources), default=1.0)
+        own = [Source(number=0, passage=one.passage, text=one.passage.text, score=best) for one in self.found[:CLOSEST]]
+        others = (source for source in sources if source.passage.chunk >= 0)
+        return [replace(source, number=at) for at, source in enumerate([*own, *others], start=1)]
 
     def introduction(self) -> str:
         """What a refusal or a page of search results begins with; "" where the subject has changed."""

@@ -39,8 +39,8 @@ BY_MEANING = {
     "en": " No keyword matches; closest in meaning:",
 }
 NOT_IN_FILES = {
-    "zh": "附件中没有该问题的答案。",
-    "en": "The attached file does not contain an answer.",
+    "zh": "附件中没有找到该问题的答案。",
+    "en": "No answer was found in the attached file.",
 }
 NOT_IN_OTHERS = {
     "zh": "其他文档中没有相关内容。",
@@ -50,9 +50,16 @@ IN_FILES = {"zh": "附件内容", "en": "From the attached file"}
 IN_OTHERS = {"zh": "其他文档内容", "en": "From other documents"}
 _SPACE = re.compile(r"\s+")
 _MARKS = re.compile(
-    r"^[^\S\n]*+(?:(?=[-:| ]*+$)[-:| ]*?-{3,}+[-:| ]*+|#{1,6}|[-*+>])\s*|[*`~]+|(?<!\w)_+|(?<!_)_++(?!\w)", re.MULTILINE
+    r"^[^\S\n]*+(?:(?=[-:| ]*+$)[-:| ]*?-{3,}+[-:| ]*+\s*|(?:(?:#{1,6}|[-*+>])\s*)+)|[*`~]+|(?<!\w)_+|(?<!_)_++(?!\w)",
+    re.MULTILINE,
 )
-_CELLS = re.compile(r"(?:(?<![ \t])[ \t]+)?\|[ \t]*")
+_POINT = r"(?:[-*+][ \t]+(?=[^\s|]))?"  # the mark of a list in a cell
+_CELLS = re.compile(rf"(?:(?<![ \t])[ \t]+)?\|[ \t]*{_POINT}")
+_BREAK = re.compile(rf"\\$|<br\s*/?>[ \t]*{_POINT}", re.MULTILINE | re.IGNORECASE)
+_LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{0,2000}\)")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_HIDDEN = 0xE000  # private use: a character that was escaped is no mark
+_SHOWN = {_HIDDEN + code: chr(code) for code in range(0x21, 0x7F)}
 _EDGES = re.compile(r"^[ ·]+|[ ·]+$", re.MULTILINE)
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!])")
 _LATIN = re.compile(r"[A-Za-z0-9]")
@@ -83,6 +90,15 @@ def format_search_results(question: str, sources: Sequence[Source], *, tokenizer
     how = (BY_WORDS if with_words == len(sources) else BY_BOTH) if with_words else BY_MEANING
     spoken = "zh" if language == "zh" else "en"
     return "\n".join([f"{INTRODUCTION[spoken]}{how[spoken]}", "", *lines])
+
+
+def without_introduction(html: str) -> str:
+    """A page of search results as HTML, below a heading that says already that there is no answer."""
+    for said in INTRODUCTION.values():
+        before, found, after = html.partition(f"<p>{said}")
+        if found:
+            return f"{before}<p>{after.lstrip()}"
+    return html
 
 
 def _has_words(source: Source, pattern: re.Pattern[str] | None) -> bool:
@@ -121,8 +137,10 @@ def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
 
 
 def _readable(markdown: str) -> str:
-    """The text without marks of headings, lists and emphasis; cells of tables between dots."""
-    return _EDGES.sub("", _CELLS.sub(" · ", _MARKS.sub("", without_pictures(markdown))))
+    """The text without marks of headings, lists, emphasis and links; cells of tables between dots."""
+    hidden = _ESCAPE.sub(lambda match: chr(_HIDDEN + ord(match[1])), without_pictures(markdown))
+    plain = _MARKS.sub("", _LINK.sub(r"\1", _BREAK.sub(" ", hidden)))
+    return _EDGES.sub("", _CELLS.sub(" · ", plain)).translate(_SHOWN)
 
 
 def _densest(text: str, pattern: re.Pattern[str] | None) -> int:

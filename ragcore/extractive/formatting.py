@@ -21,6 +21,8 @@ from ragcore.text.tokenise import stop_words
 from ragcore.types import Language, Source
 
 MAX_ROWS = 8
+WHOLE_ROWS = 12  # of a table in a summary; of a longer one the first FIRST_ROWS
+FIRST_ROWS = 5
 MAX_SAID = 2  # sentences of each thing
 CELL_COLUMNS = 260
 NAME_COLUMNS = 24  # of a point's name that stands in front as a sentence of its own
@@ -204,17 +206,33 @@ class Wording:
     aspect: str
     said: str
     closest: str  # above a passage of which it is not sure that it answers
+    more_rows: str  # below the first rows of a long table, with `{number}`
     gap: str  # between a sentence and its marker, and between sentences
 
 
 _WORDS: dict[Script, Wording] = {
-    "zh": Wording(supplement="补充要点", aspect="方面", said="资料所述", closest="最相关的段落", gap=""),
-    "zht": Wording(supplement="補充要點", aspect="方面", said="資料所述", closest="最相關的段落", gap=""),
+    "zh": Wording(
+        supplement="补充要点",
+        aspect="方面",
+        said="资料所述",
+        closest="最相关的段落",
+        more_rows="另有 {number} 行",
+        gap="",
+    ),
+    "zht": Wording(
+        supplement="補充要點",
+        aspect="方面",
+        said="資料所述",
+        closest="最相關的段落",
+        more_rows="另有 {number} 列",
+        gap="",
+    ),
     "en": Wording(
         supplement="Also relevant",
         aspect="Aspect",
         said="What the sources say",
         closest="The passage that fits best",
+        more_rows="{number} more rows",
         gap=" ",
     ),
 }
@@ -291,6 +309,23 @@ def point_blocks(runs: Sequence[Sequence[Statement]], words: Wording) -> list[st
     lines = [join_cited(run, words) for run in plain]
     block = "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
     return _apart([text for text in (block, *tables_) if text])
+
+
+def summary_blocks(runs: Sequence[Sequence[Statement]], words: Wording) -> list[str]:
+    """Points in their order, each table where it stands: a small one whole, of a long one the first rows."""
+    blocks = []
+    for is_table, group in groupby(runs, key=lambda run: bool(run[0].head)):
+        members = list(group)
+        blocks += [_whole_table(run, words) for run in members] if is_table else point_blocks(members, words)
+    return _apart([block.strip() for block in blocks])
+
+
+def _whole_table(rows: Sequence[Statement], words: Wording) -> str:
+    """Rows of one table, each with the marker of its own passage; the number of those that are left out is said."""
+    shown = rows if len(rows) <= WHOLE_ROWS else rows[:FIRST_ROWS]
+    lines = table(shown[0].head, [_row_marked(row.cells, row.source.number, words) for row in shown])
+    left = len(rows) - len(shown)
+    return f"{lines}\n\n**{words.more_rows.format(number=left)}**" if left else lines
 
 
 def _apart(blocks: Sequence[str]) -> list[str]:

@@ -27,6 +27,7 @@ from ragcore.extractive.formatting import (
     passage_block,
     point_blocks,
     section_blocks,
+    summary_blocks,
     supplement,
     with_figure,
     wording_for,
@@ -46,7 +47,7 @@ from ragcore.extractive.sentence_model import (
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.extractive.spans import choose_points, choose_runs, main_source, nearest, point_columns
 from ragcore.extractive.styles import quoted, shortened
-from ragcore.extractive.summary import summary_statements
+from ragcore.extractive.summary import summary_runs
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_type import question_type
 from ragcore.text.tokenise import stop_words
@@ -131,8 +132,7 @@ class ExtractiveGenerator:
         """One part with its lead; "" where there is nothing to say."""
         words = wording_for(request.question, request.language)
         if part.is_summary:
-            points = summary_statements(part.sources, self._tokenizer)
-            text = "".join(point_blocks([[point] for point in points], words))
+            text = "".join(summary_blocks(summary_runs(part.sources, self._tokenizer), words))
         else:
             asked = replace(request, question=part.question, sources=part.sources, parts=())
             text = "".join(self.blocks(asked)) if part.sources else ""

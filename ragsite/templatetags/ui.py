@@ -21,6 +21,7 @@ from accounts.error_messages import code_message, stored_message
 from accounts.models import User
 from accounts.relative_time import exact_day, exact_time, relative_time
 from accounts.selectors import person_name, roles_in_words
+from chat.answering.fallback import without_introduction
 from chat.error_messages import answer_html
 from chat.models import Message
 from chat.rendering.terms import mark_terms
@@ -174,9 +175,12 @@ def shortcoming(message: Message) -> str:
 @register.filter
 def answer(turn: TurnView) -> SafeString:
     """The stored HTML of an answer, which was sanitised when it was made; its reasons in the user's language, terms of
-    the lexicon marked.
+    the lexicon marked, without what the notice above it says.
     """
-    return mark_safe(mark_terms(answer_html(turn.message), turn.terms))  # noqa: S308
+    html = answer_html(turn.message)
+    if turn.notice == "search_results":
+        html = without_introduction(html)
+    return mark_safe(mark_terms(html, turn.terms))  # noqa: S308
 
 
 @register.filter

@@ -73,8 +73,8 @@ function renderSets() {
     const box = byId(`filters-${name}`);
     const sets = facets.axes.find((one) => one.axis === axis)?.sets ?? [];
     box.hidden = !sets.length;
-    const boxes = sets.map(({ code, name: label, documents }) =>
-      choice(label, documents, isIn(name, code), (on) => filters.toggle(name, code, on)),
+    const boxes = sets.map(({ code, documents }) =>
+      choice(filters.labelOf(name, code), documents, isIn(name, code), (on) => filters.toggle(name, code, on)),
     );
     valuesOf(box).replaceChildren(...boxes);
   }

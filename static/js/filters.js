@@ -4,6 +4,7 @@ import { byId, formatted, post, words } from "./dom.js";
 
 const COUNT_AFTER_MS = 250;
 const LISTS = ["capability", "organisation", "tags", "documents"];
+const AXES = { capability: "X", organisation: "Y" };
 const start_with = JSON.parse(byId("filters-start").textContent);
 
 export const names = start_with.names; // { axes, sets, attributes, documents }: code → name
@@ -59,14 +60,20 @@ function conditionWords(wanted) {
   return low === undefined ? words("filter_until", { high }) : `${low} – ${high}`;
 }
 
+/** The words of a filter's value: a set of a category, whose name a knowledge set may have too, with its category. */
+export function labelOf(name, value) {
+  if (name === "tags") return `#${value}`;
+  if (name === "documents") return names.documents[value] ?? value;
+  return words("named_kind", { kind: names.axes[AXES[name]], name: names.sets[value] ?? value });
+}
+
 /** Every filter with its words and what takes it away. */
 function parts() {
   const found = [];
   if (state.axis) found.push([names.axes[state.axis] ?? state.axis, () => setAxis(null)]);
   for (const name of LISTS) {
     for (const value of state[name] ?? []) {
-      const label = name === "tags" ? `#${value}` : (names[name === "documents" ? name : "sets"][value] ?? value);
-      found.push([label, () => toggle(name, value, false)]);
+      found.push([labelOf(name, value), () => toggle(name, value, false)]);
     }
   }
   for (const [code, wanted] of Object.entries(state.metadata ?? {})) {

@@ -64,7 +64,7 @@ function show() {
   byId("sets-clear").hidden = !names.length;
   const chips = byId("set-chips");
   chips.hidden = !names.length;
-  chips.replaceChildren(...checked.slice(0, SHOWN_NAMES).map((box) => chip(box.dataset.name, box)));
+  chips.replaceChildren(...checked.slice(0, SHOWN_NAMES).map((box) => chip(words("set_named", { name: box.dataset.name }), box)));
   if (names.length > SHOWN_NAMES) chips.append(more(names.length - SHOWN_NAMES));
   pin.closest("label").hidden = !names.length;
   pin.checked = names.length > 0 && localStorage.getItem(PINNED) === JSON.stringify(chosen());
@@ -84,7 +84,8 @@ export function start({ conversation }) {
     if (!conversation()) return;
     const form = new FormData();
     for (const set of chosen()) form.append("sets", set);
-    post(`/c/${conversation()}/sets`, { form }).catch((error) => console.warn("sets not stored", error));
+    // kept alive: another page may be opened at once, and the conversation must know its choice when it comes back
+    post(`/c/${conversation()}/sets`, { form, keepalive: true }).catch((error) => console.warn("sets not stored", error));
   };
   for (const box of boxes) box.addEventListener("change", changed);
   pin.addEventListener("change", () => {

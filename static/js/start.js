@@ -4,6 +4,7 @@ import { byId, part, post } from "./dom.js";
 import * as sets from "./sets.js";
 
 async function fetchExamples(box) {
+  box.style.minHeight = `${box.offsetHeight}px`; // fewer examples than awaited must not move what is below
   try {
     box.innerHTML = await part(box.dataset.url);
   } catch {

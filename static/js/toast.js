@@ -29,6 +29,8 @@ export function toast(text, { undoWords, undo, done } = {}) {
   box.addEventListener("pointerleave", wait);
   box.addEventListener("focusin", () => clearTimeout(timer));
   box.addEventListener("focusout", wait);
+  const above = innerHeight - byId("composer").closest(".dock").getBoundingClientRect().top;
+  byId("toasts").style.bottom = `${above}px`; // nothing that is being written or attached is covered
   byId("toasts").append(box);
   wait();
   return () => end(done);

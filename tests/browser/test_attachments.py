@@ -35,6 +35,9 @@ def test_a_file_is_dropped_read_quoted_and_shown_beside_the_answer(open_page, li
     turn = page.locator(".turn").last
     expect(turn).to_have_attribute("data-state", "done")
     expect(turn.locator(".question-files")).to_contain_text("travel.md")
+    turn.get_by_role("button", name="Share with colleagues").click()
+    expect(page.locator("#share-warning")).to_have_text("Rests on your attached file: others will see nothing of it.")
+    page.keyboard.press("Escape")
     turn.locator(".cite").first.click()
 
     panel = page.locator("#evidence")

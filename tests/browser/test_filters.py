@@ -64,7 +64,7 @@ def test_a_chip_is_removed_by_keyboard_and_the_next_question_searches_more(open_
     page.keyboard.press("Escape")
     expect(page.locator("#filter-none")).to_have_text("No passage matches these filters.")
 
-    page.get_by_role("button", name="Remove the filter 基站产品").focus()
+    page.get_by_role("button", name="Remove the filter Organisation: 基站产品").focus()
     page.keyboard.press("Enter")
 
     expect(page.locator("#filter-none")).to_be_hidden()

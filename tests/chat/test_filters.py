@@ -72,7 +72,7 @@ def test_a_conversation_goes_on_with_the_filters_of_its_last_question(browser, r
         (
             "search_results",
             1200,
-            ["No direct answer. Closest search results:", "Your filters left 1,200 passages to search."],
+            ["No direct answer", "Your filters left 1,200 passages to search."],
         ),
     ],
 )
@@ -87,7 +87,11 @@ def test_a_refusal_says_what_the_filters_left_and_offers_to_search_without(
 
     page = browser.get(reverse("chat:message", args=[turn.pk])).content.decode()
 
-    for text in [*words, "Capability · Testing · #5G · year: from 2020 · Release: 16, 17", "Search without filters"]:
+    for text in [
+        *words,
+        "Capability · Capability: Testing · #5G · year: from 2020 · Release: 16, 17",
+        "Search without filters",
+    ]:
         assert text in page
 
 
@@ -177,8 +181,8 @@ def test_a_refusal_in_chosen_sets_names_them_and_offers_all(browser, reader, nam
 
     page = browser.get(reverse("chat:message", args=[turn.pk])).content.decode()
 
-    assert "Searched in: Testing" in page
-    assert "Searched only in: Testing." in page
+    assert "Searched in: Testing" not in page
+    assert page.count("Searched only in: Testing.") == 1
     assert "data-ask-everywhere" in page
     assert "Search without filters" not in page
 

@@ -41,6 +41,7 @@ def test_only_questions_that_a_search_answers_are_offered(browser, owner):
 
     assert 'data-url="/examples"' in first.content.decode()
     assert examples_in(first) == []
+    assert first.content.decode().count("example-wait") == 2  # a row for each that is being checked
     assert examples_in(fetched) == [ANSWERED]
     assert 'data-url="/examples"' not in second.content.decode()
     assert examples_in(second) == [ANSWERED]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.answering.fallback import SNIPPET_CHARACTERS, format_search_results, highlighted
+from chat.answering.fallback import SNIPPET_CHARACTERS, format_search_results, highlighted, without_introduction
 from chat.rendering import render_markdown
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
@@ -101,3 +101,29 @@ def test_markup_in_documents_stays_text(tokenizer):
 
 def test_words_that_touch_share_their_bold():
     assert highlighted("随机接入过程", re.compile("随机|接入")) == "**随机接入**过程"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("# 6\\. Travel expense\n\n- Keep receipts", "6. Travel expense Keep receipts"),
+        ("6\\\nTravel expense", "6 Travel expense"),
+        ("> - quoted", "quoted"),
+        ("| - first<br>- second | [Form](https://forms.example/1) |\n| --- | --- |\n| - | 2 |", ""),
+    ],
+)
+def test_the_snippet_is_plain_text(text, plain):
+    shown = highlighted(text, None)
+
+    assert "](" not in shown
+    assert "<br>" not in shown
+    assert not shown.startswith("- ")
+    assert not plain or shown == plain
+
+
+@pytest.mark.parametrize(("language", "first"), [("en", "<p>Closest passages:</p>"), ("zh", "<p>最相近的段落：</p>")])
+def test_below_its_heading_a_page_of_results_begins_with_the_passages(tokenizer, language, first):
+    sources = [source("A preamble.", number=1), source("A cell.", number=2)]
+    html = render_markdown(page("preamble", *sources, tokenizer=tokenizer, language=language), citations={1, 2})
+
+    assert without_introduction(html).startswith(first)

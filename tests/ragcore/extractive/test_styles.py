@@ -8,7 +8,7 @@ import pytest
 
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.styles import quoted, shortened
-from ragcore.extractive.summary import MOST_POINTS, summary_statements
+from ragcore.extractive.summary import MOST_POINTS, summary_runs
 from ragcore.ports import AnswerPart, GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
@@ -84,9 +84,9 @@ def test_a_summary_takes_sentences_of_all_parts_in_their_order():
     ]
     passage = source(1, "# Rules\n\n" + "\n".join(facts))
 
-    statements = summary_statements([passage], TOKENIZER)
+    runs = summary_runs([passage], TOKENIZER)
 
-    places = [statement.position for statement in statements]
-    assert len(statements) == MOST_POINTS
+    places = [statement.position for run in runs for statement in run]
+    assert len(runs) == MOST_POINTS
     assert places == sorted(places)
-    assert statements == summary_statements([passage], TOKENIZER)
+    assert runs == summary_runs([passage], TOKENIZER)
