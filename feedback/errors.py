@@ -40,5 +40,7 @@ class ResolutionError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "refused": "The question was refused. Choose another resolution than “Should have been refused”.",
         "answered": "The question was answered. Choose another resolution than “Rightly refused”.",
+        "closed": "It is closed already.",
+        "alone": "Decide it one by one: there are signs that the answer is in the documents.",
         "many": "At most %(limit)s cases are closed at once; you chose %(given)s.",
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from accounts.models import User
 from accounts.selectors import scope_for
 from accounts.services import audit_record
 from feedback.errors import ResolutionError
-from feedback.models import BadCase, CaseBatch, CaseMove
+from feedback.models import BadCase, CaseBatch, CaseMove, Vote
 from feedback.selectors import case_get
 from feedback.services import case_move, is_reviewing
 from ragcore.errors import RagError
@@ -61,8 +61,19 @@ def case_resolve(*, actor: User, case: BadCase, resolution: str, note: str = "",
     return moved
 
 
-def cases_resolve(*, actor: User, cases: Sequence[BadCase], resolution: str, note: str = "") -> BatchResult:
+def not_found_claimed(*, cases: Sequence[BadCase]) -> set[int]:
+    """Of these cases those whose readers said that the answer is in the documents."""
+    said = {"message__votes__vote": Vote.Direction.DOWN, "message__votes__reasons__contains": [Vote.Reason.NOT_FOUND]}
+    rows = BadCase.objects.filter(pk__in=[case.pk for case in cases], **said)
+    return set(rows.order_by().values_list("pk", flat=True))
+
+
+def cases_resolve(
+    *, actor: User, cases: Sequence[BadCase], resolution: str, note: str = "", doubtful: Collection[int] = ()
+) -> BatchResult:
     """Close many cases with one resolution and note; those that it does not fit stay as they are.
+
+    So do those that are closed already and, where they would be called rightly refused, those in `doubtful`.
 
     Raises ResolutionError for an unknown resolution and for more than MOST_AT_ONCE cases.
     """
@@ -75,8 +86,13 @@ def cases_resolve(*, actor: User, cases: Sequence[BadCase], resolution: str, not
     earlier: list[dict[str, Any]] = []
     with transaction.atomic():
         for case in cases:
-            before = _fields_of(BadCase.objects.select_for_update().get(pk=case.pk))
+            now = BadCase.objects.select_for_update().get(pk=case.pk)
+            before = _fields_of(now)
             try:
+                if now.state == BadCase.State.CLOSED:
+                    raise ResolutionError("closed")
+                if resolution == BadCase.Resolution.RIGHTLY_REFUSED and case.pk in doubtful:
+                    raise ResolutionError("alone")
                 resolved.append(case_resolve(actor=actor, case=case, resolution=resolution, note=note))
             except (NotFoundError, ResolutionError) as error:
                 refused.append((case, error))

@@ -18,6 +18,7 @@ from django.shortcuts import render
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, is_administrator
@@ -29,7 +30,7 @@ from feedback.usage import DAYS, Day, unanswered_questions, usage
 from knowledge.admin.curation import creates_sets, is_curator, lists_sets
 from knowledge.admin.jobs import SILENT_AFTER
 from knowledge.disk_space import worst_volume
-from knowledge.models import Document
+from knowledge.models import Document, ModelPurpose
 from knowledge.selectors import sets_curated
 from knowledge.selectors.dashboard import items_shown
 from ragsite.admin_menu import (
@@ -96,16 +97,18 @@ FIGURES = [
 
 HEALTH_KEY, HEALTH_SECONDS = "admin-health-report", 15  # servers are not asked again for each look
 BAR_HEIGHT = 40  # of the bars of a day, in units of their drawing
+Purpose = ModelPurpose.Purpose
+MODEL_FOR = _("Language model: {purpose}")
 PARTS = {
     "postgres": _("Database"),
     "redis": "Redis",
     "worker": _("Background worker"),
     "embedder": _("Embedding model"),
-    "llm": _("Language model"),
-    "llm_fast": _("Language model (fast)"),
-    "llm_light": _("Language model (light)"),
-    "llm_advanced": _("Language model (advanced)"),
-    "llm_judge": _("Language model (judge)"),
+    "llm": format_lazy(MODEL_FOR, purpose=Purpose.STANDARD.label),
+    "llm_fast": format_lazy(MODEL_FOR, purpose=Purpose.FAST.label),
+    "llm_light": format_lazy(MODEL_FOR, purpose=Purpose.LIGHT.label),
+    "llm_advanced": format_lazy(MODEL_FOR, purpose=Purpose.ADVANCED.label),
+    "llm_judge": format_lazy(MODEL_FOR, purpose=Purpose.JUDGE.label),
     "llm_local": _("Local language model"),
     "reranker": _("Reranker"),
     "reranker_fallback": _("Second reranker"),
@@ -210,6 +213,7 @@ def health(request: HttpRequest) -> HttpResponse:
             "name": PARTS[name],
             "words": _state_words(name, part),
             "details": part.get("model") or _disk_words(part),
+            "link": _model_page(name, part),
             "problem": "" if name in MODEL_PARTS else part.get("error", ""),
         }
         for name, part in report["dependencies"].items()
@@ -220,6 +224,13 @@ def health(request: HttpRequest) -> HttpResponse:
         return render(request, "admin/health_parts.html", context)
     page = {**admin.site.each_context(request), **context, "title": _("Models and workers")}
     return render(request, "admin/health.html", page)
+
+
+def _model_page(name: str, part: Mapping[str, Any]) -> str:
+    """Where a language model that is not used is mended; "" for other parts."""
+    if name not in MODEL_PARTS or part.get("error") not in ("untested", "test_failed"):
+        return ""
+    return reverse("admin:knowledge_languagemodel_changelist")
 
 
 def _health_now() -> tuple[dict[str, Any], datetime]:

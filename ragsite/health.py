@@ -22,6 +22,7 @@ from accounts.key_scopes import KeyScope
 from accounts.selectors import scope_for
 from chat.api.health import health_report
 from knowledge.disk_space import worst_volume
+from knowledge.model_setup import setup_now
 from ragcore.errors import RagError
 from ragcore.parsing.sandbox.process import sandbox_measures
 from ragsite.errors import problem_of, sent
@@ -37,7 +38,8 @@ PROBE_SECONDS = 2.0
 def health(request: HttpRequest) -> JsonResponse:
     """Readiness: 200 when Postgres and Redis answer and the models are loaded, otherwise 503.
 
-    `disk` does not count: "low" tells of little space, "full" and "read_only" that no files are accepted. A service
+    `models` says "test_failed" or "untested" where no language model that is set up is used; answers are quotations
+    then, and the site is ready. `disk` does not count: "low" tells of little space, "full" and "read_only" that no files are accepted. A service
     that cannot write says `"reason": "storage_full"`.
 
     No authentication, and no details for strangers. Models that cannot be loaded do not make the site unready: the
@@ -48,6 +50,8 @@ def health(request: HttpRequest) -> JsonResponse:
     models = {"status": "loading" if is_preparing() else "ok"}
     parts: dict[str, Any] = {"postgres": _probe(_ask_postgres), "redis": _probe(_ask_redis), "models": models}
     is_ready = all(part["status"] == "ok" for part in parts.values())
+    if is_ready and (state := _language_models_state()):
+        parts["models"] = {"status": state}
     parts["disk"] = {"status": worst_volume().state}  # a full one takes no files; questions are answered all the same
     if "deep" in request.GET:
         try:
@@ -63,6 +67,14 @@ def health(request: HttpRequest) -> JsonResponse:
     if not is_ready:
         answer["Retry-After"] = "2"
     return answer
+
+
+def _language_models_state() -> str:
+    """Why none of the language models that are set up is used: "test_failed" or "untested"; "" where one is."""
+    setup = setup_now()
+    if setup.models or setup.local or not setup.unready:
+        return ""
+    return "test_failed" if any(one.test_code for one in setup.unready.values()) else "untested"
 
 
 def is_local(request: HttpRequest) -> bool:

@@ -14,6 +14,7 @@ from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django_otp.plugins.otp_static.models import StaticDevice
@@ -21,13 +22,13 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.access_events import access_ended_publish
-from accounts.admin.base import AdministratorAdmin, admin_user, is_administrator
+from accounts.admin.base import AdministratorAdmin, admin_user, badge, is_administrator
 from accounts.admin.leaving import leaving_view
 from accounts.admin.person_setup import setup_view
 from accounts.admin.privacy import PrivacyActions
 from accounts.models import User, UserGroup
 from accounts.people.leaving import person_delete
-from accounts.selectors import roles_in_words
+from accounts.selectors import person_name, roles_in_words
 from accounts.services import audit_record
 from accounts.sign_in.passwords import password_given
 from accounts.sign_in.second_factor import second_factor_remove
@@ -64,25 +65,16 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
     form = PersonForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
-    list_display = (
-        "username",
-        "department",
-        "clearance",
-        "is_staff",
-        "is_service",
-        "is_active",
-        "tenant",
-        "last_login",
-    )
+    list_display = ("person", "roles_listed", "department", "clearance", "tenant", "last_login", "state")
     list_filter = ("is_active", "is_staff", "is_service", "clearance", "tenant")
     list_select_related = ("tenant",)
     autocomplete_fields = ("service_owner",)
-    readonly_fields = ("roles_shown", "leaving_link")
+    readonly_fields = ("roles_shown", "leaving_link", "password_link")
     search_fields = ("username", "first_name", "last_name", "email", "department")
     filter_horizontal = ("user_groups",)
     actions = ("end_sessions", "remove_second_factor", "export_person", "erase_person")
     fieldsets = (
-        (None, {"fields": ("username", "password", ("first_name", "last_name"), "email")}),
+        (None, {"fields": ("username", "password_link", ("first_name", "last_name"), "email")}),
         (_("Work profile"), {"fields": ("department", "product", "role", "interests")}),
         (
             _("Access"),
@@ -107,6 +99,7 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
     )
 
     list_before_template = "admin/accounts/user/list_top.html"
+    change_form_outer_before_template = "admin/accounts/user/top.html"
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
         """Staff who only complete names find nobody by what a name does not show, such as a mail address."""
@@ -132,6 +125,31 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
         """Deactivating has a page of its own, which says what ends; a ticked box activates again."""
         fields = tuple(super().get_readonly_fields(request, obj))
         return (*fields, "is_active") if obj is not None and obj.is_active else fields
+
+    @admin.display(description=_("name"), ordering="username")
+    def person(self, user: User) -> SafeString:
+        """The name of the person, and what they sign in with."""
+        name = person_name(user)
+        if name == user.username:
+            return format_html("{}", name)
+        return format_html('{} <span class="rs-quiet">{}</span>', name, user.username)
+
+    @admin.display(description=_("roles"))
+    def roles_listed(self, user: User) -> str:
+        return str(_("Service account")) if user.is_service else ", ".join(roles_in_words(user))
+
+    @badge(description=_("state"), ordering="is_active", colours={"active": "success", "inactive": "danger"})
+    def state(self, user: User) -> tuple[str, str]:
+        return ("active", str(_("Active"))) if user.is_active else ("inactive", str(_("Deactivated")))
+
+    @admin.display(description=_("password"))
+    def password_link(self, user: User) -> SafeString | str:
+        """Whether there is one, and where another one is set; nothing of what is stored."""
+        if user.is_service:
+            return str(_("Service accounts have none."))
+        address = reverse("admin:auth_user_password_change", args=[user.pk])
+        words = _("Set another password") if user.has_usable_password() else _("Set a password")
+        return format_html('<a class="rs-link" href="{}">{}</a>', address, words)
 
     @admin.display(description=_("deactivate"))
     def leaving_link(self, user: User) -> str:

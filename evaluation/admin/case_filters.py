@@ -20,27 +20,35 @@ from feedback.models import BadCase
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_listed
 
+NOT_CLOSED = "to-do"
 NOT_YET = "-"  # without a diagnosis
 AGES = {"1": _("Last 24 hours"), "7": _("Last 7 days"), "30": _("Last 30 days"), "older": _("Older")}
 
 
 def with_cause(rows: QuerySet[BadCase], *, scope: Scope) -> QuerySet[BadCase]:
-    """Cases with the `cause` and `sureness` of the latest diagnosis that the viewer may see."""
+    """Cases with `cause`, `subcause`, `cause_detail` and `sureness` of the latest diagnosis that the viewer may see."""
     mine = Diagnosis.objects.filter(diagnosis_shown(scope=scope), message=OuterRef("message_id"))
     latest = mine.order_by("-created", "-pk")
-    return rows.annotate(cause=Subquery(latest.values("cause")[:1]), sureness=Subquery(latest.values("confidence")[:1]))
+    names = {"cause": "cause", "subcause": "subcause", "cause_detail": "detail", "sureness": "confidence"}
+    return rows.annotate(**{name: Subquery(latest.values(column)[:1]) for name, column in names.items()})
 
 
 class StateFilter(StateListFilter):
-    """By state, and one's own cases."""
+    """By state, and one's own cases; without a choice those that are not closed."""
 
     title = _("state")
     parameter_name = "case"
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
-        return [*BadCase.State.choices, ("mine", _("Mine, in progress"))]
+        return [(NOT_CLOSED, _("Not closed")), *BadCase.State.choices, ("mine", _("Mine, in progress"))]
+
+    @property
+    def choice(self) -> str:
+        return self.value() or NOT_CLOSED
 
     def queryset(self, request: Any, queryset: Any) -> Any:
+        if self.choice == NOT_CLOSED:
+            return queryset.exclude(state=BadCase.State.CLOSED)
         if self.choice == "mine":
             return queryset.filter(assignee=request.user, state=BadCase.State.IN_WORK)
         return super().queryset(request, queryset)

@@ -25,6 +25,7 @@ from evaluation.services.case_desk import CaseReplay, case_mark_passage, case_te
 from evaluation.services.case_diagnosis import marked_passage
 from evaluation.services.case_remedies import (
     case_draft_publish,
+    golden_missing,
     remedies_applied,
     remedies_offered,
     remedy_apply,
@@ -97,6 +98,7 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "reviewers": reviewers_of(case=case),
         "fix_link": case.fix if case.fix.startswith(("/", "https://", "http://")) and " " not in case.fix else "",
         "offered": offered,
+        "golden_missing": golden_missing(scope=scope, actor=admin_user(request), case=case, offered=offered),
         "picker": flatatt(picker_attributes(scope=scope, names=picked, kind="passages")),
         "applied": applied,
         "latest_applied": next((one.application.pk for one in applied if one.application.undone is None), None),

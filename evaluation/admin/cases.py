@@ -22,8 +22,8 @@ from chat.admin import ReviewerAdmin, is_reviewer
 from evaluation.admin.case_filters import CASE_FILTERS, CLOSED_LAST, with_cause
 from evaluation.admin.case_page import ACTS, CaseMoveForm, case_act, case_context, case_test
 from evaluation.admin.close_many import close_many, undo_many
+from evaluation.admin.diagnosis_words import short_cause
 from evaluation.admin.weekly import report_file, report_page
-from evaluation.models import Diagnosis
 from evaluation.selectors import diagnosis_run_latest
 from evaluation.services.case_diagnosis import cases_without_diagnosis, diagnosis_run_start
 from feedback.models import BadCase, Vote
@@ -130,7 +130,9 @@ class BadCaseAdmin(ReviewerAdmin):
 
     @admin.display(description=pgettext_lazy("feedback case", "cause"), ordering="cause")
     def cause_shown(self, case: Any) -> str:
-        return str(Diagnosis.Cause(case.cause).label) if case.cause else "–"
+        if not case.cause:
+            return "–"
+        return short_cause(cause=case.cause, subcause=case.subcause or "", detail=case.cause_detail or "")
 
     @admin.display(description=_("user feedback"), ordering="down_count")
     def said(self, case: BadCase) -> str:

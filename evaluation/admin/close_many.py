@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from typing import Any
 
 from django.contrib import messages
@@ -10,17 +10,21 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
-from evaluation.services.case_resolution import Resolved, cases_conclude, cases_reopen, refusal_sets
+from evaluation.services.case_resolution import Resolved, cases_conclude, cases_doubtful, cases_reopen, refusal_sets
 from feedback.models import BadCase
 from knowledge.admin.curation import ids_of
 from ragcore.errors import RagError
 
 CASES = "admin:feedback_badcase_changelist"
+MOST_NAMED = 20  # cases that one message names
 
 
 def close_many(request: HttpRequest, rows: QuerySet[BadCase], *, context: dict[str, Any]) -> HttpResponse | None:
@@ -28,10 +32,18 @@ def close_many(request: HttpRequest, rows: QuerySet[BadCase], *, context: dict[s
     cases = list(rows)
     scope, actor = admin_scope(request), admin_user(request)
     if request.POST.get("confirmed") != "yes":
+        to_close = [case for case in cases if case.state != BadCase.State.CLOSED]
+        if not to_close:
+            messages.warning(request, _("These cases are closed already."))
+            return None
+        doubtful = cases_doubtful(scope=scope, cases=to_close)
         page = {
             **context,
             "title": _("Close feedback cases"),
-            "cases": cases,
+            "cases": to_close,
+            "closed_before": [case for case in cases if case.state == BadCase.State.CLOSED],
+            "doubtful": [case for case in to_close if case.pk in doubtful],
+            "list_address": request.get_full_path(),
             "resolutions": BadCase.Resolution.choices,
             "golden_sets": refusal_sets(scope=scope, actor=actor),
         }
@@ -58,11 +70,23 @@ def _tell(request: HttpRequest, done: Resolved) -> None:
     if done.saved:
         saved = ngettext("%(count)d golden case saved.", "%(count)d golden cases saved.", done.saved)
         text = f"{text} {saved % {'count': done.saved}}"
-    messages.success(request, text)
-    reasons = Counter(error_message(error) for _case, error in (*done.result.refused, *done.left))
-    for reason, number in reasons.items():
-        left = ngettext("%(count)d case: %(reason)s", "%(count)d cases: %(reason)s", number)
-        messages.warning(request, left % {"count": number, "reason": reason})
+    (messages.success if closed else messages.info)(request, text)
+    reasons: dict[str, list[BadCase]] = defaultdict(list)
+    for case, error in (*done.result.refused, *done.left):
+        reasons[error_message(error)].append(case)
+    for reason, cases in reasons.items():
+        left = ngettext("%(count)d case: %(reason)s", "%(count)d cases: %(reason)s", len(cases))
+        messages.warning(request, format_html("{} {}", left % {"count": len(cases), "reason": reason}, _links(cases)))
+
+
+def _links(cases: list[BadCase]) -> SafeString:
+    """The questions of cases, each leading to its page; of many the first few."""
+    shown = [
+        (reverse("admin:feedback_badcase_change", args=[case.pk]), case.message.question[:80])
+        for case in cases[:MOST_NAMED]
+    ]
+    names = format_html_join("; ", '<a class="rs-link" href="{}">{}</a>', shown)
+    return format_html("{} …", names) if len(cases) > MOST_NAMED else names
 
 
 def undo_many(request: HttpRequest) -> HttpResponse:

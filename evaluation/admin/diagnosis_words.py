@@ -155,13 +155,20 @@ def diagnosis_view(stored: Diagnosis, *, scope: Scope, shows_answer: bool) -> Di
     )
 
 
+def short_cause(*, cause: str, subcause: str, detail: str) -> str:
+    """The likely cause in a few words, the same in the list of cases and on the page of one."""
+    label = Diagnosis.Cause(cause).label
+    if cause == Diagnosis.Cause.NONE:
+        return str(label)
+    if subcause == "abstention failure":
+        return str(WRONGLY_ANSWERED if detail == "answered" else WRONGLY_REFUSED)
+    return str(SHORT_CAUSES.get(subcause, label))
+
+
 def _heading(stored: Diagnosis) -> str:
+    short = short_cause(cause=stored.cause, subcause=stored.subcause, detail=stored.detail)
     if stored.cause == Diagnosis.Cause.NONE:
-        return str(stored.get_cause_display())
-    if stored.subcause == "abstention failure":
-        short = WRONGLY_ANSWERED if stored.detail == "answered" else WRONGLY_REFUSED
-    else:
-        short = SHORT_CAUSES.get(stored.subcause, stored.get_cause_display())
+        return short
     percent = round(100 * stored.confidence)
     return _now("Likely cause: %(cause)s (%(percent)d %%)") % {"cause": short, "percent": percent}
 

@@ -267,6 +267,13 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
         form.scope = admin_scope(request)
         return form
 
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        extra = {**(extra_context or {}), "needs_golden_set": not self._kept_sets(request).exists()}
+        page: HttpResponse = super().add_view(request, form_url, extra)
+        return page
+
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return ("golden_set", "question") if getattr(obj, "is_withheld", False) else self.fields
 

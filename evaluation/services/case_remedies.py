@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,7 +14,8 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from evaluation.errors import RemedyNotOfferedError
-from evaluation.models import OptionsDraft, RemedyApplication
+from evaluation.models import GoldenCase, OptionsDraft, RemedyApplication
+from evaluation.selectors import golden_sets_kept
 from evaluation.services import remedies as _all_of_them  # noqa: F401  # each registers itself
 from evaluation.services.options_drafts import draft_publish
 from evaluation.services.remedies.base import REMEDIES, About, Offer, Remedy, chosen
@@ -50,6 +51,19 @@ def remedies_offered(*, scope: Scope, actor: User, case: BadCase) -> list[Offere
         OfferedRemedy(remedy=one, offer=offer) for one in REMEDIES.values() if (offer := one.offer(about)) is not None
     ]
     return sorted(found, key=lambda row: not row.offer.is_advised)
+
+
+def golden_missing(
+    *, scope: Scope, actor: User, case: BadCase, offered: Sequence[OfferedRemedy]
+) -> Literal["", "set", "answer"]:
+    """What is missing to make an advised golden case: a golden set, or the right answer; "" where nothing."""
+    about = About(scope=scope, actor=actor, case=case)
+    if about.wanted_remedy != "golden_case" or any(row.remedy.code == "golden_case" for row in offered):
+        return ""
+    sets = golden_sets_kept(scope=scope, actor=actor).filter(tenant=scope.tenant_id)
+    if not sets.exists():
+        return "set"
+    return "" if GoldenCase.objects.filter(golden_set__in=sets, question=about.question).exists() else "answer"
 
 
 def remedies_applied(*, case: BadCase) -> list[AppliedRemedy]:

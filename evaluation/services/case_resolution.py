@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import OuterRef, Subquery
+
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from chat.approved_answers import approved_in_force, question_key
 from evaluation.errors import RemedyNotOfferedError
-from evaluation.models import GoldenSet, RemedyApplication
-from evaluation.selectors import golden_sets_kept
+from evaluation.models import Diagnosis, GoldenSet, RemedyApplication
+from evaluation.selectors import diagnosis_shown, golden_sets_kept
 from evaluation.services.bearing import Wanted
 from evaluation.services.case_remedies import remedy_apply, remedy_undo
 from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
 from evaluation.services.remedies.base import REMEDIES, About
 from feedback.models import BadCase, CaseBatch
-from feedback.resolutions import BatchResult, batch_undo, case_resolve, cases_resolve
+from feedback.resolutions import BatchResult, batch_undo, case_resolve, cases_resolve, not_found_claimed
 from feedback.services import is_reviewing
 from ragcore.errors import RagError
 
@@ -58,7 +61,8 @@ def cases_conclude(
     *, scope: Scope, actor: User, cases: Sequence[BadCase], resolution: str, note: str, golden_set_id: int | None
 ) -> Resolved:
     """Close many cases at once; see `case_conclude`. Raises what `cases_resolve` raises."""
-    result = cases_resolve(actor=actor, cases=cases, resolution=resolution, note=note)
+    doubtful = cases_doubtful(scope=scope, cases=cases)
+    result = cases_resolve(actor=actor, cases=cases, resolution=resolution, note=note, doubtful=doubtful)
     saved, left = 0, []
     for case in result.resolved if golden_set_id is not None else ():
         if not case.expects_refusal:
@@ -69,6 +73,26 @@ def cases_conclude(
         except RagError as error:
             left.append((case, error))
     return Resolved(result=result, saved=saved, left=left)
+
+
+def cases_doubtful(*, scope: Scope, cases: Sequence[BadCase]) -> set[int]:
+    """Of cases that the caller may review those whose refusal may have been wrong, so that each is decided alone.
+
+    A reader said that the answer is in the documents, the latest diagnosis says that it was refused by mistake, or an
+    approved answer is in use for the question.
+    """
+    latest = Diagnosis.objects.filter(diagnosis_shown(scope=scope), message=OuterRef("message_id")).order_by(
+        "-created", "-pk"
+    )
+    diagnosed = BadCase.objects.filter(pk__in=[case.pk for case in cases]).annotate(
+        subcause=Subquery(latest.values("subcause")[:1]), detail=Subquery(latest.values("detail")[:1])
+    )
+    mistaken = diagnosed.filter(subcause="abstention failure").exclude(detail="answered").order_by()
+    keys = {case.pk: question_key(case.message.question) for case in cases}
+    in_use = approved_in_force().filter(tenant_id=scope.tenant_id, keys__overlap=list(keys.values()))
+    approved = {key for of_row in in_use.values_list("keys", flat=True) for key in of_row}
+    known = {pk for pk, key in keys.items() if key in approved}
+    return not_found_claimed(cases=cases) | set(mistaken.values_list("pk", flat=True)) | known
 
 
 def cases_reopen(*, actor: User, batch_id: int) -> tuple[CaseBatch, int]:

@@ -49,6 +49,7 @@ else:
     from unfold.admin import StackedInline
 
 LIST = "admin:knowledge_languagemodel_changelist"
+UNUSED = _("Not used for anything yet")
 HEALTH_KINDS = {"works": "live", "failed": "failed", "failing": "failed", "untested": "empty", "testing": "empty"}
 Purpose = ModelPurpose.Purpose
 
@@ -198,7 +199,7 @@ class LanguageModelAdmin(SiteModelAdmin):
 
     @admin.display(description=_("used for"))
     def used_for(self, row: LanguageModel) -> str:
-        return ", ".join(str(one.get_purpose_display()) for one in row.purposes.all()) or "–"
+        return ", ".join(str(one.get_purpose_display()) for one in row.purposes.all()) or str(UNUSED)
 
     @admin.display(description=_("servers"))
     def server_total(self, row: LanguageModel) -> int:
@@ -260,10 +261,17 @@ class LanguageModelAdmin(SiteModelAdmin):
         saved: LanguageModel | None = getattr(request, "saved_model", None)
         if saved is None or response.status_code != HTTPStatus.FOUND:
             return response
-        works = self._test(request, lambda: model_test_start(model=saved, **self._who(request)))
+        works = self._test(request, lambda: model_test_start(model=saved, **self._who(request)), is_saved=True)
+        if not saved.purposes.exists():
+            messages.warning(request, _("%(name)s: not used for anything yet.") % {"name": saved.name})
         if works or "_addanother" in request.POST:
             return response
         return redirect("admin:knowledge_languagemodel_change", saved.pk)
+
+    def message_user(self, request: HttpRequest, message: Any, *args: Any, **kwargs: Any) -> None:
+        """What says that a model was saved is said together with the result of its test."""
+        if not hasattr(request, "saved_model"):
+            super().message_user(request, message, *args, **kwargs)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
@@ -319,17 +327,37 @@ class LanguageModelAdmin(SiteModelAdmin):
     def _who(self, request: HttpRequest) -> dict[str, Any]:
         return {"scope": admin_scope(request), "actor": admin_user(request)}
 
-    def _test(self, request: HttpRequest, test: Callable[[], list[Tested] | None]) -> bool:
-        """Run a test and say what came of it; whether every server answers."""
+    def _test(self, request: HttpRequest, test: Callable[[], list[Tested] | None], *, is_saved: bool = False) -> bool:
+        """Run a test and say what came of it, after a change with it; whether every server answers."""
+        before = f"{_('Saved.')} " if is_saved else ""
         try:
             outcome = test()
         except RagError as error:
-            messages.error(request, error_message(error))
+            messages.error(request, f"{before}{error_message(error)}")
             return False
         if outcome is None:
-            messages.info(request, _("The test is still running. Its result is shown here as soon as it is there."))
+            running = _("The test is still running. Its result is shown here as soon as it is there.")
+            messages.info(request, f"{before}{running}")
             return False
+        if not outcome and is_saved:
+            messages.success(request, _("Saved."))
+        is_unused = is_saved and not any(one.is_ok for one in outcome)
         for one in outcome:
-            say = messages.success if one.is_ok else messages.error
-            say(request, f"{one.url}: {one.sentence}")
+            if one.is_ok:
+                messages.success(request, f"{before}{one.url}: {one.sentence}")
+            else:
+                messages.error(request, _failed_words(one, is_unused=is_unused))
         return all(one.is_ok for one in outcome)
+
+
+def _failed_words(one: Tested, *, is_unused: bool) -> SafeString:
+    """What a test found wrong at a server, with the page where a private address is allowed."""
+    words = _("Saved. The test failed, so it is not used. %(url)s: %(reason)s") if is_unused else "%(url)s: %(reason)s"
+    link = format_html(
+        ' <a class="rs-link" href="{}">{}</a>',
+        reverse("admin:knowledge_sourceplace_changelist"),
+        _("Folders and hosts"),
+    )
+    return format_html(
+        "{}{}", words % {"url": one.url, "reason": one.sentence}, link if one.code == "not_allowed" else ""
+    )

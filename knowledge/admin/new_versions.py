@@ -26,7 +26,10 @@ MOST_NAMES = 40  # of one request
 
 
 def known_names_view(request: HttpRequest) -> JsonResponse:
-    """GET `?name=…&set=…`: for each name the documents that it may be a new version of, the likeliest first."""
+    """GET `?name=…&set=…`: for each name the documents that it may be a new version of, the likeliest first.
+
+    `sha256` is of the bytes of the newest version: the same file again is no new version.
+    """
     if not is_curator(request):
         raise PermissionDenied
     sets = ids_of(request.GET.getlist("set"))
@@ -36,7 +39,10 @@ def known_names_view(request: HttpRequest) -> JsonResponse:
 
 def _choices(request: HttpRequest, name: str, sets: list[int]) -> list[dict[str, Any]]:
     found = documents_named(scope=admin_scope(request), name=name[:512].replace("\x00", ""), sets=sets)
-    return [{"id": one.document.pk, "words": _words(one), "match": one.match} for one in found]
+    return [
+        {"id": one.document.pk, "words": _words(one), "match": one.match, "sha256": one.document.sha256}
+        for one in found
+    ]
 
 
 def _words(known: KnownName) -> str:

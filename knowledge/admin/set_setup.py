@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -31,6 +32,7 @@ from knowledge.admin.curation import creates_sets
 from knowledge.models import KnowledgeSet
 from knowledge.selectors.sets import sources_usable
 from knowledge.services.set_setup import PlannedFile, SetPlan, SetSetup, set_setup
+from knowledge.services.sources.changes import addresses_check
 from ragcore.errors import RagError
 
 FIELD_OF_CODE = {"name_taken": "code", "url_not_allowed": "addresses", "quota_exceeded": "name"}
@@ -150,7 +152,17 @@ class SetSetupForm(forms.Form):
         elif code and KnowledgeSet.objects.filter(tenant=self.scope.tenant_id, code=code).exists():
             self.add_error("code", _("Another knowledge set has this code."))
         data["code"] = code[:64]
+        self._check_addresses(data.get("addresses", ""))
         return data
+
+    def _check_addresses(self, addresses: str) -> None:
+        """Addresses that cannot become a source are told together with the other faults."""
+        if not addresses.strip():
+            return
+        try:
+            addresses_check(scope=self.scope, addresses=addresses)
+        except RagError as error:
+            self.add_error("addresses", error_message(error))
 
     def plan(self) -> SetPlan:
         """What was entered, as the service takes it."""
@@ -207,6 +219,9 @@ def _tell(request: HttpRequest, done: SetSetup) -> None:
     messages.success(request, _("The knowledge set “%(name)s” was created.") % {"name": done.knowledge_set.shown_name})
     if done.stored:
         text = ngettext("%(count)d file is being processed.", "%(count)d files are being processed.", done.stored)
-        messages.info(request, text % {"count": done.stored})
+        address = reverse("admin:knowledge_document_changelist") + f"?sets__id__exact={done.knowledge_set.pk}"
+        messages.info(
+            request, format_html('<a class="rs-link" href="{}">{}</a>', address, text % {"count": done.stored})
+        )
     for refused in done.refused:
         messages.error(request, f"{refused.name}: {error_message(refused.error)}")

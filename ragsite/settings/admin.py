@@ -20,6 +20,7 @@ UNFOLD = {
     "SCRIPTS": [
         lambda request: static("admin_ext/alpine_csp.js"),
         lambda request: static("admin_ext/accessible.js"),
+        lambda request: static("admin_ext/errors.js"),
         lambda request: static("admin_ext/file_fields.js"),
         lambda request: static("admin_ext/folds.js"),
     ],

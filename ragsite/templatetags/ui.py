@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Any
@@ -32,6 +33,8 @@ from notifications.selectors import unread_count
 from ragcore.text.markdown import plain_text
 
 register = template.Library()
+# the line below the head of a table, also one that was cut off or already has dots between its cells
+_RULER = re.compile(r"(?<!\S):?-{3,}:?(?:\s*[·|]\s*:?-*:?)*(?!\S)")
 MODELS = {
     "model": gettext_lazy("Language model"),
     "embedder": gettext_lazy("Embedding model"),
@@ -185,9 +188,9 @@ def answer(turn: TurnView) -> SafeString:
 
 @register.filter
 def without_marks(markdown: str) -> str:
-    """A passage in one line, without marks of headings, lists, emphasis and pictures."""
+    """A passage in one line, without marks of headings, lists, emphasis, pictures and rulers of tables."""
     lines = (plain_text(line.lstrip().lstrip("#")) for line in markdown.splitlines())
-    return " ".join(filter(None, lines))
+    return " ".join(_RULER.sub(" ", " ".join(filter(None, lines))).split())
 
 
 @register.simple_tag

@@ -1,6 +1,7 @@
 /* Files whose names documents have: is each a new version of one of these, or another document? */
 
 const NAMES_AT_ONCE = 40; // as the server answers for
+const MOST_HASHED = 256 * 2 ** 20; // bytes, which are read into memory; of larger files people are asked
 
 /** Map of file name → documents that it may be a new version of, the likeliest first; names without any are left out. */
 export async function knownDocuments(address, names, sets) {
@@ -13,6 +14,14 @@ export async function knownDocuments(address, names, sets) {
     for (const [name, documents] of Object.entries(await answer.json())) if (documents.length) known.set(name, documents);
   }
   return known;
+}
+
+/** Whether one of the documents has the very bytes of the file; false where the browser cannot tell, as without TLS. */
+export async function isStored(file, documents) {
+  if (!crypto.subtle || file.size > MOST_HASHED) return false;
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()));
+  const text = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return documents.some((one) => one.sha256 === text);
 }
 
 /** A list of choices for one file. The first document is chosen where it has the very name, in the same sets. */

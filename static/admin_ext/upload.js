@@ -1,6 +1,6 @@
 /* Uploads dropped files and folders one by one through the public API; live.js follows what became of them. */
 
-import { chooseForAll, choiceOf, knownDocuments } from "./known_names.js";
+import { chooseForAll, choiceOf, isStored, knownDocuments } from "./known_names.js";
 import { refreshAnew } from "./live.js";
 
 const SENDING_AT_ONCE = 2;
@@ -9,6 +9,7 @@ const NOT_MEANT = /^(\.|~\$)|^(Thumbs\.db|desktop\.ini)$/i; // what systems leav
 
 const form = document.querySelector("[data-upload]");
 const words = form.querySelector("[data-words]").dataset;
+const setsHint = form.querySelector("[data-sets-hint]");
 const hint = form.querySelector("[data-hint]");
 const drop = form.querySelector("[data-drop]");
 const input = drop.querySelector("input");
@@ -16,6 +17,7 @@ const list = form.querySelector("[data-files]");
 const questions = form.querySelector("[data-questions]");
 const unanswered = []; // files of known names, with the list of choices of each
 const waiting = [];
+const withoutSets = []; // files that were chosen before a knowledge set
 let sending = 0;
 
 /** A size for people: 3.4 MB. */
@@ -89,8 +91,10 @@ function addRow(file) {
 }
 
 function enqueue(files) {
-  if (!chosenSets().length) {
-    hint.textContent = words.chooseSets;
+  if (files.length && !chosenSets().length) {
+    withoutSets.push(...files);
+    hint.textContent = withoutSets.map((file) => file.name).join(", ");
+    setsHint.textContent = words.chooseSets;
     form.querySelector("input[name=sets]")?.focus();
     return;
   }
@@ -104,6 +108,12 @@ function enqueue(files) {
   }
   begin(small);
 }
+
+form.addEventListener("change", (event) => {
+  if (event.target.name !== "sets" || !withoutSets.length || !chosenSets().length) return;
+  setsHint.textContent = "";
+  enqueue(withoutSets.splice(0));
+});
 
 const isUnpacked = (item) => item.unpack && /\.zip$/i.test(item.file.name);
 
@@ -120,7 +130,7 @@ async function begin(items) {
   }
   for (const item of items) {
     const documents = open.includes(item) ? known.get(item.file.name) : null;
-    if (documents) ask(item, documents);
+    if (documents && !(await isStored(item.file, documents))) ask(item, documents);
     else push(item);
   }
 }

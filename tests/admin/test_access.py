@@ -53,6 +53,23 @@ def test_an_administrator_of_another_tenant_sees_neither_our_keys_nor_our_people
     assert [user.username for user in people] == ["stranger"]
 
 
+def test_people_are_listed_by_name_with_their_roles_and_their_page_shows_nothing_of_the_password(administrator):
+    person = make_user("mvoss", first_name="Marta", last_name="Voss")
+    person.set_password("correct-horse-battery")
+    person.save()
+    client = signed_in(administrator)
+
+    listed = client.get(reverse("admin:accounts_user_changelist")).content.decode()
+    page = client.get(reverse("admin:accounts_user_change", args=[person.pk])).content.decode()
+
+    assert 'Marta Voss <span class="rs-quiet">mvoss</span>' in listed
+    assert "Platform administrator" in listed
+    assert "Staff status" not in listed.split("result_list")[1]
+    assert person.password.split("$")[2] not in page
+    assert reverse("admin:auth_user_password_change", args=[person.pk]) in page
+    assert page.index("Deactivate and hand over") < page.index("id_first_name")
+
+
 def test_an_administrator_of_another_tenant_cannot_make_keys_for_our_people(administrator, stranger):
     url = reverse("admin:accounts_apikey_add")
 

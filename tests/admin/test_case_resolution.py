@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import AuditEvent
+from chat.approved_answers import question_key
+from chat.models import ApprovedAnswer
 from evaluation.models import Diagnosis, GoldenCase, GoldenSet, RemedyApplication
 from evaluation.services.case_diagnosis import known_answer
 from evaluation.services.case_remedies import remedies_offered
@@ -141,6 +146,7 @@ def test_many_cases_are_closed_at_once_and_opened_again(reviewer, asker, documen
 
     assert told[0] == "3 cases closed. 3 golden cases saved."
     assert told[1].startswith("1 case: The question was answered.")
+    assert OFF_TOPIC in told[1]
     assert BadCase.objects.filter(state="closed", resolution="right_refusal", note="n").count() == 3
     assert golden.cases.filter(expects_refusal=True).count() == 3
     BadCase.objects.get(pk=refused[0].pk)
@@ -158,6 +164,42 @@ def test_many_cases_are_closed_at_once_and_opened_again(reviewer, asker, documen
     assert BadCase.objects.filter(state="open", resolution="", note="").count() == 3
     assert golden.cases.count() == 1
     assert RemedyApplication.objects.filter(undone=None).count() == 1
+
+
+def test_bulk_closing_skips_what_is_closed_and_what_may_have_been_refused_by_mistake(reviewer, asker, documents):
+    plain, said, mistaken, approved, closed = (case_with(asker, "refused", f"Where is depot {n}?") for n in range(5))
+    reasons = {"vote": "down", "reasons": ["not_found"]}
+    vote_record(scope=scope_of(asker), user=asker, message_id=said.message_id, **reasons)
+    Diagnosis.objects.create(
+        message=mistaken.message, cause="answer", subcause="abstention failure", detail="model", confidence=0.8
+    )
+    ApprovedAnswer.objects.create(
+        tenant=reviewer.tenant,
+        question=approved.message.question,
+        keys=[question_key(approved.message.question)],
+        answer="Depot 3.",
+        expires=timezone.now() + timedelta(days=9),
+    )
+    act(reviewer, closed, "resolve", resolution="no_fault", close="1")
+    everything = f"{reverse(LIST)}?case=all"
+    chosen = {"action": "close", "_selected_action": [case.pk for case in (plain, said, mistaken, approved, closed)]}
+    page = signed_in(reviewer).post(everything, chosen)
+    assert "Close 4 cases" in page.content.decode()
+    assert "1 chosen case is closed already" in page.content.decode()
+    assert set(page.context["doubtful"]) == {said, mistaken, approved}
+    assert f'action="{everything}"' in page.content.decode()
+
+    sent = {**chosen, "confirmed": "yes", "resolution": "right_refusal"}
+    told = messages_of(signed_in(reviewer).post(everything, sent, follow=True))
+
+    assert told[0] == "1 case closed."
+    assert [text.split(":")[0] for text in sorted(told[1:])] == ["1 case", "3 cases"]
+    assert all(case.message.question in " ".join(told) for case in (said, mistaken, approved, closed))
+    assert set(BadCase.objects.filter(state="closed")) == {plain, closed}
+    assert BadCase.objects.get(pk=closed.pk).resolution == "no_fault"
+    listed = signed_in(reviewer).get(reverse(LIST))
+    assert set(listed.context["cl"].result_list) == {said, mistaken, approved}
+    assert "refused by mistake" in listed.content.decode()
 
 
 def test_more_cases_than_one_act_takes_are_refused_with_their_number(reviewer, asker, documents, monkeypatch):

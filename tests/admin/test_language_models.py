@@ -205,4 +205,18 @@ def test_the_home_page_tells_what_is_wrong_with_a_model(administrator, llm, redi
 
     shown = client.get(reverse("admin-health")).content.decode()
 
-    assert "test failed, not used" in shown
+    assert f'href="{LIST}">test failed, not used' in shown
+    assert client.get("/health").json()["models"] == {"status": "test_failed"}
+
+
+def test_a_model_whose_test_fails_is_saved_with_one_message_and_where_to_allow_its_host(administrator, llm):
+    client = signed_in(administrator)
+    llm.default = Reply(status=404)
+
+    failed = client.post(f"{LIST}add/", form(llm.url), follow=True)
+    unused = client.post(f"{LIST}add/", {**form(llm.url, name="spare"), "used_for": []}, follow=True)
+
+    (told,) = (str(message) for message in failed.context["messages"])
+    assert told.startswith("Saved. The test failed, so it is not used.")
+    assert any("spare: not used for anything yet" in str(message) for message in unused.context["messages"])
+    assert "Not used for anything yet" in client.get(LIST).content.decode()

@@ -68,8 +68,10 @@ def test_a_set_whose_source_is_refused_is_not_made_at_all(owner):
     owner.save()
 
     page = signed_in(owner).post(SET, {**NEEDED, "addresses": "ftp://example.org/x"})
+    both = signed_in(owner).post(SET, {**NEEDED, "code": "a b", "addresses": "ftp://example.org/x"})
 
-    assert page.context["form"].errors
+    assert set(page.context["form"].errors) == {"addresses"}
+    assert set(both.context["form"].errors) == {"code", "addresses"}
     assert not KnowledgeSet.objects.filter(code="boilers").exists()
     assert not Source.objects.filter(name="Boilers").exists()
 

@@ -77,12 +77,15 @@ def test_a_case_with_a_wide_table_and_long_words_fits_a_desktop_and_a_telephone(
     fits(page, width)
     table = page.locator(".rs-answer table").first
     assert table.evaluate("(e) => e.scrollWidth > e.clientWidth")
-    read, work = (page.locator(part).bounding_box() for part in (".case-read", ".case-work"))
+    read, work, sources = (page.locator(f".case-{part}").bounding_box() for part in ("read", "work", "sources"))
     if width == DESKTOP:
         assert work["x"] >= read["x"] + read["width"]
         assert page.evaluate("getComputedStyle(document.querySelector('.case-work')).position") == "sticky"
+        assert sources["y"] >= read["y"] + read["height"]
+        assert page.locator("kbd").first.is_visible()
     else:
-        assert work["y"] >= read["y"] + read["height"]
+        assert sources["y"] >= work["y"] + work["height"] >= read["y"] + read["height"]
+        assert not page.locator("kbd").first.is_visible()
     assert page.locator("form:has(input[name=act][value=mark])").count() == 1
 
 

@@ -173,9 +173,15 @@ def test_nothing_is_sent_before_a_set_is_chosen(open_page, live_site):
 
     drop(page, "note.md", b"# Note\n\nText.")
 
-    expect(page.locator("[data-hint]")).to_have_text("Choose at least one knowledge set first.")
+    hint = page.locator("[data-sets-hint]")
+    expect(hint).to_have_text("Choose at least one knowledge set. The files are kept and sent then.")
     expect(page.locator("input[name=sets]").first).to_be_focused()
     expect(page.locator("[data-files] .rs-item")).to_have_count(0)
+
+    page.locator("label.rs-choice").first.click()
+
+    expect(page.locator("#live-recent .rs-item", has_text="note.md").first).to_be_visible()
+    expect(hint).to_be_empty()
 
 
 def test_a_folder_is_taken_with_what_lies_below_it(open_page, live_site, tmp_path):

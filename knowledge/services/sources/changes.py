@@ -154,6 +154,12 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
         permission_check(source, for_owner=is_of_owner)
 
 
+def addresses_check(*, scope: Scope, addresses: str) -> None:
+    """Whether the asker may make a source of these web pages, one a line. Raises UrlNotAllowedError."""
+    draft = Source(tenant_id=scope.tenant_id, kind=Source.Kind.URL, location=addresses)
+    permission_check(draft, for_owner=scope.administers == "nothing")
+
+
 def _is_private(source: Source) -> bool:
     return bool(source.options.get("allow_private"))
 
