@@ -274,5 +274,6 @@ def _chat(
         "attach_formats": ",".join(SUPPORTED_FORMATS),
         "strings": js_messages(),
         "max_characters": MAX_QUERY_CHARACTERS,
+        "prefilled": "" if conversation else request.GET.get("question", "")[:MAX_QUERY_CHARACTERS],  # sent by hand
     }
     return render(request, "chat/page.html", context)

@@ -39,8 +39,8 @@ def health(request: HttpRequest) -> JsonResponse:
     """Readiness: 200 when Postgres and Redis answer and the models are loaded, otherwise 503.
 
     `models` says "test_failed" or "untested" where no language model that is set up is used; answers are quotations
-    then, and the site is ready. `disk` does not count: "low" tells of little space, "full" and "read_only" that no files are accepted. A service
-    that cannot write says `"reason": "storage_full"`.
+    then, and the site is ready. `disk` does not count: "low" tells of little space, "full" and "read_only" that no
+    files are accepted. A service that cannot write says `"reason": "storage_full"`.
 
     No authentication, and no details for strangers. Models that cannot be loaded do not make the site unready: the
     question that needs them says what is wrong. Administrators are told how the processes that read files are confined

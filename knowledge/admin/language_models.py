@@ -180,7 +180,7 @@ class LanguageModelAdmin(SiteModelAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: LanguageModel | None = None) -> Any:
         if not manages(request):
             return ((None, {"fields": ("name", "context_tokens")}),)
-        fields = ("name", "used_for", "context_tokens", ("price_in", "price_out"))
+        fields = ("name", "used_for", "context_tokens", "price_in", "price_out")
         limits = {"fields": ("first_token_seconds", "between_tokens_seconds", "total_seconds")}
         return ((None, {"fields": fields}), (_("Time limits"), limits))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
@@ -223,5 +224,10 @@ def _tell(request: HttpRequest, done: SetSetup) -> None:
         messages.info(
             request, format_html('<a class="rs-link" href="{}">{}</a>', address, text % {"count": done.stored})
         )
+    if question := next(iter(done.knowledge_set.example_questions), ""):
+        query = urlencode({"set": done.knowledge_set.pk, "question": question})
+        chat = f"{reverse('chat:home')}?{query}"
+        ask = _("Ask in the chat: “%(question)s”") % {"question": question}
+        messages.info(request, format_html('<a class="rs-link" href="{}">{}</a>', chat, ask))
     for refused in done.refused:
         messages.error(request, f"{refused.name}: {error_message(refused.error)}")

@@ -46,6 +46,8 @@ def test_a_set_is_set_up_in_one_page_with_people_a_source_files_and_a_question(o
     assert list(Document.objects.filter(sets=made).values_list("title", flat=True)) == ["valve"]
     told = [str(message) for message in page.context["messages"]]
     assert any(message.startswith("tune.xyz:") for message in told)
+    assert any(f'?sets__id__exact={made.pk}">1 file is being processed.' in message for message in told)
+    assert any("question=At+which+pressure" in message for message in told)
     assert AuditEvent.objects.filter(action="set.create", target="boilers").exists()
 
 
