@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import ApiKey, AuditEvent, User
+from accounts.roles import Role
 from accounts.selectors import api_key_get
 from accounts.services import api_key_create
 from tests.admin.conftest import signed_in
@@ -63,7 +64,7 @@ def test_people_are_listed_by_name_with_their_roles_and_their_page_shows_nothing
     page = client.get(reverse("admin:accounts_user_change", args=[person.pk])).content.decode()
 
     assert 'Marta Voss <span class="rs-quiet">mvoss</span>' in listed
-    assert "Platform administrator" in listed
+    assert str(Role.PLATFORM_ADMIN.label) in listed
     assert "Staff status" not in listed.split("result_list")[1]
     assert person.password.split("$")[2] not in page
     assert reverse("admin:auth_user_password_change", args=[person.pk]) in page
