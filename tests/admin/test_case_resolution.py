@@ -171,7 +171,7 @@ def test_bulk_closing_skips_what_is_closed_and_what_may_have_been_refused_by_mis
     reasons = {"vote": "down", "reasons": ["not_found"]}
     vote_record(scope=scope_of(asker), user=asker, message_id=said.message_id, **reasons)
     Diagnosis.objects.create(
-        message=mistaken.message, cause="answer", subcause="abstention failure", detail="model", confidence=0.8
+        message=mistaken.message, cause="generation", subcause="abstention failure", detail="model", confidence=0.8
     )
     ApprovedAnswer.objects.create(
         tenant=reviewer.tenant,

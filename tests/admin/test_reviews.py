@@ -45,14 +45,15 @@ def shown(client, **query) -> list[str]:
     return [case.message.question for case in client.get(reverse(CASES), query).context["cl"].result_list]
 
 
-def test_the_list_of_cases_shows_all_and_what_is_closed_last(reviewer, asker):
+def test_the_list_of_cases_shows_what_is_not_closed_and_all_with_the_closed_last(reviewer, asker):
     make_case(asker, "open?")
     done = make_case(asker, "done?", state="closed")
     BadCase.objects.filter(pk=done.pk).update(closed=done.created)
     make_case(asker, "taken?", state="in_work")
     client = signed_in(reviewer)
 
-    assert shown(client) == ["taken?", "open?", "done?"]
+    assert shown(client) == ["taken?", "open?"]
+    assert shown(client, case="all") == ["taken?", "open?", "done?"]
     assert shown(client, case="open") == ["open?"]
     assert shown(client, case="in_work") == ["taken?"]
 
