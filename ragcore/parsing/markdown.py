@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.dollarmath.index import math_block_dollar
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from ragcore.parsing.charset import decode
@@ -34,6 +36,7 @@ _DATA_IMAGE = re.compile(
 )
 _DATA = re.compile(r"^ {0,3}\[(?P<name>[^\]\n]{1,500})\]:[ \t]*<?(?P<data>data:image/[^>\s]+)>?.*$", re.MULTILINE)
 _REFERENCE = re.compile(r"!\[(?P<alt>[^\[\]\n]{0,1000})\]\[(?P<name>[^\[\]\n]{1,500})\]")
+_FORMULA_CLOSED = re.compile(r"\$\$(?:\s*\([^)$\r\n]*\))?$")
 _FRONT_MATTER_ENTRY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]+(\S.*)$", re.MULTILINE)
 
 
@@ -62,7 +65,25 @@ class MarkdownParser:
 def _reader() -> MarkdownIt:
     reader = MarkdownIt("commonmark").enable("table").use(front_matter_plugin)
     reader.use(dollarmath_plugin, allow_space=True, double_inline=False)
+    reader.block.ruler.at("math_block", _formula_with_end, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     return reader.disable(["inline", "text_join"])  # blocks keep their source: what stands inside a line is not needed
+
+
+_formula = math_block_dollar(allow_blank_lines=True)
+_FORMULA_END = "last line that ends a formula"
+
+
+def _formula_with_end(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The rule of the plugin, only where an end can follow: it reads the rest of the text for each `$$` without one."""
+    if _FORMULA_END not in state.env:
+        state.env[_FORMULA_END] = _last_formula_end(state.src)
+    return bool(start <= state.env[_FORMULA_END] and _formula(state, start, end, silent))
+
+
+def _last_formula_end(text: str) -> int:
+    """The number of the last line that ends with `$$`, or with `$$ (label)`; -1: none does."""
+    ends = (number for number, line in enumerate(text.split("\n")) if _FORMULA_CLOSED.search(line.rstrip()))
+    return max(ends, default=-1)
 
 
 def _without_data(text: str, collector: WebPictureCollector) -> str:

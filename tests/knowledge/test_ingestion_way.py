@@ -1,51 +1,110 @@
-"""A long document makes way for small files, in the middle of its embedding."""
+"""Small files do not wait for long work, in whichever stage that is."""
 
 from __future__ import annotations
 
+import threading
+
 import pytest
+from django.db import transaction
 
 from knowledge.models import Document, IngestItem
 from knowledge.services import ingestion_advance
-from knowledge.services.ingestion import advance, chunk_and_represent
+from knowledge.services.ingestion import advance, short_lane
 from tests.knowledge.uploads import upload
 
-pytestmark = pytest.mark.django_db
-LONG = "\n\n".join(f"## Part {number}\n\nThe antenna {number} has {number} ports." for number in range(400)).encode()
+LONG = ("*a_b [" * 2_000).encode()  # few different passages
+SMALL = b"# Small\n\nA filter has a loss of 3 dB."
+STAGES = {
+    "reading": (advance, "item_read", "ingest"),
+    "splitting": (advance, "item_represent", "embed"),
+    "embedding": (advance, "texts_embed", "embed"),
+    "publishing": (advance, "versions_publish", "embed"),
+}
 
 
 @pytest.fixture(autouse=True)
-def _small_groups(monkeypatch):
-    monkeypatch.setattr(chunk_and_represent, "EMBEDDED_TEXTS", 4)
+def _at_once(monkeypatch):
     monkeypatch.setattr(advance, "LONG_CHARACTERS", 2_000)
-    monkeypatch.setattr(advance, "WAITED_SECONDS", 0.0)
+    monkeypatch.setattr(short_lane, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(short_lane, "WAITED_SECONDS", 0.0)
 
 
-def test_a_small_file_that_comes_while_a_long_one_is_embedded_is_searchable_before_it(owner, common, monkeypatch):
+def states() -> dict[str, str]:
+    return dict(Document.objects.values_list("title", "state"))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_small_file_is_searchable_before_the_long_one_beside_it(owner, common, monkeypatch, stage):
+    module, name, queue = STAGES[stage]
+    long = upload(owner, common, name="long.md", content=LONG)
+    if queue == "embed":
+        ingestion_advance(job_id=long.job.pk, queue="ingest")
+    is_live = _live_in_the_lane(monkeypatch)
+    step, main, seen = getattr(module, name), threading.current_thread(), []
+
+    def lasts(*args, **kwargs):
+        if threading.current_thread() is main and not seen:
+            upload(owner, common, name="small.md", content=SMALL)
+            assert is_live.wait(30)
+            seen.append(states())
+        return step(*args, **kwargs)
+
+    monkeypatch.setattr(module, name, lasts)
+    ingestion_advance(job_id=long.job.pk, queue=queue)
+    ingestion_advance(job_id=long.job.pk, queue="embed")
+
+    assert seen == [{"small": "live", "long": "processing"}]
+    assert states() == {"small": "live", "long": "live"}
+    assert set(IngestItem.objects.values_list("losses", "stage")) == {(0, "live")}
+
+
+def _live_in_the_lane(monkeypatch) -> threading.Event:
+    """Set when the lane has published something."""
+    done, finish = threading.Event(), advance._advance_short
+
+    def serve(job_id, queue):
+        finish(job_id, queue)
+        if "live" in states().values():
+            done.set()
+
+    monkeypatch.setattr(advance, "_advance_short", serve)
+    return done
+
+
+def served() -> list[int]:
+    jobs: list[int] = []
+    short_lane.lane_serve(lambda job_id, queue: jobs.append(job_id), threading.Event())
+    return jobs
+
+
+@pytest.mark.django_db
+def test_the_lane_takes_small_files_that_nobody_reads_oldest_first(owner, common, monkeypatch):
+    monkeypatch.setattr(short_lane, "SMALL_BYTES", 5_000)
+    monkeypatch.setattr(short_lane, "SHORT", short_lane.short_items())
+    upload(owner, common, name="long.md", content=LONG)
+    small = [upload(owner, common, name=f"{n}.md", content=SMALL + b" %d" % n) for n in range(3)]
+    assert served() == [one.job.pk for one in small]
+
+    with transaction.atomic():
+        advance.items_claim(job_id=small[0].job.pk)
+    IngestItem.objects.filter(job=small[1].job).update(losses=1)
+
+    assert served() == [small[2].job.pk]
+
+
+@pytest.mark.django_db
+def test_a_long_text_of_a_small_file_is_not_for_the_lane(owner, common):
     long = upload(owner, common, name="long.md", content=LONG)
     ingestion_advance(job_id=long.job.pk, queue="ingest")
+
     assert IngestItem.objects.get().queue == "embed"
-    seen: list[tuple[str, str]] = []
-    make_way = advance.make_way
-
-    def comes_meanwhile():
-        if not seen:
-            upload(owner, common, name="small.md", content=b"# Small\n\nA filter has a loss of 3 dB.")
-        make_way()
-        states = dict(Document.objects.values_list("title", "state"))
-        seen.append((states["small"], states["long"]))
-
-    monkeypatch.setattr(advance, "make_way", comes_meanwhile)
-    assert ingestion_advance(job_id=long.job.pk, queue="embed") == 1
-
-    assert seen[0] == ("live", "processing")
-    assert set(Document.objects.values_list("state", flat=True)) == {"live"}
-    assert set(IngestItem.objects.values_list("attempt", "losses", "stage")) == {(2, 0, "live"), (1, 0, "live")}
+    assert served() == []
 
 
+@pytest.mark.django_db
 def test_what_has_just_come_is_left_to_the_worker_that_is_called(owner, common, monkeypatch):
-    monkeypatch.setattr(advance, "WAITED_SECONDS", 60.0)
-    upload(owner, common, name="small.md", content=b"# Small\n\nA filter has a loss of 3 dB.")
+    monkeypatch.setattr(short_lane, "WAITED_SECONDS", 60.0)
+    upload(owner, common, name="small.md", content=SMALL)
 
-    advance.make_way()
-
-    assert Document.objects.get().state == "processing"
+    assert served() == []

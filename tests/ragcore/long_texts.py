@@ -74,8 +74,19 @@ KINDS: dict[str, Callable[[int], str]] = {
     "code in one line": lambda size: "```\n" + repeated("if(a>b){return foo(bar[1],2);}")(size) + "\n```",
     "code": lambda size: "```\n" + repeated("  x = foo(bar[1], 2)\n")(size) + "\n```",
     "Markdown marks": repeated("*_`#>|[]("),
+    "open emphasis": repeated("*a_b ["),
+    "open brackets": repeated("["),
+    "backticks": repeated("`"),
+    "open tags": repeated("<"),
+    "quotes in quotes": padded("> "),
+    "open formulas": repeated("$$a\n"),
+    "open formulas apart": repeated("$$ a\n\n"),
     "headings": repeated("# Title\n\n## Sub\n\ntext\n\n"),
     "headings alone": repeated("# T\n\n"),
     "captions": repeated("Table 1: x\n\n"),
 }
-MARKDOWN = ("table", "nested list", "deep list", "flat list", "code in one line", "code", "headings", "headings alone")
+MARKDOWN = (
+    *("table", "nested list", "deep list", "flat list", "code in one line", "code", "headings", "headings alone"),
+    *("open emphasis", "open brackets", "backticks", "open tags", "quotes in quotes"),
+    *("open formulas", "open formulas apart"),
+)

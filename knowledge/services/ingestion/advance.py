@@ -2,18 +2,19 @@
 
 An item passes through up to three queues (D31). `ingest` reads. Scans and pictures go on in `ocr`, long documents in
 `embed`; everything else stays with the worker that read it, because handing over a short text costs more than embedding
-it. Each stage starts from stored data, so it may be interrupted and repeated.
+it. Each stage starts from stored data, so it may be interrupted and repeated. Small files do not wait for long work: a
+thread beside it reads them (`short_lane`).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from typing import TypeVar
 
-from django.db import DatabaseError, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
@@ -37,6 +38,7 @@ from knowledge.services.ingestion.item_state import (
 from knowledge.services.ingestion.parse_and_ocr import ReadDocument, item_ocr, item_read
 from knowledge.services.ingestion.publish import versions_publish
 from knowledge.services.ingestion.shares import job_in_turn
+from knowledge.services.ingestion.short_lane import SHORT, short_lane
 from knowledge.services.leases import LeaseLostError
 from knowledge.services.signs_of_life import signs_of_life
 from knowledge.services.upkeep import ingestion_ended
@@ -66,21 +68,40 @@ def _advance(job_id: int, queue: str) -> int:
         return 0
     served = job_in_turn(job_id=job_id, queue=queue)
     lease = ItemLease(items_claim(job_id=served, queue=queue))
-    live = 0
-    try:
-        if lease.rows:
-            with signs_of_life(lease.extend, limit_seconds=_stage_seconds(lease.rows)) as pulse:
-                lease.checkpoint = pulse.checkpoint
-                live = _recognise(lease) if queue == Queue.OCR else _to_live(lease, queue)
-    except LeaseLostError:
-        logger.info("job %s was stopped", job_id)
-        lease.release()
+    beside = nullcontext() if queue == Queue.OCR or not lease.rows else short_lane(_advance_short)
+    with beside:
+        live = _work(lease, queue)
     if (lease.rows or served != job_id) and has_free_items(job_id=job_id, queue=queue):
         with transaction.atomic():
             advance_enqueue(job_id=job_id, queue=queue)
     elif lease.rows:
         ingestion_ended()
     return live
+
+
+def _advance_short(job_id: int, queue: str) -> None:
+    """One batch of small files beside long work; the job keeps its own tasks for everything else."""
+    if not has_space():
+        return
+    served = job_in_turn(job_id=job_id, queue=queue, which=SHORT)
+    lease = ItemLease(items_claim(job_id=served, queue=queue, which=SHORT))
+    _work(lease, queue)
+    if lease.rows:
+        ingestion_ended()
+
+
+def _work(lease: ItemLease, queue: str) -> int:
+    """Take a batch as far as this queue takes it; returns how many items went live."""
+    if not lease.rows:
+        return 0
+    try:
+        with signs_of_life(lease.extend, limit_seconds=_stage_seconds(lease.rows)) as pulse:
+            lease.checkpoint = pulse.checkpoint
+            return _recognise(lease) if queue == Queue.OCR else _to_live(lease, queue)
+    except LeaseLostError:
+        logger.info("jobs %s were stopped", sorted({item.job_id for item in lease.rows}))
+        lease.release()
+        return 0
 
 
 # ── the queues ──────────────────────────────────────────────────────────────────────────────────
@@ -132,42 +153,6 @@ def _options(items: Sequence[IngestItem]) -> dict[int, PipelineOptions]:
     return pipeline_options(documents=[item.version.document for item in items])
 
 
-# ── a long document makes way ─────────────────────────────────────────────────────────────────────
-
-
-JOBS_AT_ONCE = 4
-WAITED_SECONDS = 4.0  # by documents of other jobs that no worker has begun to read
-_makes_way = False  # in this process: documents that are read meanwhile make none
-
-
-def make_way() -> None:
-    """Read what has waited for a worker in the queue of short documents, in the middle of a long one.
-
-    Long documents keep a worker for minutes; with as many of them as workers, everybody's small files would wait.
-    """
-    global _makes_way
-    if _makes_way:
-        return
-    _makes_way = True
-    try:
-        for job_id in _waiting_jobs():
-            _advance(job_id, Queue.INGEST)
-    except DatabaseError:
-        raise
-    except Exception:
-        logger.exception("documents that waited could not be read; their own message is still there")
-    finally:
-        _makes_way = False
-
-
-def _waiting_jobs() -> list[int]:
-    """The jobs with short documents that have waited longest, one batch of each."""
-    since = timezone.now() - timedelta(seconds=WAITED_SECONDS)
-    waiting = IngestItem.objects.filter(items_free(timezone.now()), queue=Queue.INGEST, job__created__lt=since)
-    small = waiting.filter(version__size_bytes__lte=LONG_CHARACTERS)
-    return list(small.order_by("job_id").values_list("job_id", flat=True).distinct()[:JOBS_AT_ONCE])
-
-
 # ── the end ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -192,7 +177,7 @@ def _finish(prepared: list[PreparedVersion], lease: ItemLease) -> int:
 def _embed_and_publish(prepared: list[PreparedVersion], lease: ItemLease) -> int:
     mine = ItemLease([one.item for one in prepared], checkpoint=lease.checkpoint)
     mine.alive(stage=Stage.REPRESENTED)
-    vectors = texts_embed(prepared, mine, make_way)
+    vectors = texts_embed(prepared, mine)
     mine.alive(stage=Stage.EMBEDDED, progress_done=0, progress_total=0)
     return versions_publish(prepared, vectors, model=embedder().model)
 

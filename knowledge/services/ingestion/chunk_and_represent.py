@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,10 +131,8 @@ def _report(
 EMBEDDED_TEXTS = 64  # at a time: some seconds on a processor, far below the length of a lease
 
 
-def texts_embed(
-    prepared: Sequence[PreparedVersion], lease: ItemLease, make_way: Callable[[], None] = lambda: None
-) -> FloatArray:
-    """float32[n, 768] for all representations of a batch, in order; `make_way` is called every few seconds meanwhile.
+def texts_embed(prepared: Sequence[PreparedVersion], lease: ItemLease) -> FloatArray:
+    """float32[n, 768] for all representations of a batch, in order.
 
     Texts of similar length are sent together, because models pad the shorter ones; equal texts are sent once.
     Raises ModelUnavailableError, EmbedderRefusedError, LeaseLostError, ValueError for numbers that are not finite.
@@ -150,7 +148,6 @@ def texts_embed(
         new_vectors_check(model)
         if len(rows) < len(unique):  # the end of the stage is stored with the next one
             lease.progress(len(rows), len(unique))
-            make_way()
     vectors = np.stack([rows[text] for text in texts]) if texts else np.zeros((0, FINE_DIMENSIONS), np.float32)
     if not np.isfinite(vectors).all():
         raise ValueError("the embedder returned numbers that are not finite")

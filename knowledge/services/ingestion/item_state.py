@@ -113,6 +113,7 @@ BATCH_BYTES = 1024 * 1024  # of originals
 Queue = IngestItem.Queue
 BATCH_ITEMS = {Queue.INGEST: 32, Queue.EMBED: 32, Queue.OCR: 1}
 SMALLEST_BATCH = 8  # below it, what a batch costs besides its items counts
+ALL = Q()
 SHARES = 4  # no worker takes more of what is left of a job than this part
 
 
@@ -120,8 +121,8 @@ SHARES = 4  # no worker takes more of what is left of a job than this part
 
 
 @transaction.atomic
-def items_claim(*, job_id: int, queue: str = Queue.INGEST) -> list[IngestItem]:
-    """Lease the next open items of a job's queue that nobody holds; others skip them.
+def items_claim(*, job_id: int, queue: str = Queue.INGEST, which: Q = ALL) -> list[IngestItem]:
+    """Lease the next open items of a job's queue that nobody holds; others skip them. `which`: only those.
 
     A batch is bounded in number and bytes. An item whose worker was lost is claimed alone, so that a document that
     crashes its worker affects no other one.
@@ -131,7 +132,7 @@ def items_claim(*, job_id: int, queue: str = Queue.INGEST) -> list[IngestItem]:
         IngestItem.objects.select_for_update(skip_locked=True, of=("self",))
         .select_related("version__document__source")
         .defer("version__markdown", "version__sketch")
-        .filter(items_free(now), job_id=job_id, queue=queue)
+        .filter(items_free(now), which, job_id=job_id, queue=queue)
         .order_by("id")
     )
     items = _batch(rows[: _batch_items(job_id, queue, now)])

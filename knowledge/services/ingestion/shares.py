@@ -12,22 +12,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django.db import transaction
-from django.db.models import Exists, Min, OuterRef
+from django.db.models import Exists, Min, OuterRef, Q
 from django.utils import timezone
 
 from accounts.models import MAX_SHARE, Tenant
 from knowledge.indexes.statements import queue_turns_lock
 from knowledge.models import IngestItem, IngestJob, QueueTurn
-from knowledge.services.ingestion.item_state import items_free
+from knowledge.services.ingestion.item_state import ALL, items_free
 
 
-def job_in_turn(*, job_id: int, queue: str) -> int:
-    """The job that a place in this queue belongs to now: the given one, or the first of a tenant whose turn it is."""
+def job_in_turn(*, job_id: int, queue: str, which: Q = ALL) -> int:
+    """The job that a place in this queue belongs to now: the given one, or the first of a tenant whose turn it is.
+
+    `which`: only these items count as work.
+    """
     if not Tenant.objects.exclude(queue_share=None).exists():
         return job_id
     with transaction.atomic():
         queue_turns_lock(queue=queue)
-        waiting = _waiting(queue)
+        waiting = _waiting(queue, which)
         mine = IngestJob.objects.values_list("tenant_id", flat=True).get(pk=job_id)
         if not waiting:
             return job_id
@@ -35,9 +38,9 @@ def job_in_turn(*, job_id: int, queue: str) -> int:
     return job_id if chosen == mine else waiting[chosen]
 
 
-def _waiting(queue: str) -> Mapping[int, int]:
+def _waiting(queue: str, which: Q) -> Mapping[int, int]:
     """Tenants that have work in the queue, each with its oldest job that has some."""
-    free = IngestItem.objects.filter(items_free(timezone.now()), job=OuterRef("pk"), queue=queue)
+    free = IngestItem.objects.filter(items_free(timezone.now()), which, job=OuterRef("pk"), queue=queue)
     rows = IngestJob.objects.filter(Exists(free), paused=None, cancelled=None).order_by()
     return dict(rows.values("tenant_id").annotate(first=Min("pk")).values_list("tenant_id", "first"))
 
