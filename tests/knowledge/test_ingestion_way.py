@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.db import transaction
 
-from knowledge.models import Document, IngestItem
+from knowledge.models import DocumentVersion, IngestItem
 from knowledge.services import ingestion_advance
 from knowledge.services.ingestion import advance, short_lane
 from tests.knowledge.uploads import upload
@@ -30,7 +30,7 @@ def _at_once(monkeypatch):
 
 
 def states() -> dict[str, str]:
-    return dict(Document.objects.values_list("title", "state"))
+    return dict(DocumentVersion.objects.values_list("file_name", "document__state"))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -54,8 +54,8 @@ def test_a_small_file_is_searchable_before_the_long_one_beside_it(owner, common,
     ingestion_advance(job_id=long.job.pk, queue=queue)
     ingestion_advance(job_id=long.job.pk, queue="embed")
 
-    assert seen == [{"small": "live", "long": "processing"}]
-    assert states() == {"small": "live", "long": "live"}
+    assert seen == [{"small.md": "live", "long.md": "processing"}]
+    assert states() == {"small.md": "live", "long.md": "live"}
     assert set(IngestItem.objects.values_list("losses", "stage")) == {(0, "live")}
 
 
