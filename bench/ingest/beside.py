@@ -1,7 +1,7 @@
 """How long others' small files wait while large texts without ends of sentences are ingested by the real product.
 
-python -m bench.ingest.beside [MEGABYTES] [FILES] [chinese|marks]: starts the product with its workers in a folder of its
-own, uploads FILES large texts at once and a small one every few seconds, and tells when each became searchable, in
+python -m bench.ingest.beside [MEGABYTES] [FILES] [chinese|marks]: starts the product with its workers in a folder of
+its own, uploads FILES large texts at once and a small one every few seconds, and tells when each became searchable, in
 seconds.
 """
 
