@@ -218,8 +218,8 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
 
     @transaction.atomic
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """All or none; service accounts before their owners, who cannot go while they have some."""
-        for user in queryset.order_by("-is_service", "pk"):
+        """All or none."""
+        for user in queryset:
             self.delete_model(request, user)
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
