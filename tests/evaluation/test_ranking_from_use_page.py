@@ -52,7 +52,7 @@ def test_an_owner_sees_what_was_learnt_and_switches_it_on_and_off(owner, home, l
     assert "Off, ready to switch on" in client.get(reverse(LIST)).content.decode()
     page = page_of(owner, home)
     assert page.index(">export<") < page.index("Lowered for similar questions") < page.index(">alarm<")
-    assert "Place 2" in page
+    assert "Rank 2" in page
     assert ASKED not in page
 
     answer = client.post(reverse(ACT), {"set": home.pk, "act": "on"}, follow=True).content.decode()
