@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 SHORT_SENTENCES = 2
-_CITED = re.compile(r".+?(?:\s?\[\d{1,3}\])+", re.DOTALL)
+_MARKERS = re.compile(r"(?:\s?\[\d{1,3}\])+")
 _ITEM = re.compile(r"(?P<mark>\s*(?:[-*]|\d{1,3}\.)\s+)(?P<text>.*)")
 _HEADING = re.compile(r"\*\*[^*]+\*\*|#{1,6}\s.*")
 _MARKER = re.compile(r"\s?\[\d{1,3}\]")
@@ -55,8 +55,13 @@ def _is_table(lines: Sequence[str]) -> bool:
 
 
 def _cited(text: str) -> list[str]:
-    """The sentences, each with its markers."""
-    return [" ".join(match.group().split()) for match in _CITED.finditer(text)] or [text]
+    """The sentences, each with its markers; what follows the last marker is left out."""
+    sentences, start = [], 0
+    for markers in _MARKERS.finditer(text):
+        if markers.start() > 0:
+            sentences.append(" ".join(text[start : markers.end()].split()))
+            start = markers.end()
+    return sentences or [text]
 
 
 def _first_of_item(line: str) -> str:

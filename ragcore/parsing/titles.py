@@ -23,8 +23,8 @@ NO_HEADINGS = re.compile(rf"\.(?:{_NO_HEADINGS})")
 DECLARED = frozenset({".eml", ".htm", ".html", ".msg"})  # say their title themselves, whatever their headings are
 
 _GENERATED = re.compile(
-    r"microsoft (?:word|powerpoint|excel|office)\b.*|power ?point presentation|word document|.*\.(?:docx?|pptx?|xlsx?|"
-    r"pdf|html?|md|txt|odt|odp|indd|tex|dwg|vsdx?|wps|dps)|[a-z]:\\.*|(?:https?|file)://.*|[\w.-]+[\\/][\w./\\-]+"
+    r"\A(?:microsoft (?:word|powerpoint|excel|office)\b.*|power ?point presentation|word document"
+    r"|.*\.(?:docx?|pptx?|xlsx?|pdf|html?|md|txt|odt|odp|indd|tex|dwg|vsdx?|wps|dps)|[a-z]:\\.*|(?:https?|file)://.*|[\w.-]+[\\/][\w./\\-]+)"
 )
 _PLACEHOLDER = re.compile(
     r"(?:untitled|unnamed|no title|document|new document|presentation|book|workbook|sheet|slide|page|scan|image|img"

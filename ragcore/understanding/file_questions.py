@@ -65,7 +65,10 @@ _TOPICS = (
 )
 _FRAMES = (
     re.compile(rf"^(?:according to|in|from|based on|as per|using|with)\s+{_FILE}\s*[,:]?\s*", re.IGNORECASE),
-    re.compile(rf"\s*,?\s*(?:according to|in|from|based on|as per|within)\s+{_FILE}(?=\s*[?.!]?\s*$)", re.IGNORECASE),
+    re.compile(
+        rf"(?<![\s,])(?:\s*,)?\s*(?:according to|in|from|based on|as per|within)\s+{_FILE}(?=\s*(?:[?.!]\s*)?$)",
+        re.IGNORECASE,
+    ),
     re.compile(
         rf"^(?:根据|根據|按照|按|依据|依據|依照|从|從|在)?{_FILE_ZH}(?:里面|裡面|里|裡|中|内|內|上)?(?:的)?"
         r"(?:规定|規定|说|說|内容|內容)?[，,：:]?",
