@@ -24,7 +24,8 @@ DECLARED = frozenset({".eml", ".htm", ".html", ".msg"})  # say their title thems
 
 _GENERATED = re.compile(
     r"\A(?:microsoft (?:word|powerpoint|excel|office)\b.*|power ?point presentation|word document"
-    r"|.*\.(?:docx?|pptx?|xlsx?|pdf|html?|md|txt|odt|odp|indd|tex|dwg|vsdx?|wps|dps)|[a-z]:\\.*|(?:https?|file)://.*|[\w.-]+[\\/][\w./\\-]+)"
+    r"|.*\.(?:docx?|pptx?|xlsx?|pdf|html?|md|txt|odt|odp|indd|tex|dwg|vsdx?|wps|dps)"
+    r"|[a-z]:\\.*|(?:https?|file)://.*|[\w.-]+[\\/][\w./\\-]+)"
 )
 _PLACEHOLDER = re.compile(
     r"(?:untitled|unnamed|no title|document|new document|presentation|book|workbook|sheet|slide|page|scan|image|img"

@@ -174,7 +174,6 @@ def test_a_document_that_did_not_come_is_explained(client, corpus):
         ({"find": "no such"}, "There is no such document, or you may not see it."),
         ({"attributes": "nonsense"}, "name=value, one per line"),
         ({"q": "x" * 2001}, "at most 2000 characters"),
-        ({"q": "\x00"}, "Null characters"),
     ],
 )
 def test_what_cannot_be_asked_is_told_beside_the_form(curator, query, said):

@@ -37,7 +37,7 @@ def test_a_value_that_is_none_is_told_in_the_words_of_the_reader(owner, own_set)
     client = signed_in(owner)
     content = "术语,类型\n波束管理,未知\n"
 
-    assert "&#x27;未知&#x27; is no kind. Use term, abbreviation or name." in send(client, own_set, content)
+    assert "&#x27;未知&#x27; is not a kind. Use term, abbreviation or name." in send(client, own_set, content)
     assert "“未知”不是有效的类型。请使用术语、缩写或名称。" in send(client, own_set, content, **CHINESE)
 
 

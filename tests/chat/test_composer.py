@@ -70,7 +70,7 @@ def test_nothing_is_offered_that_the_asker_may_not_ask_about(reader, owner, hide
 
 
 @pytest.mark.parametrize(
-    "typed", ["", "  ", "a", "x" * 100_000, "%_\\", "\u202e\u200babc", "<script>alert(1)</script>", "\x00ab"]
+    "typed", ["", "  ", "a", "x" * 100_000, "%_\\", "\u202e\u200babc", "<script>alert(1)</script>", "\x7fab"]
 )
 def test_whatever_is_typed_is_answered(browser, typed):
     response = browser.get("/suggestions", {"q": typed[:50_000]})

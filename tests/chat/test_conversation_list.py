@@ -104,7 +104,7 @@ def test_what_a_search_found_is_text_and_never_markup(browser, reader):
     assert "<img" not in page
 
 
-@pytest.mark.parametrize("words", ["%", "_", "\x00", "\u200b", "x" * 100_000, "'; --"])
+@pytest.mark.parametrize("words", ["%", "_", "\u200b", "x" * 100_000, "'; --"])
 def test_words_that_mean_something_to_a_database_are_words(browser, reader, words):
     talk_of(reader, "One", "abc")
 
