@@ -227,7 +227,7 @@ def test_a_file_waits_for_the_question_of_its_own_tab(open_page, live_site):
     other.reload()
     expect(other.locator("#attached > li")).to_have_count(10)
     for left in reversed(range(10)):
-        other.locator("#attached > li button").first.click()
+        other.locator("#attached > li .chip-remove").first.click()
         expect(other.locator("#attached > li")).to_have_count(left)
     asked(other)
     expect(other.locator(".question-files")).to_have_count(0)
