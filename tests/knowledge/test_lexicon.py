@@ -218,17 +218,17 @@ def test_a_version_that_cannot_be_built_is_given_up_with_its_reason(owner, commo
     save(owner, text="波束管理", set_id=common.pk)
     version = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
 
-    def full(**_):
-        raise OSError("No space left on device")
+    def broken(**_):
+        raise ValueError("nobody knows")
 
     with monkeypatch.context() as patched:
-        patched.setattr(publishing, "passages_with_parts", full)
+        patched.setattr(publishing, "passages_with_parts", broken)
         for _ in range(publishing.MOST_FAILURES):
             assert LexiconVersion.objects.get(pk=version.pk).state == "building"
             lexicon_build(version_id=version.pk)
 
     version.refresh_from_db()
-    assert (version.state, version.problem) == ("failed", "OSError")
+    assert (version.state, version.problem) == ("failed", "ValueError")
     assert publish(owner, common.pk).state == "live"
 
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from knowledge.errors import FolderNotAllowedError
+from knowledge.errors import FolderNotAllowedError, SourcePausedError
 from knowledge.models import Document, IngestItem
 from knowledge.services.sources import sync_run
 from tests.factories import make_set, run_job
@@ -105,7 +105,7 @@ def test_what_cannot_be_taken_is_named_and_the_rest_goes_on(owner, shelf):
     }
     assert counts(job) == {"found": 3, "new": 1}
     source.refresh_from_db()
-    assert source.message == "2 items of the source could not be taken."
+    assert source.message == "2 items of the source could not be imported."
 
 
 def test_links_lead_nowhere_outside(owner, shelf, tmp_path):
@@ -129,7 +129,7 @@ def test_links_lead_nowhere_outside(owner, shelf, tmp_path):
 def test_no_folder_may_be_read_unless_the_operator_says_so(owner, tmp_path, settings):
     settings.SOURCE_FOLDERS = ()
 
-    with pytest.raises(FolderNotAllowedError, match="SOURCE_FOLDERS"):
+    with pytest.raises(FolderNotAllowedError, match="Folders and hosts"):
         folder_source(owner, tmp_path)
 
 
@@ -149,12 +149,10 @@ def test_a_link_that_becomes_the_folder_later_is_refused_at_the_run(owner, shelf
     (shelf / "sub").rmdir()
     (shelf / "sub").symlink_to("/etc")
 
-    job = run(owner, source)
+    with pytest.raises(SourcePausedError, match="Folders and hosts"):
+        run(owner, source)
 
-    assert [one["code"] for one in job.report["faults"]] == ["folder_not_allowed"]
-    source.refresh_from_db()
-    assert source.outcome == "failed"
-    assert "SOURCE_FOLDERS" in source.message
+    assert here(source) == []
 
 
 # ── what is missing ─────────────────────────────────────────────────────────────────────────────
@@ -234,10 +232,10 @@ def test_a_folder_that_vanished_deletes_nothing(owner, shelf):
     run(owner, source)
     shelf.rename(shelf.with_name("elsewhere"))
 
-    job = run(owner, source)
+    with pytest.raises(SourcePausedError, match="no such folder"):
+        run(owner, source)
 
     assert len(here(source)) == 2
-    assert job.report["faults"]
 
 
 def test_a_file_that_became_unreadable_is_not_missing(owner, shelf):
