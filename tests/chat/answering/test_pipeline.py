@@ -148,7 +148,7 @@ async def test_who_allows_no_cost_gets_no_model_that_has_one(api, llm, monkeypat
 
     assert llm.requests == []
     assert answer["status"] == "degraded"
-    assert "cost more than is allowed" in answer["metadata"]["error_message"]
+    assert "exceed the cost limit" in answer["metadata"]["error_message"]
     assert answer["metadata"]["mode_used"] == way.get("mode", "basic")  # a limit is no failure
 
 

@@ -89,7 +89,7 @@ async def test_where_no_model_is_cheap_enough_the_sources_speak_and_that_is_said
     answer = await api.generate(QUESTION, **limit(0.000001))
 
     assert answer["status"] == "degraded"
-    assert "cost more than is allowed" in answer["metadata"]["error_message"]
+    assert "exceed the cost limit" in answer["metadata"]["error_message"]
     assert "four steps" in answer["answer"]
     assert tiers[0].requests == tiers[1].requests == []
 
