@@ -11,8 +11,8 @@ from chat.answering.fallback import format_search_results, refusal_text, small_t
 from chat.answering.model_routing import route_generation
 from chat.answering.stage_ports import AnswerPorts
 from chat.answering.streaming import AnswerWriter, Draft, draft_from_loop
-from chat.answering.text_emitter import TextEmitter
 from chat.executors import run_cpu
+from chat.rendering.text_emitter import TextEmitter
 from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError
 from ragcore.grounding.markers import document_ids

@@ -35,8 +35,8 @@ def test_what_is_filled_in_survives_the_change_of_language(chinese):
 
 def test_a_number_decides_the_form():
     with translation.override("en"):
-        assert error_message(ItemsRefusedError("count", count=1)) == "1 item of the source could not be taken."
-        assert error_message(ItemsRefusedError("count", count=7)) == "7 items of the source could not be taken."
+        assert error_message(ItemsRefusedError("count", count=1)) == "1 item of the source could not be imported."
+        assert error_message(ItemsRefusedError("count", count=7)) == "7 items of the source could not be imported."
 
 
 def test_a_percent_sign_in_the_data_is_no_placeholder(chinese):

@@ -60,7 +60,7 @@ def test_further_sources_are_of_sets_that_the_answer_does_not_cite():
         (
             {"chunks_found": 5, "rewritten_queries": ["a"]},
             {"iterations": 2, "query_analysis": {"cue": "comparison"}},
-            "Search in 2 rounds, for what is said of each",
+            "Search in 2 rounds, for a description of each",
         ),
         ({"chunks_found": 5, "cache": "exact"}, {}, ""),  # another answer's search
         ({"chunks_found": 0}, {}, ""),

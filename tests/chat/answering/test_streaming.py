@@ -6,7 +6,7 @@ import json
 import pytest
 
 from chat.answering.streaming import AnswerWriter
-from chat.answering.text_emitter import TextEmitter
+from chat.rendering.text_emitter import TextEmitter
 from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
