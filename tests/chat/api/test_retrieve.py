@@ -126,6 +126,7 @@ def queries_of(user, **request):
 async def test_the_number_of_statements_does_not_grow_with_the_passages(world, mode, monkeypatch):
     for name in ("TAIL_SECONDS", "INDEX_SECONDS"):  # nothing that is remembered for some seconds expires in between
         monkeypatch.setattr(search_space, name, 1e9)
+    await run_db(queries_of, world.reader, mode=mode, top_k=2)  # what a process reads once
     few = await run_db(queries_of, world.reader, mode=mode, top_k=2)
     more = {f"more{n}": f"The random access procedure has {n} steps more." for n in range(12)}
     await run_db(ingest, world.owner, world.knowledge_set, **more)
