@@ -6,7 +6,7 @@
       .replace(/\/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27,})(?=\/|$)/g, "/#")
       .replace(/^\/c\/#$/, "/");
   const word = (text) => (/^[a-z][a-z-]*$/.test(text) ? `=${text}` : "");
-  const id = (element) => element.id.replace(/\d+/g, "#");
+  const id = (element) => element.id.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "#").replace(/\d+/g, "#");
   const attribute = (control) => {
     const data = [...control.attributes].find((each) => each.name.startsWith("data-"));
     if (control.id) return id(control);
