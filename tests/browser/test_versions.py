@@ -56,7 +56,7 @@ def test_a_known_name_is_asked_about_before_anything_is_sent(
     choose(page, drop, newer, near, fresh)
     expect(row(page, "travel.md")).to_have_attribute("data-state", "live")
     expect(page.locator("[data-questions]")).to_be_visible()
-    known, alike = page.get_by_label("What is leave.md"), page.get_by_label("What is leave (1).md")
+    known, alike = page.get_by_label("Choose for leave.md"), page.get_by_label("Choose for leave (1).md")
     expect(known.locator("option:checked")).to_have_text(re.compile("New version of “Leave policy of Ravensburg”"))
     expect(alike.locator("option:checked")).to_have_text("Another document")
     page.get_by_role("button", name="All are other documents").click()
