@@ -162,7 +162,7 @@ async def test_a_text_that_could_not_be_judged_in_time_is_kept():
 
     assert state.written.text == ANSWER
     assert figures(state)["stopped"] == "seconds"
-    assert 0 < state.confidence < 0.8  # by rules, in the seconds that are left for judging what was written
+    assert 0 < state.confidence <= 0.5
 
 
 async def test_tokens_and_cost_bound_the_loop():
