@@ -108,6 +108,7 @@ def test_two_steps_and_an_ended_session(open_page, live_site, user, options):
     here.locator("form#new-key button").click()
     expect(here.locator("#new-key")).to_be_focused()
     expect(here.locator("#secret")).to_be_in_viewport()
+    here.goto(f"{live_site.url}/profile")
     here.locator("form[action*='/sessions/'][action$='/end'] button").click()
     there.wait_for_url("**/sign-in**", timeout=SIGN_OUT_MS)  # its socket is closed, nobody has touched the page
     assert is_as_wide_as_the_window(here)

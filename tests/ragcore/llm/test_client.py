@@ -7,6 +7,7 @@ import pytest
 
 from ragcore.llm.client import LlmClient, json_values
 from ragcore.llm.usage import purpose_of_prompt
+from ragcore.model_limits import ModelLimits
 from ragcore.ports import GenerationEvent
 from ragcore.types import Usage
 from tests.ragcore.grading.world import USELESS, model_server, says
@@ -99,7 +100,7 @@ async def test_why_a_model_did_not_answer_is_told_apart():
     with model_server(default=Reply(status=400)) as (_, refusing):
         await refusing.text("refine_hop", **VALUES)
     with model_server(default=USELESS["hanging"]) as (_, mute):
-        mute.model._total_timeout, mute.seconds, mute.silent_after = 30, 0.2, 0.2
+        mute.model.limits, mute.seconds, mute.silent_after = ModelLimits(total_seconds=30), 0.2, 0.2
         await replace(mute, seconds=0.05).text("refine_hop", **VALUES)  # too little time to say so
         assert not mute.counts["silent"]
         await mute.text("refine_hop", **VALUES)

@@ -8,6 +8,7 @@ from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import loop_agentic as _registered  # noqa: F401
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.client import LlmClient
+from ragcore.model_limits import ModelLimits
 from ragcore.ports import GenerationEvent
 from ragcore.prompts.refusals import refusal
 from ragcore.types.answering import SearchResult
@@ -157,7 +158,7 @@ async def test_a_text_that_could_not_be_judged_in_time_is_kept():
     world = World()
     with model_server(scores(), default=USELESS["hanging"]) as (_, client):
         client.seconds = 30
-        client.model._total_timeout = 30
+        client.model.limits = ModelLimits(total_seconds=30)
         state = await run(world, llm=client, seconds=1.5)
 
     assert state.written.text == ANSWER
