@@ -131,7 +131,8 @@ def _is_abbreviation(line: str, start: int, end: int, following: str) -> bool:
     is_short = end - start <= _NEAR_CHARACTERS
     if (is_short and _LIST_NUMBER.fullmatch(line, start, end)) or _is_inline_number(line, start, end):
         return True
-    word = _BEFORE_WORD.split(before)[-1]
+    backwards = _BEFORE_WORD.search(before[::-1])  # from the end, where the word is
+    word = before[len(before) - backwards.start() :] if backwards else before
     if len(word) == 1 and word.isupper() and following not in ("", "\n"):
         return True
     if following in ("", "\n"):
