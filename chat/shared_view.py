@@ -116,7 +116,7 @@ def _parts(rights: AnswerRights) -> Iterator[SharedPart]:
             withheld = 0
         missing = (number for number in sorted(set(stored["citations"])) if f"[{number}]" not in text)
         markers = "".join(f"[{number}]" for number in missing)
-        html = render_markdown(f"{text} {markers}".rstrip(), citations=rights.readable)
+        html = render_markdown(f"{text} {markers}".rstrip(), citations=rights.readable, with_languages=True)
         yield SharedPart(html=_linked(html, rights.message))
     if withheld or not sentences:
         yield SharedPart(withheld=withheld or 1)

@@ -67,7 +67,8 @@ async def approved_record(context: AnswerContext, *, counts: bool = True) -> Ans
 
 
 def _html(record: AnswerRecord) -> str:
-    return render_markdown(record.text, citations={c.number for c in record.citations}, sentences=[], with_places=True)
+    citations = {citation.number for citation in record.citations}
+    return render_markdown(record.text, citations=citations, with_places=True, with_languages=True)
 
 
 def _found(context: AnswerContext, question: str, *, counts: bool) -> AnswerRecord | None:

@@ -146,6 +146,7 @@ def build_record(checked: CheckedText, outcome: SearchOutcome) -> AnswerRecord:
         citations=linked,
         sentences=[to_plain(sentence) for sentence in checked.sentences],
         with_places=True,
+        with_languages=True,
     )
     return AnswerRecord(
         text=checked.text,

@@ -113,4 +113,4 @@ def _answer(sample: _Sample) -> None:
     text = "".join(ExtractiveGenerator(tokenizer, embedder).blocks(request))
     judge = RelevanceJudge(question=standalone.text, tokenizer=tokenizer, idf=weights)
     check_answer(text, sources, options=options, status="answered", judge=judge, is_quoted=True)
-    render_markdown(text, citations=[source.number for source in sources])
+    render_markdown(text, citations=[source.number for source in sources], with_languages=True)

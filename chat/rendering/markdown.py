@@ -18,6 +18,7 @@ from typing import Any, cast
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
@@ -28,6 +29,7 @@ from chat.rendering.formulas import TAGS as FORMULA_TAGS
 from chat.rendering.formulas import formula_mathml
 from ragcore.answerability import is_doubtful
 from ragcore.grounding.citations import Segments
+from ragcore.text.scripts import language_tag
 
 _OPEN, _CLOSE = "\ue000", "\ue001"  # private use: around a marked sentence, `OPEN index OPEN … CLOSE`
 _PLACE = "\ue002"  # the same: behind a marker the number of its place in the text, `[n]PLACE index PLACE`
@@ -36,6 +38,7 @@ _MARKER = re.compile(r"\[\d{1,3}\]")
 _SPAN = re.compile(f"{_OPEN}(\\d+){_OPEN}|{_CLOSE}")
 LEAST_CLAIM = 12  # letters and digits of a part of a sentence that can be looked for by itself
 _PLACES = re.compile(f"{_PLACE}\\d+{_PLACE}")
+_MARKS = re.compile(f"[{_OPEN}{_CLOSE}{_PLACE}]\\d*")
 _PRIVATE_ENTITY = re.compile(r"&#(?:x0*e00[012]|0*5734[456]);?", re.IGNORECASE)  # would become those characters
 _DOLLARS = re.compile(  # prices are none: `$5 and $10`, `US$ and A$`
     r"\$\$(?P<block>[^$]+)\$\$|\$(?P<inline>[^\s$](?:[^$\n]*[^\s$\\])?)\$(?!\d)"
@@ -47,11 +50,12 @@ _TAGS = (
 )
 _NOTICE_TAGS = {"a", "p", "br", "strong", "em", "s", "ul", "ol", "li", "code"}
 _ATTRIBUTES = {
+    **dict.fromkeys(("p", "h1", "h2", "h3", "h4", "h5", "h6", "li"), {"lang"}),
     "a": {"href", "title"},
     "img": {"src", "alt", "title"},
     "ol": {"start"},
-    "th": {"class"},
-    "td": {"class"},
+    "th": {"class", "lang"},
+    "td": {"class", "lang"},
     "code": {"class"},
     "button": {"class", "type", "data-cite", "data-place"},
     "span": {"class", "tabindex", "data-support-reason"},
@@ -67,16 +71,19 @@ def render_markdown(
     sentences: Sequence[Mapping[str, Any]] = (),
     addresses: Collection[str] = (),
     with_places: bool = False,
+    with_languages: bool = False,
 ) -> str:
     """Sanitised HTML. `citations`: numbers that become buttons; `sentences`: with text, support and reason, in order;
     `addresses`: URLs of sources that may be linked or shown; `with_places`: markers tell which one of the text they
-    are, as `claim_at` takes it. What takes too long, or has too many levels, is shown as it was written.
+    are, as `claim_at` takes it; `with_languages`: Chinese and English paragraphs, points and cells say so, for screen
+    readers. What takes too long, or has too many levels, is shown as it was written.
 
     Computes for up to some seconds: call it in a thread, never on the event loop.
     """
     marked, spans = _with_spans(_without_private(text), sentences)
     marked = _with_places(marked) if with_places else marked
     env = {"citations": frozenset(citations), "addresses": frozenset(addresses), "effort": Effort()}
+    env["with_languages"] = with_languages
     try:
         rendered = markdown_parser().render(marked, env)
     except (TooMuchError, RecursionError):
@@ -130,10 +137,21 @@ def markdown_parser() -> MarkdownIt:
     parser.disable(["html_block", "html_inline", "reference"])
     parser.inline.ruler.before("link", "cite", _cite)
     parser.inline.ruler.before("escape", "formula", _formula)
+    parser.core.ruler.push("languages", _tell_languages)
     limit_effort(parser)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)
     return parser
+
+
+def _tell_languages(state: StateCore) -> None:
+    """`lang` at each block that is surely Chinese or English, where that is asked for."""
+    if not state.env.get("with_languages"):
+        return
+    for at, token in enumerate(state.tokens):
+        if token.type == "inline" and (tag := language_tag(_MARKS.sub("", token.content))):
+            above = state.tokens[at - 1]  # a paragraph of a point without empty lines has no tag of its own
+            (state.tokens[at - 2] if above.hidden and at > 1 else above).attrSet("lang", tag)
 
 
 def _cite(state: StateInline, silent: bool) -> bool:
@@ -271,10 +289,13 @@ def _render_fence(self: RendererHTML, tokens: Sequence[Token], index: int, optio
 
 
 def _render_cell(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Alignment as a class: inline styles are forbidden by our content security policy."""
+    """Language, and alignment as a class: inline styles are forbidden by our content security policy."""
     token = tokens[index]
     alignment = re.search(r"text-align:\s*(left|right|center)", str(token.attrGet("style") or ""))
-    return f'<{token.tag} class="align-{alignment[1]}">' if alignment else f"<{token.tag}>"
+    language = token.attrGet("lang")
+    told = f' class="align-{alignment[1]}"' if alignment else ""
+    told += f' lang="{language}"' if language else ""
+    return f"<{token.tag}{told}>"
 
 
 _RULES = {

@@ -92,4 +92,4 @@ class TextEmitter:
 
 
 def _rendered(blocks: Sequence[str], numbers: Collection[int]) -> list[str]:
-    return [render_markdown(block, citations=numbers) for block in blocks]
+    return [render_markdown(block, citations=numbers, with_languages=True) for block in blocks]

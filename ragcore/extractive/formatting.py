@@ -15,7 +15,7 @@ from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.markdown import tables
 from ragcore.text.question_type import wanted
-from ragcore.text.scripts import columns, is_traditional, language_of
+from ragcore.text.scripts import cjk_share, columns, is_traditional, language_of, language_tag
 from ragcore.text.sentences import split_sentences
 from ragcore.text.tokenise import stop_words
 from ragcore.types import Language, Source
@@ -25,6 +25,7 @@ WHOLE_ROWS = 12  # of a table in a summary; of a longer one the first FIRST_ROWS
 FIRST_ROWS = 5
 MAX_SAID = 2  # sentences of each thing
 CELL_COLUMNS = 260
+MOST_HAN = 0.05  # share of the letters of a text that is English all the same: a name, the head of a table
 NAME_COLUMNS = 24  # of a point's name that stands in front as a sentence of its own
 
 MAX_COMPARED = 400  # characters of a question in which the two things are looked for
@@ -195,6 +196,8 @@ def _place_of_row(names: Sequence[str], thing: Thing, other: Thing, tokenizer: T
 
 Script = Literal["zh", "zht", "en"]
 _DIGITS = re.compile(r"\d+")
+_OWN_LINES = re.compile(r"^\*\*[^*\n]+\*\*$", re.MULTILINE)  # what is not quoted stands in lines of its own
+_ENGLISH_WORD = re.compile(r"(?<![A-Za-z])[a-z]{3,}(?![A-Za-z])")  # a question of nothing but codes has no language
 _FIGURE = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*%?(?![A-Za-z])")
 
 
@@ -207,6 +210,7 @@ class Wording:
     said: str
     closest: str  # above a passage of which it is not sure that it answers
     more_rows: str  # below the first rows of a long table, with `{number}`
+    source_language: str  # above a quotation in the other one of the two languages
     gap: str  # between a sentence and its marker, and between sentences
 
 
@@ -217,6 +221,7 @@ _WORDS: dict[Script, Wording] = {
         said="资料所述",
         closest="最相关的段落",
         more_rows="另有 {number} 行",
+        source_language="原文为英文",
         gap="",
     ),
     "zht": Wording(
@@ -225,6 +230,7 @@ _WORDS: dict[Script, Wording] = {
         said="資料所述",
         closest="最相關的段落",
         more_rows="另有 {number} 列",
+        source_language="原文為英文",
         gap="",
     ),
     "en": Wording(
@@ -233,6 +239,7 @@ _WORDS: dict[Script, Wording] = {
         said="What the sources say",
         closest="The passage that fits best",
         more_rows="{number} more rows",
+        source_language="The source is in Chinese",
         gap=" ",
     ),
 }
@@ -243,6 +250,16 @@ def wording_for(question: str, language: Language) -> Wording:
     if (language if language != "other" else language_of(question)) != "zh":
         return _WORDS["en"]
     return _WORDS["zht" if is_traditional(question) else "zh"]
+
+
+def with_source_language(question: str, blocks: list[str], words: Wording) -> list[str]:
+    """The blocks of an answer below a line with their language, where it is not that of the question."""
+    quoted = _OWN_LINES.sub("", "".join(blocks))
+    if words.gap:
+        is_other = language_of(quoted) == "zh" and _ENGLISH_WORD.search(question) is not None
+    else:
+        is_other = language_tag(quoted) == "en" and cjk_share(quoted) <= MOST_HAN
+    return [f"**{words.source_language}**\n\n", *blocks] if is_other else blocks
 
 
 def cite(text: str, number: int, words: Wording) -> str:

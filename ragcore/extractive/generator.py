@@ -30,6 +30,7 @@ from ragcore.extractive.formatting import (
     summary_blocks,
     supplement,
     with_figure,
+    with_source_language,
     wording_for,
 )
 from ragcore.extractive.named import about_named, named_titles
@@ -119,14 +120,18 @@ class ExtractiveGenerator:
     ) -> list[str]:
         """The answer in the form that was asked for; a report unless it is to be short or close to the sources."""
         blocks = self._answer(question, request.sources, found, words)
-        if not blocks or request.style not in ("simple", "precise"):
-            return blocks
-        if request.style == "precise":
-            return [quoted("".join(blocks))]
+        if request.style in ("simple", "precise") and blocks:
+            blocks = [self._shorter(question, request.style, "".join(blocks), found)]
+        return with_source_language(question, blocks, words)
+
+    def _shorter(self, question: str, style: str, text: str, found: Sequence[Statement]) -> str:
+        """The best sentences of an answer, or nothing but its quotations."""
+        if style == "precise":
+            return quoted(text)
         known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
         chances = prefer_full_coverage(chances_of(self._scorer.scores(known)), known)
         worth = {s.text: float(chance) for s, chance in zip(found, chances, strict=True)}
-        return [shortened("".join(blocks), lambda text: worth.get(text, 0.0))]
+        return shortened(text, lambda sentence: worth.get(sentence, 0.0))
 
     def _part(self, part: AnswerPart, request: GenerationRequest) -> str:
         """One part with its lead; "" where there is nothing to say."""

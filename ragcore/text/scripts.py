@@ -19,6 +19,9 @@ _HAN = re.compile(f"[{HAN}]")
 _KANA_HANGUL = re.compile(f"[{KANA_HANGUL}]")
 _LATIN = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]")
 _LETTER = re.compile(r"[^\W\d_]")
+_ENGLISH = re.compile(
+    r"(?<![^\W_])(?:the|of|and|is|are|to|for|with|by|from|that|this|not|must|be)(?![^\W_])", re.IGNORECASE
+)
 _WIDE = re.compile("[^\x00-\u2e7f]+")
 
 
@@ -36,6 +39,17 @@ def language_of(text: str) -> Language:
     if han + foreign and cjk_share(text) >= ZH_SHARE:
         return "other" if foreign / (han + foreign) > FOREIGN_SHARE else "zh"
     return "en" if _LATIN.search(text) else "other"
+
+
+def language_tag(text: str) -> str:
+    """The BCP 47 tag of a text that is surely Chinese or English, for readers that speak it aloud; otherwise "".
+
+    English needs one of its commonest words: other languages in Latin letters are not told apart.
+    """
+    language = language_of(text)
+    if language == "zh":
+        return "zh-Hant" if is_traditional(text) else "zh-Hans"
+    return "en" if language == "en" and _ENGLISH.search(text) else ""
 
 
 def columns(text: str) -> int:

@@ -67,6 +67,25 @@ def test_the_address_of_a_source_may_be_linked_and_shown():
     assert '<a href="/documents/4"' in html
 
 
+def test_chinese_and_english_blocks_tell_their_language_where_that_is_asked_for():
+    text = (
+        "**原文为英文**\n\nThe gNB sends a response [1].\n\n- the first point\n- 第二個要點\n\n"
+        "| name | 值 |\n|:--|--|\n| the rate of the cell | 网络 |\n\nsi vous voulez\n\n## 4.2"
+    )
+
+    html = render_markdown(text, citations=[1], with_languages=True)
+
+    assert '<p lang="zh-Hans"><strong>原文为英文' in html
+    assert '<p lang="en">The gNB' in html
+    assert '<li lang="en">the first point' in html
+    assert '<li lang="zh-Hant">第二個要點' in html
+    assert '<td class="align-left" lang="en">the rate' in html
+    assert '<td lang="zh-Hans">网络' in html
+    assert "<p>si vous voulez" in html  # English is told from other languages by its commonest words
+    assert "<h2>4.2" in html
+    assert "lang=" not in render_markdown(text, citations=[1])
+
+
 def test_tables_keep_their_alignment_without_inline_style():
     html = render_markdown("| a | b |\n|:--|--:|\n| 1 | 2 |")
 

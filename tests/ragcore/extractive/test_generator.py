@@ -62,6 +62,44 @@ def test_a_chinese_question_gets_chinese_form(generator):
     assert "Also relevant" not in text
 
 
+@pytest.mark.parametrize("style", ["report", "simple", "precise"])
+@pytest.mark.parametrize(
+    ("question", "language", "sources", "line"),
+    [
+        ("乌尔姆的 mast 是哪一年建的？", "zh", (MAST, POWER), "**原文为英文**\n\n"),
+        ("這個 mast 是哪一年建的？", "zh", (MAST, POWER), "**原文為英文**\n\n"),
+        ("What is 网络切片 and who manages it?", "en", (SLICING, RADIO), "**The source is in Chinese**\n\n"),
+    ],
+)
+def test_a_quotation_in_the_other_language_stands_below_a_line_that_says_so(
+    generator, question, language, sources, line, style
+):
+    request = GenerationRequest(question=question, sources=sources, language=language, style=style)
+
+    text = "".join(generator.blocks(request))
+
+    assert text.startswith(line)
+    assert text.count(line) == 1
+    assert re.search(r"\[\d\]", text)
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "sources"),
+    [
+        ("Who built the mast in Ulm?", "en", (MAST, POWER)),
+        ("什么是网络切片？", "zh", (SLICING, RADIO)),
+        ("SLICING 2024?", "en", (SLICING, RADIO)),
+    ],
+    ids=["English", "Chinese", "a question of nothing but names"],
+)
+def test_a_quotation_in_the_language_of_the_question_has_no_such_line(generator, question, language, sources):
+    text = answer(generator, question, *sources, language=language)
+
+    assert text
+    assert "The source is in" not in text
+    assert "原文" not in text
+
+
 def test_the_language_is_found_when_it_is_not_given(generator):
     assert "**补充要点**" in answer(generator, "什么是网络切片？", SLICING, RADIO, language="other")
 
