@@ -274,7 +274,8 @@ def open_page(browser: Browser, live_site: LiveSite, request: pytest.FixtureRequ
             by_page: bool = False,
             **options: Any,
         ) -> Page:
-            context = browser.new_context(viewport={"width": width, "height": height}, **options)
+            motion = {"reduced_motion": "reduce"} | options  # moving pictures are drawn by the processor here
+            context = browser.new_context(viewport={"width": width, "height": height}, **motion)
             stack.callback(context.close)
             context.add_init_script(REPORT_VIOLATIONS)
             record_acts(context, test=test)

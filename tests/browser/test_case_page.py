@@ -65,7 +65,9 @@ def fits(page: Page, width: int) -> None:
     assert page.evaluate(OUTSIDE) == []
 
 
-@pytest.mark.parametrize(("width", "language"), [(DESKTOP, "en-GB"), (PHONE, "zh-CN")])
+@pytest.mark.parametrize(
+    ("width", "language"), [pytest.param(DESKTOP, "en-GB", marks=pytest.mark.full), (PHONE, "zh-CN")]
+)
 def test_a_case_with_a_wide_table_and_long_words_fits_a_desktop_and_a_telephone(
     open_page: Any, live_site: Any, cases: dict[str, int], width: int, language: str
 ) -> None:

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pyte
 
 NAMES = ("anchor", "beacon", "compass")
 PASSWORD = "a pylon in the morning mist"
-SHORT = ("user", "languagemodel", "searchmodel")  # forms in the short form of the run
+SHORT = ("user", "searchmodel")  # forms in the short form of the run
 
 
 SAVED = re.compile(r"was changed successfully\.\s*$|Saved\. The test failed")

@@ -135,6 +135,7 @@ def test_the_lab_fits_a_telephone(open_page, live_site, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("corpus")
 def test_the_lab_works_without_its_script_from_its_address_alone(open_page, live_site):
     address = asked(open_page, live_site).url
