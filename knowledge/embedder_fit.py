@@ -52,6 +52,15 @@ class WholeVectors(Protocol):
     def whole_vectors(self, texts: Sequence[str]) -> FloatArray: ...
 
 
+@runtime_checkable
+class Loadable(Protocol):
+    """An embedder whose model can be loaded, or whose server can be asked, before the first text."""
+
+    def warm(self) -> None:
+        """However long loading takes. Raises EmbedderRefusedError, ModelUnavailableError."""
+        ...
+
+
 _others: WeakSet[WholeVectors] = WeakSet()  # clients of this process whose weights are others than those on record
 
 

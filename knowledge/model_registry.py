@@ -98,8 +98,6 @@ if TYPE_CHECKING:
     from ragcore.llm.tiers import Price, RoutingDecision, Tier
     from ragcore.stage_ports import Lexicon
 
-logger = logging.getLogger(__name__)
-
 
 def _models_dir() -> Path:
     return Path(settings.DATA_DIR) / "models"
@@ -186,6 +184,7 @@ def _search_client(spec: SearchModelSpec) -> ClientSettings:
         base_url=spec.url,
         api_key=spec.key,
         models_dir=_models_dir(),
+        model_socket=settings.MODEL_SOCKET,
         threads=settings.EMBEDDER_THREADS,
         backend=settings.RERANKER_BACKEND,
         batch=settings.RERANKER_BATCH,
@@ -369,8 +368,13 @@ def lexicon() -> Lexicon:
 
 def warm() -> None:
     """Load everything that the first question would wait for."""
+    from knowledge.embedder_fit import Loadable
+
     tokenizer().terms("预热 warm-up")
-    embedder().embed_queries(["预热 warm-up"])
+    embedding_model = embedder()
+    if isinstance(embedding_model, Loadable):
+        embedding_model.warm()  # a model may take longer to load than a question waits
+    embedding_model.embed_queries(["预热 warm-up"])
     model = live_model()
     if number := -packaged_number(model):
         packaged_projection(model, number)

@@ -53,6 +53,7 @@ class ClientSettings:
     base_url: str = ""
     api_key: str = field(default="", repr=False)
     models_dir: Path = Path()  # where downloaded and converted models are kept
+    model_socket: Path | None = None  # of the process that holds models of folders; None: they are loaded into this one
     threads: int = 0  # of a model in this process; 0: all cores
     backend: str = "torch"  # of a local reranker: torch, onnx or openvino
     batch: int = 0  # texts of one request; 0: as suits the model

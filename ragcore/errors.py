@@ -64,11 +64,8 @@ def fill(template: str, data: Mapping[str, Any]) -> str:
 
 def placeholders(sentence: Sentence) -> set[str]:
     """The names that a sentence is filled from."""
-    return (
-        {name for template in sentence[:2] for name in PLACEHOLDER.findall(template)}
-        if isinstance(sentence, Plural)
-        else set(PLACEHOLDER.findall(sentence))
-    )
+    forms = sentence[:2] if isinstance(sentence, Plural) else (sentence,)
+    return {name for form in forms for name in PLACEHOLDER.findall(form)}
 
 
 def _joined(value: Any) -> Any:
@@ -235,6 +232,8 @@ class ModelUnavailableError(TransientError):
         ),
         "local_not_loaded": "The local language model cannot be loaded.",
         "embedder_silent": "The embedding endpoint does not answer: %(problem)s.",
+        "process_silent": "The process that computes with the model '%(model)s' does not answer: %(problem)s",
+        "model_failed": "The model '%(model)s' failed: %(problem)s",
         "reranker_rests": "The reranker %(name)s is left alone for a while: %(problem)s",
         "empty_answer": "The language model returned an empty answer.",
     }

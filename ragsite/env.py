@@ -149,6 +149,10 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     RERANKER_TRUST_REMOTE_CODE: bool = False  # run code that comes with a model of RERANKER=cross_encoder
     RERANKER: str = "linear"
     EMBEDDER_THREADS: int = Field(default=0, ge=0, le=256)  # of the packaged embedder in a process; 0: all cores
+    MODEL_SOCKET: Path | None = (
+        None  # of the process that holds models of folders; unset: the one of `make run`, or none
+    )
+    MODELS_IN_MEMORY: int = Field(default=4, ge=1, le=64)  # of that process
     MODEL_CONCURRENCY: int = Field(default=4, ge=1, le=1000)  # requests of ingestion at one model server at a time
 
     # where passages are searched; another backend than Postgres is fed from it (docs/scaling.md)
@@ -285,6 +289,11 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     def redis_url(self) -> str | None:
         """The configured Redis, else the running embedded one, else None."""
         return self.REDIS_URL or Runtime.read(self.DATA_DIR).redis_url
+
+    def model_socket(self) -> Path | None:
+        """Where models of folders are served: as configured, else by the running embedded instance, else None."""
+        served = Runtime.read(self.DATA_DIR).model_socket
+        return self.MODEL_SOCKET or (Path(served) if served else None)
 
     def pool_size(self) -> int:
         """Connections to PostgreSQL that a web process may keep: as configured, or one for each of its threads."""

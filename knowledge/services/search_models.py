@@ -28,6 +28,7 @@ from accounts.roles import administers
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.embedder_fit import (
+    Loadable,
     StoredShortening,
     WholeVectors,
     fit_forget,
@@ -311,7 +312,9 @@ def _measured(embedder: Embedder) -> dict[str, Any]:
 
 
 def _test_vectors(embedder: Embedder) -> FloatArray:
-    """float32[3, 768]: the model's vectors as they are stored."""
+    """float32[3, 768]: the model's vectors as they are stored. A model is loaded first, however long that takes."""
+    if isinstance(embedder, Loadable):
+        embedder.warm()
     vectors = np.vstack([embedder.embed_queries(TEST_TEXTS[:1]), embedder.embed_documents(TEST_TEXTS[1:])])
     if isinstance(embedder, WholeVectors):
         weights_verify(embedder)

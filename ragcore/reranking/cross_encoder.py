@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
@@ -19,7 +20,11 @@ import numpy as np
 from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.errors import ModelUnavailableError, RerankerRefusedError
 from ragcore.model_memory import model_load
+from ragcore.model_process.client import ModelProcess
+from ragcore.model_process.protocol import ModelKey, Request, RequestTooLargeError
+from ragcore.ports import FloatArray
 
+KIND = "pairs"  # of the model process
 DEFAULT_MODEL = "Alibaba-NLP/gte-multilingual-reranker-base"
 MAX_TOKENS = 1024  # of question and passage; passages have 800 (D11)
 
@@ -42,7 +47,8 @@ class PairModel(Protocol):
 class CrossEncoderScorer:
     """Implements PairScorer. Scores are logits (no sigmoid), higher is better.
 
-    The model is loaded on first use, on the GPU if there is one. Pairs are scored in batches of like length, one
+    The model is loaded on first use, on the GPU if there is one: into this process, or, where `process` is given, into
+    that one. Pairs are scored in batches of like length, one
     question at a time. Raises RerankerRefusedError with the reason if the model cannot be loaded, and
     ModelUnavailableError if it is busy, out of memory, or not done after `budget_seconds`, which are looked at between
     batches and do not count loading.
@@ -61,6 +67,7 @@ class CrossEncoderScorer:
         max_tokens: int = MAX_TOKENS,
         budget_seconds: float = 5.0,
         trust_remote_code: bool = False,
+        process: ModelProcess | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = f"cross_encoder:{model}" + ("" if backend == "torch" else f" ({backend})")
@@ -68,6 +75,7 @@ class CrossEncoderScorer:
         self._model, self._backend = model, backend
         self._batch, self._max_tokens = batch, max_tokens
         self._trust_remote_code = trust_remote_code
+        self._process = process
         self._budget_seconds, self._clock = budget_seconds, clock
         self._lock = threading.Lock()  # a torch module is not made for concurrent calls
         self._loaded: PairModel | None = None
@@ -81,6 +89,7 @@ class CrossEncoderScorer:
             batch=settings.batch,
             budget_seconds=settings.budget_seconds,
             trust_remote_code=settings.trust_remote_code,
+            process=ModelProcess(settings.model_socket) if settings.model_socket else None,
         )
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
@@ -114,24 +123,65 @@ class CrossEncoderScorer:
         return scores
 
     def _load(self) -> PairModel:
-        try:
-            if self._backend == "onnx":
-                return OnnxPairs(self._model, max_tokens=self._max_tokens)
-            return TorchPairs(
-                self._model,
-                backend=self._backend,
-                max_tokens=self._max_tokens,
-                trust_remote_code=self._trust_remote_code,
-            )
-        except RerankerRefusedError:
-            raise
-        except Exception as error:  # whatever a model's files and its code may raise
-            raise RerankerRefusedError("not_loaded", model=self._model, problem=str(error)) from error
+        make = partial(ServedPairs, self._process, seconds=self._budget_seconds) if self._process else loaded_pairs
+        return make(
+            self._model,
+            backend=self._backend,
+            max_tokens=self._max_tokens,
+            trust_remote_code=self._trust_remote_code,
+        )
+
+
+def loaded_pairs(model: str, *, backend: str, max_tokens: int, trust_remote_code: bool) -> PairModel:
+    """A model in this process. Raises RerankerRefusedError."""
+    try:
+        if backend == "onnx":
+            return OnnxPairs(model, max_tokens=max_tokens)
+        return TorchPairs(model, backend=backend, max_tokens=max_tokens, trust_remote_code=trust_remote_code)
+    except RerankerRefusedError:
+        raise
+    except Exception as error:  # whatever a model's files and its code may raise
+        raise RerankerRefusedError("not_loaded", model=model, problem=str(error)) from error
 
 
 GPU_BATCH = 32
 TORCH_CPU_BATCH = 8  # small, so that a slow model is noticed early
 ONNX_CPU_BATCH = 1  # nearly as fast as larger ones, and int8 scales, which are those of a batch, stay the pair's own
+
+
+class ServedPairs:
+    """Implements PairModel: a model that the model process holds for all, asked for `seconds` at most.
+
+    Raises what loading raises there, and ModelUnavailableError.
+    """
+
+    def __init__(self, process: ModelProcess, model: str, *, seconds: float, **options: str | int | bool) -> None:
+        self._process, self._seconds = process, seconds
+        self._key = ModelKey(kind=KIND, source=model, options=tuple(sorted(options.items())))
+        self.batch = process.load(self._key).batch
+
+    def logits(self, question: str, texts: Sequence[str]) -> list[float]:
+        """See PairModel."""
+        request = Request(model=self._key, texts=tuple(texts), question=question, is_urgent=True)
+        try:
+            rows = self._process.ask(request, seconds=self._seconds).rows
+        except RequestTooLargeError as error:
+            problem = "a passage is too large"
+            raise ModelUnavailableError("model_failed", model=self._key.source, problem=problem) from error
+        return [float(score) for score in rows[:, 0]]
+
+
+class HeldPairs:
+    """Implements ServedModel: a model that this process holds for others."""
+
+    def __init__(self, source: str, **options: Any) -> None:
+        """Raises RerankerRefusedError."""
+        self._model = loaded_pairs(source, **options)
+        self.batch = self._model.batch
+
+    def compute(self, question: str, texts: Sequence[str]) -> FloatArray:
+        """float32[n, 1]: the score of each text."""
+        return np.array(self._model.logits(question, texts), np.float32).reshape(-1, 1)
 
 
 class TorchPairs:

@@ -18,6 +18,7 @@ from ragsite.embedded.processes import ServiceError
 SECRETS_FILE = "secrets.json"
 RUNTIME_FILE = "runtime.json"
 LOCK_FILE = "lock"
+MODEL_SOCKET_NAME = "models.sock"
 
 
 def write_private(path: Path, content: str, *, replace: bool = True) -> None:
@@ -67,6 +68,7 @@ class Runtime:
     database_url: str | None = field(default=None, repr=False)
     redis_url: str | None = field(default=None, repr=False)
     site_url: str | None = None
+    model_socket: str | None = None
 
     @classmethod
     def read(cls, data_dir: Path) -> Runtime:

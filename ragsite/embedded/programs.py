@@ -1,4 +1,4 @@
-"""The programs of the product beside PostgreSQL and Redis: web, three workers, scheduler."""
+"""The programs of the product beside PostgreSQL and Redis: models, web, three workers, scheduler."""
 
 from __future__ import annotations
 
@@ -70,6 +70,11 @@ def bootstrap_command(env: Environment) -> list[str]:
 def programs(env: Environment) -> tuple[Program, ...]:
     """All programs in the order in which they are started and stopped."""
     return (_web(), _ingestion(env), _recognition(env), _background(env), _scheduler(env.LOG_LEVEL))
+
+
+def model_program() -> Program:
+    """Holds the models of folders for all others."""
+    return Program("models", ("-m", "ragsite.model_process"))
 
 
 def _web() -> Program:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from ragsite.embedded.data_dir import DataLock, Runtime
+from ragsite.embedded.data_dir import MODEL_SOCKET_NAME, DataLock, Runtime
 from ragsite.embedded.processes import (
     FAILURES_AT_START,
     PRIVATE,
@@ -27,7 +27,7 @@ from ragsite.embedded.processes import (
     launcher,
     wait_until,
 )
-from ragsite.embedded.programs import Program, bootstrap_command, child_environment, programs
+from ragsite.embedded.programs import Program, bootstrap_command, child_environment, model_program, programs
 from ragsite.embedded.services import Services
 from ragsite.env import Environment
 
@@ -60,6 +60,7 @@ class Supervisor:
     env: Environment
     programs: Sequence[Program]  # the web server, which answers GET /health, first; stopped in this order
     bootstrap: Sequence[str]  # a command that must succeed before them
+    models: Program | None = None  # whom all of them may ask: started before, stopped after them
     supervised: list[SupervisedProcess] = field(default_factory=list, init=False)
     services: Services | None = field(default=None, init=False)
     _stopping_since: float = field(default=0.0, init=False)
@@ -67,7 +68,8 @@ class Supervisor:
     @classmethod
     def of(cls, env: Environment) -> Supervisor:
         """The product itself."""
-        return cls(env, programs(env), bootstrap_command(env))
+        models = None if env.MODEL_SOCKET else model_program()  # else the one of the operator
+        return cls(env, programs(env), bootstrap_command(env), models)
 
     @property
     def site_url(self) -> str:
@@ -94,6 +96,8 @@ class Supervisor:
     def _start(self) -> None:
         self._require_free_port()
         self._start_services()
+        if self.models:
+            self._start_program(self.models)
         self._bootstrap()
         say("Starting web, worker and scheduler …")
         web, *others = self.programs
@@ -130,6 +134,7 @@ class Supervisor:
             database_url=self.services.database_url,
             redis_url=self.services.redis_url,
             site_url=self.site_url,
+            model_socket=str(self.env.DATA_DIR / MODEL_SOCKET_NAME) if self.models else None,
         ).write(self.env.DATA_DIR)
 
     def _bootstrap(self) -> None:
@@ -193,10 +198,13 @@ class Supervisor:
             os._exit(128 + number)
 
     def _stop(self) -> None:
-        """Programs first, then the services that they use. Called once, also after a failed start."""
+        """Programs first, then what they use. Called once, also after a failed start."""
         self._stopping_since = self._stopping_since or time.monotonic()
         served = {id(service.process) for service in self.services or ()}
-        stop_programs([each.process for each in self.supervised if id(each.process) not in served])
+        running = [each.process for each in self.supervised if id(each.process) not in served]
+        models = [process for process in running if self.models and process.name == self.models.name]
+        stop_programs([process for process in running if process not in models])
+        stop_programs(models)
         if self.services:
             self.services.stop()
             Runtime.remove(self.env.DATA_DIR)

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from ragsite.embedded.processes import ServiceError
-from ragsite.embedded.programs import Program
+from ragsite.embedded.programs import Program, model_program
 from ragsite.embedded.supervisor import Supervisor
 from ragsite.env import env
 
@@ -30,7 +30,8 @@ def main(data_dir: Path) -> int:
     if "--stubborn" in sys.argv:
         programs.append(Program("worker", ("-c", STUBBORN, str(data_dir / "grandchild"))))
     try:
-        return Supervisor(env, programs, [sys.executable, "-c", "print('bootstrapped')"]).run()
+        bootstrap = [sys.executable, "-c", "print('bootstrapped')"]
+        return Supervisor(env, programs, bootstrap, model_program() if "--models" in sys.argv else None).run()
     except ServiceError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -16,6 +17,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from ragcore.errors import ModelUnavailableError
+from ragcore.model_process.client import ModelProcess
+from ragcore.model_process.protocol import ModelKey
+from ragcore.model_process.socket_paths import short_path
 from ragsite.embedded.data_dir import is_running
 from ragsite.embedded.processes import Process, SupervisedProcess, free_port, processes_in, wait_until
 from ragsite.env import PROJECT_ROOT
@@ -169,6 +174,29 @@ def test_a_crashed_database_is_started_again_at_the_same_address(product):
 
     assert running.says("postgres was ended by signal 9")
     assert wait_until(lambda: _answers(url), seconds=30)
+
+
+def test_a_model_process_that_is_killed_is_started_again_and_stops_with_the_others(product):
+    running = product("--models").ready()
+    path = Path(running.runtime()["model_socket"])
+    first = model_process_pid(path)
+
+    os.kill(first, signal.SIGKILL)
+
+    assert running.says("models was ended by signal 9; it is started again in 1 s")
+    assert model_process_pid(path) != first
+    running.child.send_signal(signal.SIGINT)
+    assert running.child.wait(20) == 0
+    assert not path.exists()
+
+
+def model_process_pid(path: Path) -> int:
+    """Who listens, once it answers."""
+    with pytest.raises(ModelUnavailableError, match="failed"):
+        ModelProcess(path).load(ModelKey(kind="none", source="a kind that nothing loads"), seconds=40)
+    with socket.socket(socket.AF_UNIX) as connection, short_path(path) as name:
+        connection.connect(name)
+        return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
 
 
 @pytest.mark.slow

@@ -6,28 +6,14 @@ import pytest
 from ragcore.embedding.sentence_transformers import SentenceTransformersEmbedder
 from ragcore.embedding.shortening import Shortening
 from ragcore.errors import EmbedderRefusedError
-from tests.contracts.embedder import TEXTS, EmbedderContract
+from tests.contracts.embedder import EmbedderContract
+from tests.ragcore.embedding.bert_folders import bert_folder
 
 
 @pytest.fixture(scope="module")
 def save_bert(tmp_path_factory):
-    """Writes a tiny BERT with random weights that reads single characters."""
-
-    def save(hidden):
-        from transformers import BertConfig, BertModel, BertTokenizer
-
-        folder = tmp_path_factory.mktemp(f"bert-{hidden}")
-        characters = sorted(set("".join(TEXTS).lower().replace(" ", "")))
-        words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *characters, *(f"##{c}" for c in characters)]
-        (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
-        config = BertConfig(
-            vocab_size=len(words), hidden_size=hidden, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
-        )
-        BertModel(config).save_pretrained(folder)
-        BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
-        return str(folder)
-
-    return save
+    """Writes a tiny BERT with random weights that reads single characters; its folder."""
+    return lambda hidden: bert_folder(tmp_path_factory.mktemp(f"bert-{hidden}"), hidden=hidden)
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from ragcore.errors import ModelUnavailableError, RerankerRefusedError
-from ragcore.reranking.cross_encoder import CrossEncoderScorer
+from ragcore.model_process.client import ModelProcess
+from ragcore.model_process.protocol import Answer
+from ragcore.reranking.cross_encoder import KIND, CrossEncoderScorer, HeldPairs, ServedPairs
 from ragcore.reranking.cross_encoder_export import export, quantised
 from ragcore.reranking.pairs import PairReranker
 from tests.contracts.reranker import QUESTION, TEXTS, PairRerankerContract
+from tests.ragcore.model_process.letters import serving
 from tests.ragcore.reranking.cross_encoders import save_cross_encoder
 
 
@@ -80,6 +83,48 @@ class TestTorchCrossEncoder(PairRerankerContract):
 
     def test_the_declared_cliff_is_that_of_logits(self, reranker):
         assert (reranker.cliff, reranker.low) == (0.8, 0.0)
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory):
+    """A model process in threads of this one."""
+    path = tmp_path_factory.mktemp("socket") / "models.sock"
+    with serving(path, **{KIND: HeldPairs}):
+        yield ModelProcess(path)
+
+
+class TestServedCrossEncoder(PairRerankerContract):
+    @pytest.fixture
+    def reranker(self, process, model):
+        return PairReranker(CrossEncoderScorer(model, process=process))
+
+    @pytest.mark.parametrize("backend", ["torch", "onnx"])
+    def test_it_scores_as_in_this_process(self, process, model, exported, backend):
+        folder = {"torch": model, "onnx": exported}[backend]
+        here, there = (CrossEncoderScorer(folder, backend=backend, process=held) for held in (None, process))
+
+        found = there.scores(QUESTION.text, TEXTS)
+
+        np.testing.assert_allclose(found, here.scores(QUESTION.text, TEXTS), atol=1e-4)
+        assert there.scores_name == here.scores_name  # stored scores go on to count
+
+    def test_a_model_that_does_not_rank_is_refused_with_the_reason(self, process, tmp_path):
+        with pytest.raises(RerankerRefusedError, match="without a head that ranks"):
+            CrossEncoderScorer(save_cross_encoder(tmp_path, head=False), process=process).scores("q", ["a"])
+
+    def test_a_process_that_is_away_costs_a_question_its_budget_at_most(self, tmp_path):
+        away = CrossEncoderScorer("m", process=ModelProcess(tmp_path / "nobody"), budget_seconds=0.01)
+        away._loaded = ServedPairs(Loaded(tmp_path / "nobody"), "m", seconds=0.01)
+
+        with pytest.raises(ModelUnavailableError, match="does not answer"):
+            away.scores("q", ["a"])
+
+
+class Loaded(ModelProcess):
+    """A process that was there to load, and is away since."""
+
+    def load(self, model, **options):
+        return Answer(np.zeros((0, 0), np.float32), batch=8)
 
 
 class TestOnnxCrossEncoder(PairRerankerContract):
