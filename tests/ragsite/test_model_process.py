@@ -96,5 +96,5 @@ def test_containers_have_the_same_program_and_tell_all_where_it_is():
 
     assert services["models"]["command"] == ["python", *model_program().arguments]
     assert len(ours) > 5
-    assert {one["environment"]["MODEL_SOCKET"] for one in ours.values()} == {"/data/models.sock"}
+    assert {one["environment"]["MODEL_SOCKET"] for one in ours.values()} == {"${MODEL_SOCKET:-/data/models.sock}"}
     assert all("data:/data" in one["volumes"] for one in ours.values())
