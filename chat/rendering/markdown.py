@@ -27,6 +27,7 @@ from chat.rendering.effort import Effort, TooMuchError, limit_effort
 from chat.rendering.formulas import ATTRIBUTES as FORMULA_ATTRIBUTES
 from chat.rendering.formulas import TAGS as FORMULA_TAGS
 from chat.rendering.formulas import formula_mathml
+from chat.rendering.table_heads import label_cells
 from ragcore.answerability import is_doubtful
 from ragcore.grounding.citations import Segments
 from ragcore.text.scripts import language_tag
@@ -55,7 +56,7 @@ _ATTRIBUTES = {
     "img": {"src", "alt", "title"},
     "ol": {"start"},
     "th": {"class", "lang"},
-    "td": {"class", "lang"},
+    "td": {"class", "lang", "data-head"},
     "code": {"class"},
     "button": {"class", "type", "data-cite", "data-place"},
     "span": {"class", "tabindex", "data-support-reason"},
@@ -138,6 +139,7 @@ def markdown_parser() -> MarkdownIt:
     parser.inline.ruler.before("link", "cite", _cite)
     parser.inline.ruler.before("escape", "formula", _formula)
     parser.core.ruler.push("languages", _tell_languages)
+    parser.core.ruler.push("table_heads", lambda state: label_cells(state.tokens, _without_marks))
     limit_effort(parser)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)
@@ -280,7 +282,7 @@ def _render_fence(self: RendererHTML, tokens: Sequence[Token], index: int, optio
     token = tokens[index]
     language = _LANGUAGE.match(token.info.strip())
     name = f' class="language-{language[0]}"' if language else ""
-    content = _PLACES.sub("", _SPAN.sub("", token.content))
+    content = _without_marks(token.content)
     effort = env["effort"]
     coloured = effort.decorate(
         partial(highlighted_code, content, language[0] if language else "", seconds=effort.for_code())
@@ -289,12 +291,13 @@ def _render_fence(self: RendererHTML, tokens: Sequence[Token], index: int, optio
 
 
 def _render_cell(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Language, and alignment as a class: inline styles are forbidden by our content security policy."""
+    """Language, head, and alignment as a class: inline styles are forbidden by our content security policy."""
     token = tokens[index]
     alignment = re.search(r"text-align:\s*(left|right|center)", str(token.attrGet("style") or ""))
-    language = token.attrGet("lang")
     told = f' class="align-{alignment[1]}"' if alignment else ""
-    told += f' lang="{language}"' if language else ""
+    told += "".join(
+        f' {name}="{html.escape(str(value))}"' for name in ("lang", "data-head") if (value := token.attrGet(name))
+    )
     return f"<{token.tag}{told}>"
 
 
@@ -360,6 +363,10 @@ def _span_tag(match: re.Match[str], spans: Sequence[Mapping[str, Any]]) -> str:
     reason = html.escape(sentence["reason"] or "")
     state = "doubtful" if sentence["support"] == "supported" else sentence["support"]
     return f'<span class="support {state}" tabindex="0" data-support-reason="{reason}">'
+
+
+def _without_marks(text: str) -> str:
+    return _PLACES.sub("", _SPAN.sub("", text))
 
 
 def _without_private(text: str) -> str:

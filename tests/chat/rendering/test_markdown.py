@@ -93,6 +93,31 @@ def test_tables_keep_their_alignment_without_inline_style():
     assert "style=" not in html
 
 
+def test_cells_of_a_table_that_is_too_wide_for_a_phone_carry_the_head_of_their_column():
+    rows = "|---|---|---|---|\n| 26101 | Major | fibre attenuation above the budget | clean the connector [1] |"
+
+    html = render_markdown(f"| Alarm | **Severity** \"S\" | Cause | Action [1] |\n{rows}", citations=[1])
+
+    assert [cell.split(">")[0] for cell in html.split("<td ")[1:]] == [
+        'data-head="Alarm"',
+        'data-head="Severity &quot;S&quot;"',
+        'data-head="Cause"',
+        'data-head="Action"',
+    ]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "| n | a | b | c |\n|---|---|---|---|\n| 1 | 2 | 3 | 4 |",  # fits
+        "| alarm | cause |\n|---|---|\n| 26101 | fibre attenuation above the budget of the link in front |",
+        f"| {'head ' * 20}| b | c | d |\n|---|---|---|---|\n| 1 | 2 | 3 | 4 |",  # would be repeated in every row
+    ],
+)
+def test_cells_of_other_tables_do_not(table):
+    assert "data-head" not in render_markdown(table)
+
+
 def test_sentences_that_are_not_supported_are_marked_with_the_reason():
     text = "Good one [1]. **Weak** one.\n\n- Bad one."
     sentences = [
