@@ -17,6 +17,7 @@ from ragcore.text.matching import keywords
 from ragcore.text.scripts import language_of
 from ragcore.types import Language, Source
 from ragcore.types.answering import Question, Turn
+from ragcore.understanding.small_talk import needs_retrieval, small_talk_kind
 
 ASSISTANT = "You are the assistant of an organisation's knowledge base."
 SHOWN_TURNS = 10
@@ -25,7 +26,14 @@ GREETING = {
     "zh": "您好！请提出与知识库有关的问题，我会根据文档回答并注明出处。",
     "en": "Hello! Ask about what is in the knowledge base; the answer will come from its documents, with sources.",
 }
+YOU_ARE_WELCOME = {
+    "zh": "不客气！如有其他问题，请继续提问。",
+    "en": "You are welcome! Ask again whenever you have a question.",
+}
+GOODBYE = {"zh": "再见！", "en": "Goodbye!"}
 QUESTIONS_SO_FAR = {"zh": "到目前为止，您问过：", "en": "So far you have asked:"}
+NO_QUESTIONS = {"zh": "您还没有提出问题。", "en": "You have not asked a question yet."}
+_COURTESIES = {"greetings": GREETING, "thanks": YOU_ARE_WELCOME, "farewells": GOODBYE}
 SNIPPET_CHARACTERS = 160
 LEAD_CHARACTERS = 20  # before its first match
 INTRODUCTION = {
@@ -183,8 +191,8 @@ def _escaped(text: str) -> str:
 
 
 async def small_talk_reply(question: Question, *, llm: LlmClient | None, voice: VoiceOptions) -> tuple[str, str]:
-    """The reply and the model that wrote it; without a model the questions so far, or a greeting."""
-    language = "zh" if question.language == "zh" else "en"
+    """The reply and the model that wrote it; without a model a fixed one, or the questions so far."""
+    language: Language = "zh" if question.language == "zh" else "en"
     turns = question.history[-SHOWN_TURNS:]
     if llm is not None:
         reply = await llm.text(
@@ -196,9 +204,17 @@ async def small_talk_reply(question: Question, *, llm: LlmClient | None, voice: 
         )
         if reply and reply.strip():
             return reply.strip(), llm.model.name
-    if not turns:
-        return GREETING[language], ""
-    return "\n".join([QUESTIONS_SO_FAR[language], "", *(f"- {turn.question}" for turn in turns)]), ""
+    return _fixed_reply(question, language), ""
+
+
+def _fixed_reply(question: Question, language: Language) -> str:
+    kind = small_talk_kind(question.text)
+    if kind in _COURTESIES:
+        return _COURTESIES[kind][language]
+    queries = [turn.question for turn in question.history if needs_retrieval(turn.question)][-SHOWN_TURNS:]
+    if not queries:
+        return NO_QUESTIONS[language]
+    return "\n".join([QUESTIONS_SO_FAR[language], "", *(f"- {query}" for query in queries)])
 
 
 def _conversation(turns: tuple[Turn, ...]) -> str:

@@ -198,7 +198,9 @@ Script = Literal["zh", "zht", "en"]
 _DIGITS = re.compile(r"\d+")
 _OWN_LINES = re.compile(r"^\*\*[^*\n]+\*\*$", re.MULTILINE)  # what is not quoted stands in lines of its own
 _ENGLISH_WORD = re.compile(r"(?<![A-Za-z])[a-z]{3,}(?![A-Za-z])")  # a question of nothing but codes has no language
-_FIGURE = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*%?(?![A-Za-z])")
+_FIGURE = re.compile(r"(?<![\w.])[-−]?\d+(?:[.,:]\d+)*%?(?![A-Za-z])")
+_JOINED_BEFORE = re.compile(r"[A-Za-z0-9][-./:,_]?\Z")
+_JOINED_AFTER = re.compile(r"[-./:,_]?[A-Za-z0-9]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -366,7 +368,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def with_figure(question: str, text: str) -> str:
-    """The sentence with the figure that was asked for in bold, if it holds exactly one that the question does not."""
+    """The sentence with the figure that was asked for in bold, if it holds exactly one that the question does not.
+
+    Nothing is bold where that would cut a clock time, a number or a code in two: "Tuesday 01:00", "123ms", "LTE-14".
+    """
     kind = wanted(question)
     if kind not in ("number", "time"):
         return text
@@ -376,4 +381,6 @@ def with_figure(question: str, text: str) -> str:
     if len(found) != 1:
         return text
     start, end = found[0].span()
+    if _JOINED_BEFORE.search(text, max(0, start - 2), start) or _JOINED_AFTER.match(text, end):
+        return text
     return f"{text[:start]}**{text[start:end]}**{text[end:]}"

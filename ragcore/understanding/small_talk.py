@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Literal, get_args
 
 from ragcore.ports import Tokenizer
 from ragcore.text.matching import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.word_lists import read_section_lines
 
+Courtesy = Literal["thanks", "farewells", "greetings"]  # sections of greetings.txt; the first one of a text counts
+SmallTalk = Courtesy | Literal["conversation"]
 MAX_CHARACTERS = 120  # nobody greets longer
 _BRACKETS = {"(": "(?:", ")": ")", "[": "(?:", "]": ")?", "|": "|", "?": "?"}
 _NOISE = re.compile(r"[^\w\s]+")
@@ -26,10 +29,18 @@ def needs_retrieval(text: str) -> bool:
 
     Strict: whatever else stands beside a greeting makes it a question for the knowledge base.
     """
+    return small_talk_kind(text) is None
+
+
+def small_talk_kind(text: str) -> SmallTalk | None:
+    """What a text without a question for the knowledge base is; None for any other text."""
     plain = _plain(text)
     if not plain or len(plain) > MAX_CHARACTERS:
-        return True
-    return not (_is_small_talk(plain) or _about_conversation().fullmatch(plain))
+        return None
+    said = _courtesies(plain)
+    if said:
+        return next(kind for kind in get_args(Courtesy) if kind in said)
+    return "conversation" if _about_conversation().fullmatch(plain) else None
 
 
 def may_be_small_talk(text: str, tokenizer: Tokenizer) -> bool:
@@ -49,16 +60,21 @@ def _section(name: str) -> tuple[str, ...]:
     return tuple(line.lower() for line in read_section_lines("ragcore.understanding", "greetings.txt")[name])
 
 
-def _is_small_talk(plain: str) -> bool:
-    """Whether a text is phrases, at least one, with fillers; the longest fit is taken at each place, once for all."""
-    at, phrases = 0, 0
+def _courtesies(plain: str) -> set[str]:
+    """The kinds of phrases that a text is, with fillers; none if anything else stands in it.
+
+    The longest fit is taken at each place, once for all.
+    """
+    at = 0
+    said: set[str] = set()
     while at < len(plain):
-        phrase, filler = _longest("phrases", plain, at), _longest("fillers", plain, at)
-        if max(phrase, filler) == at:
-            return False
-        phrases += phrase >= filler
-        at = max(phrase, filler)
-    return phrases > 0
+        ends = {section: _longest(section, plain, at) for section in ("fillers", *get_args(Courtesy))}
+        section = max(reversed(ends), key=lambda name: ends[name])  # a phrase before a filler
+        if ends[section] == at:
+            return set()
+        said |= {section} - {"fillers"}
+        at = ends[section]
+    return said
 
 
 def _longest(section: str, plain: str, at: int) -> int:

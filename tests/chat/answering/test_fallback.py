@@ -1,15 +1,26 @@
-"""The page of search results (D23)."""
+"""The page of search results (D23), and replies to small talk (V10)."""
 
+import asyncio
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.answering.fallback import SNIPPET_CHARACTERS, format_search_results, highlighted, without_introduction
+from chat.answering.fallback import (
+    GREETING,
+    SNIPPET_CHARACTERS,
+    YOU_ARE_WELCOME,
+    format_search_results,
+    highlighted,
+    small_talk_reply,
+    without_introduction,
+)
 from chat.rendering import render_markdown
+from ragcore.options import VoiceOptions
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
+from ragcore.types.answering import Question, Turn
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +138,22 @@ def test_below_its_heading_a_page_of_results_begins_with_the_passages(tokenizer,
     html = render_markdown(page("preamble", *sources, tokenizer=tokenizer, language=language), citations={1, 2})
 
     assert without_introduction(html).startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("history", "text", "reply"),
+    [
+        (["hi"], "谢谢", YOU_ARE_WELCOME["zh"]),
+        (["What is PRACH?"], "hello", GREETING["en"]),
+        (["hi"], "What did I just ask?", "You have not asked a question yet."),
+        (["hi", "What is PRACH?"], "What did I just ask?", "So far you have asked:\n\n- What is PRACH?"),
+    ],
+)
+def test_without_a_model_thanks_are_answered_as_thanks_and_greetings_do_not_count_as_questions(history, text, reply):
+    question = Question(
+        text=text,
+        language="zh" if text == "谢谢" else "en",
+        history=tuple(Turn(question=said, answer="-") for said in history),
+    )
+
+    assert asyncio.run(small_talk_reply(question, llm=None, voice=VoiceOptions())) == (reply, "")

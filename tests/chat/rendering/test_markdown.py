@@ -96,7 +96,7 @@ def test_tables_keep_their_alignment_without_inline_style():
 def test_cells_of_a_table_that_is_too_wide_for_a_phone_carry_the_head_of_their_column():
     rows = "|---|---|---|---|\n| 26101 | Major | fibre attenuation above the budget | clean the connector [1] |"
 
-    html = render_markdown(f"| Alarm | **Severity** \"S\" | Cause | Action [1] |\n{rows}", citations=[1])
+    html = render_markdown(f'| Alarm | **Severity** "S" | Cause | Action [1] |\n{rows}', citations=[1])
 
     assert [cell.split(">")[0] for cell in html.split("<td ")[1:]] == [
         'data-head="Alarm"',

@@ -116,6 +116,10 @@ def test_headings_and_words_of_ours_are_in_the_script_of_the_question():
         ("When was the mast built?", "It was built in 1987.", "It was built in **1987**."),
         ("How many cells are there?", "There are 12 cells on 3 masts.", "There are 12 cells on 3 masts."),
         ("How many cells has site 7?", "Site 7 has 12.", "Site 7 has **12**."),
+        ("When is the window?", "Every second Tuesday 01:00 to 03:30.", "Every second Tuesday 01:00 to 03:30."),
+        ("How many ms does it take?", "It takes 123ms.", "It takes 123ms."),
+        ("When was it built?", "Board LTE-1800 was built.", "Board LTE-1800 was built."),
+        ("How many dBm has the port?", "It has -14 dBm.", "It has **-14** dBm."),
         ("Who built it in 1987?", "Weber built it in 1988.", "Weber built it in 1988."),
     ],
 )

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.understanding.small_talk import may_be_small_talk, needs_retrieval
+from ragcore.understanding.small_talk import may_be_small_talk, needs_retrieval, small_talk_kind
 from tests.ragcore.grading.world import tokenizer
 
 SMALL_TALK = [
@@ -33,6 +33,18 @@ def test_greetings_thanks_and_questions_about_the_conversation_need_no_search(te
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_everything_else_is_searched_for(text):
     assert needs_retrieval(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("你好", "greetings"), ("Hi!", "greetings"), ("谢谢", "thanks"), ("hey, thanks", "thanks"),
+        ("辛苦了", "thanks"), ("OK, thanks. Bye!", "thanks"), ("再见", "farewells"),
+        ("我刚才问了什么？", "conversation"), ("What is PRACH?", None),
+    ],
+)  # fmt: skip
+def test_what_kind_of_small_talk_a_text_is(text, kind):
+    assert small_talk_kind(text) == kind
 
 
 @given(st.sampled_from(SMALL_TALK[:17]), st.sampled_from(["What is PRACH?", "切换流程是什么", "TS 38.331"]))
