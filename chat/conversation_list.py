@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat import selectors
 from chat.models import Conversation, Message
+from ragcore.text.markdown import is_rule
 from ragcore.text.normalise import visible
 
 RECENT = 200  # conversations outside of folders; older ones are found by searching
@@ -156,7 +157,8 @@ def _place(message: Message, words: Sequence[str]) -> Place:
     one = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
     pattern = re.compile(rf"(?:{one})(?:\s+(?:{one}))*", re.IGNORECASE)
     for text in (_MARKS.sub("", message.answer), message.question, message.answer):
-        shown = _GAPS.sub(" ", visible(text)).strip()
+        lines = (line for line in visible(text).splitlines() if not is_rule(line))
+        shown = _GAPS.sub(" ", "\n".join(lines)).strip()
         if found := [match.span() for match in islice(pattern.finditer(shown), TRIED)]:
             return Place(message_id=message.pk, pieces=list(_pieces(shown, found, words)))
     return Place(message_id=message.pk, pieces=[Piece(text=message.question[:BEHIND])])

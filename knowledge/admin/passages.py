@@ -20,10 +20,12 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.scope import Scope
 from knowledge import view_models
 from knowledge.admin.curation import ids_of, is_curator, run_action
+from knowledge.admin.duplicates import DiffRow, side_by_side
 from knowledge.file_errors import FileDamagedError, FileMissingError, PicturesBusyError
 from knowledge.models import Chunk, ChunkEdit, Document, DocumentVersion
 from knowledge.page_picture import POINTS_AN_INCH
 from knowledge.rendering import markdown_html
+from knowledge.selectors.comparisons import texts_diff
 from knowledge.selectors.passages import edits_of, page_of_passage, passages_of, passages_on_page
 from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace, edit_undo, text_sha256
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
@@ -69,7 +71,7 @@ class Spread:
     has_pages: bool  # False: the numbers count groups of passages
     total: int  # passages of the version
     lost: tuple[ChunkEdit, ...]
-    edits: tuple[ChunkEdit, ...]
+    edits: tuple[tuple[ChunkEdit, Sequence[DiffRow]], ...]  # with what changed in the text, by sentence
 
 
 def spread_of(
@@ -103,8 +105,12 @@ def spread_of(
         has_pages=has_pages,
         total=total,
         lost=tuple(edit for edit in edits if edit.state == ChunkEdit.State.LOST),
-        edits=tuple(edit for edit in edits if edit.state == ChunkEdit.State.APPLIED),
+        edits=tuple((edit, _changes(edit)) for edit in edits if edit.state == ChunkEdit.State.APPLIED),
     )
+
+
+def _changes(edit: ChunkEdit) -> Sequence[DiffRow]:
+    return side_by_side(texts_diff(edit.anchor_text, edit.text)) if edit.text else ()
 
 
 def _original(version: DocumentVersion, page: int | None, *, person: object) -> OriginalView:

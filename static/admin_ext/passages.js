@@ -48,7 +48,8 @@ function toolToggled(tool) {
   }
   const field = tool.querySelector("textarea");
   field.focus({ preventScroll: true });
-  tool.scrollIntoView({ block: tool.offsetHeight > innerHeight ? "start" : "center" });
+  const form = tool.querySelector("form");
+  form.scrollIntoView({ block: form.offsetHeight > innerHeight ? "start" : "nearest" });
 }
 
 if (spread) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -230,6 +231,25 @@ def test_edits_whose_passage_is_gone_are_listed_with_what_to_do(administrator, o
 
     client.post(reverse("admin:knowledge_passage_undo", args=[document.pk, edit.pk]))
     assert not ChunkEdit.objects.exists()
+
+
+def test_an_edit_of_a_long_passage_shows_the_sentence_that_changed(administrator, own_set):
+    document = make_document("notes", own_set)
+    same = "The valve opens. " * 20
+    ChunkEdit.objects.create(
+        document=document,
+        kind="replace",
+        anchor_text=f"# Valves\n\n{same}It closes after 5 s.",
+        anchor_sha256="x",
+        text=f"# Valves\n\n{same}It closes after 9 s.",
+    )
+
+    page = signed_in(administrator).get(page_of(document)).content.decode()
+
+    assert re.findall(r"<(?:del|ins)>.*</span>(.*?)</(?:del|ins)>", page) == [
+        "It closes after 5 s.",
+        "It closes after 9 s.",
+    ]
 
 
 def test_the_text_of_a_document_cannot_bring_scripts_into_the_desk(administrator, own_set):

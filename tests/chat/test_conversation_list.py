@@ -65,7 +65,7 @@ def test_each_word_may_stand_anywhere_in_a_turn(browser, reader):
         ("使用**载波聚合**[1]技术。", "载波聚合技术", "使用<mark>载波聚合技术</mark>。"),
         ("It waits for `T_mod`, then ~~stops~~.", "t_mod,", "It waits for <mark>T_mod,</mark> then stops."),
         ("See **bold** text.", "**bold**", "See <mark>**bold**</mark> text."),
-        ("| a | seven |\n|---|---|\n| b | tons |", "seven", "a <mark>seven</mark>"),
+        ("| a | seven |\n|---|---|\n| b | tons |", "seven", "a <mark>seven</mark> b tons"),
     ],
 )
 def test_answers_are_searched_as_people_see_them_and_as_they_are_stored(browser, reader, answer, words, shown):
