@@ -20,7 +20,7 @@ from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, 
 from accounts.error_messages import stored_message
 from accounts.roles import REVIEW_PERMISSION
 from chat.announcements.admin import AnnouncementAdmin
-from chat.answer_rights import answer_rights
+from chat.answer_rights import answer_rights, rounds_shown
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
 from chat.turns.strategy_statistics import PERIODS, strategy_figures
@@ -52,8 +52,10 @@ def is_reviewer(request: HttpRequest) -> bool:
 
 def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
     """What a reviewer is shown of one answer: template variables."""
-    rights = answer_rights(scope=admin_scope(request), message=message)
+    scope = admin_scope(request)
+    rights = answer_rights(scope=scope, message=message)
     is_told = rights.is_whole and not rights.hidden_earlier  # forms of the question may repeat earlier answers
+    is_told = is_told and rounds_shown(scope=scope, message=message)
     return {
         "message": message,
         "answer_html": answer_html(message) if rights.is_whole else "",

@@ -21,13 +21,14 @@ from uuid import UUID
 import regex
 
 from accounts.scope import Scope
-from chat.earlier_turns import earlier_hidden, hidden_before, is_written
+from chat.earlier_turns import earlier_hidden, hidden_before, is_unaccounted, is_written
 from chat.models import Message, MessageCitation
 from chat.selectors import chunks_shown, sources_lost
-from ragcore.prompts.refusals import is_bare_refusal
+from knowledge.selectors.passages import chunks_readable
 from ragcore.text.normalise import nfkc, remove_unseen
 from ragcore.text.tokenise import stop_words
 
+ROUND_STEPS = frozenset({"refine", "hop"})  # steps in which a query is written from what was found
 RUN = 3  # words in a row that a closed source has and no readable one: they are taken from there
 _WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}\p{M}]+")
 _MARKER = re.compile(r"\[\d{1,3}\]")
@@ -96,6 +97,21 @@ def question_shown(*, scope: Scope, message: Message) -> str:
     return understood
 
 
+def rounds_shown(*, scope: Scope, message: Message) -> bool:
+    """Whether the person may read all that was found between the searches of an answer in several rounds.
+
+    A model has read it, and the queries that it wrote then may repeat it, whatever the answer rests on in the end.
+    """
+    reasoning = message.trace.get("reasoning") or {}
+    written = {step.get("name") for step in reasoning.get("agentic_steps") or ()} & ROUND_STEPS
+    if not written:
+        return True
+    chunks = {chunk for search in reasoning.get("retrieval_history") or () for chunk in search.get("chunks") or ()}
+    if "hop" in written:  # each hop searches for all queries so far: its candidates hold those of the hops before
+        chunks |= {one.get("chunk_id") for one in message.trace.get("candidates") or ()}
+    return chunks_readable(scope=scope).filter(pk__in=chunks).count() == len(chunks)
+
+
 def _rights(
     message: Message, citations: Iterable[MessageCitation], readable: Collection[int], earlier: int
 ) -> AnswerRights:
@@ -103,13 +119,8 @@ def _rights(
     shown = frozenset(one.number for one in ordered if one.chunk_id in readable)
     hidden = len(ordered) - len(shown) + sources_lost(message=message, documents=len(ordered))
     if is_written(message):
-        hidden += earlier + _is_unaccounted(message)
+        hidden += earlier + is_unaccounted(message.status, message.answer)
     return AnswerRights(message=message, citations=ordered, readable=shown, hidden=hidden, hidden_earlier=earlier)
-
-
-def _is_unaccounted(message: Message) -> bool:
-    """Whether a model has read sources of which none is stored: it refused, and added a remark of its own."""
-    return message.status == "refused" and not is_bare_refusal(message.answer)
 
 
 # ── single sentences ────────────────────────────────────────────────────────────────────────────

@@ -10,10 +10,13 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from django.db.models import Case, F, TextField, Value, When
+
 from accounts.scope import Scope
 from chat.branches import branches_of
 from chat.models import AttachmentCitation, Message, MessageCitation
 from knowledge.selectors.passages import chunks_readable
+from ragcore.prompts.refusals import is_bare_refusal
 
 NOT_WRITTEN = ("", None, "extractive")  # models of answers whose words are all quoted
 
@@ -23,12 +26,17 @@ def is_written(message: Message) -> bool:
     return message.metadata.get("model") not in NOT_WRITTEN
 
 
+def is_unaccounted(status: str, answer: str) -> bool:
+    """Whether a model has read sources of which none is stored: it refused, and added a remark of its own."""
+    return status == "refused" and not is_bare_refusal(answer)
+
+
 def earlier_hidden(*, scope: Scope, path: Sequence[uuid.UUID]) -> dict[uuid.UUID, int]:
     """Turn → how many sources of the turns before it the person may not read, or nobody can judge any more.
 
     `path`: the turns of a branch in order, as `Branches.path_to` gives them. Four statements, however long it is.
     """
-    counts = {pk: (documents, files) for pk, documents, files in _sources(path)}
+    counts = {turn.pk: turn for turn in _turns(path)}
     cited: dict[uuid.UUID, list[int]] = {}
     for message, chunk in MessageCitation.objects.filter(message__in=path).values_list("message_id", "chunk_id"):
         cited.setdefault(message, []).append(chunk)
@@ -39,10 +47,11 @@ def earlier_hidden(*, scope: Scope, path: Sequence[uuid.UUID]) -> dict[uuid.UUID
     before = 0
     for turn in path:
         hidden[turn] = before
-        documents, files = counts.get(turn, (0, 0))
-        mine = cited.get(turn, [])
-        before += max(documents - len(mine), 0) + max(files, attached[turn])
+        mine, earlier = cited.get(turn, []), counts.get(turn)
         before += sum(chunk not in readable for chunk in mine)
+        if earlier is not None:
+            before += max(earlier.document_sources - len(mine), 0) + max(earlier.file_sources, attached[turn])
+            before += is_written(earlier) and is_unaccounted(earlier.status, earlier.refusal)
     return hidden
 
 
@@ -52,5 +61,8 @@ def hidden_before(*, scope: Scope, message: Message) -> int:
     return earlier_hidden(scope=scope, path=path)[message.pk] if len(path) > 1 else 0
 
 
-def _sources(path: Sequence[uuid.UUID]) -> Iterable[tuple[uuid.UUID, int, int]]:
-    return Message.objects.filter(pk__in=path).order_by().values_list("pk", "document_sources", "file_sources")
+def _turns(path: Sequence[uuid.UUID]) -> Iterable[Message]:
+    """What counts of them. `refusal`: the text of one that refused; other texts are not fetched."""
+    refused = Case(When(status="refused", then=F("answer")), default=Value(""), output_field=TextField())
+    rows = Message.objects.filter(pk__in=path).order_by().annotate(refusal=refused)
+    return rows.only("document_sources", "file_sources", "status", "metadata")

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import chain
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
 
 from accounts.errors import NotFoundError
 from accounts.models import User
@@ -17,7 +17,7 @@ from chat.models import Message
 from evaluation.models import Diagnosis, DiagnosisRun, EvaluationRun, GoldenCase, GoldenSet
 from feedback.services import is_reviewing
 from knowledge.models import Chunk, Document, KnowledgeSet
-from knowledge.selectors import documents_readable, sets_managed
+from knowledge.selectors import documents_openable, documents_readable, sets_managed
 from knowledge.selectors.passages import chunks_readable
 
 NUMBERED = re.compile(r"#\d{1,12}")
@@ -193,9 +193,14 @@ def chunks_named(*, scope: Scope, chunks: Iterable[int]) -> dict[int, tuple[int,
 
 
 def chunks_titled(*, scope: Scope, chunks: Iterable[int]) -> dict[int, tuple[int, str, str, str]]:
-    """Passage -> (document, its external id, title, text), of those that the asker may read now."""
+    """Passage -> (document, its external id, title, text), of those that the asker may read now.
+
+    The text is "" where the originals are withheld: runs and lists show what no answer to the asker cites.
+    """
+    opened = Q(version__document__in=documents_openable(scope=scope).order_by().values("pk"))
     rows = chunks_readable(scope=scope).filter(pk__in=list(chunks))
-    names = ("pk", "version__document_id", "version__document__external_id", "version__document__title", "text")
+    shown = Case(When(opened, then=F("text")), default=Value(""), output_field=TextField())
+    names = ("pk", "version__document_id", "version__document__external_id", "version__document__title", shown)
     return {pk: (document, external, title, text) for pk, document, external, title, text in rows.values_list(*names)}
 
 

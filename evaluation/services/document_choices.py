@@ -12,7 +12,6 @@ from accounts.scope import Scope
 from evaluation.selectors import chunks_titled, documents_titled
 from knowledge.models import Chunk
 from knowledge.selectors import documents_readable
-from knowledge.selectors.keeping import documents_openable
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from ragcore.text.markdown import plain_text
@@ -60,10 +59,7 @@ def choices_find(*, scope: Scope, query: str) -> list[DocumentChoice]:
 def _passages(scope: Scope, query: str) -> list[DocumentChoice]:
     request = RetrievalRequest(query=query, mode="bm25", top_k=SEARCHED_PASSAGES, rerank=False)
     found = [candidate.chunk for candidate in retrieve(scope=scope, request=request).state.candidates]
-    opened = documents_openable(scope=scope).order_by().values("pk")
-    open_chunks = set(Chunk.objects.filter(pk__in=found, version__document__in=opened).values_list("pk", flat=True))
-    found = [chunk for chunk in found if chunk in open_chunks]
-    known = chunks_titled(scope=scope, chunks=found)
+    known = {chunk: shown for chunk, shown in chunks_titled(scope=scope, chunks=found).items() if shown[3]}
     found = [chunk for chunk in found if chunk in known][:MOST_PASSAGES]
     ordinals = dict(Chunk.objects.filter(pk__in=known).values_list("pk", "ordinal"))
     return [

@@ -52,7 +52,9 @@ def cases_hidden(*, scope: Scope, rows: Mapping[int, GoldenRow]) -> set[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedShown:
-    """A place of a ranking. Title and excerpt are empty where the person may not open the document."""
+    """A place of a ranking. Title and excerpt are empty where the person may not read the document, the excerpt also
+    where its original is withheld.
+    """
 
     place: int
     chunk: int
@@ -88,7 +90,7 @@ class TraceShown:
     rankings: Mapping[str, tuple[RankedShown, ...]]  # stage -> its first places
     sources: tuple[SourceShown, ...]
     sentences: tuple[tuple[str, str], ...]  # text, support
-    rewrites: tuple[str, ...]
+    rewrites: tuple[str, ...]  # a model writes them between two searches: () where anything found may not be read
     stages: Mapping[str, float]  # milliseconds
     context: str
 
@@ -105,6 +107,7 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
     known = chunks_titled(scope=scope, chunks=wanted)
     used = [chunk for _number, chunk, _cited in sources] or ranks.get("final", [])
     withheld = any(chunk not in known for chunk in used)
+    is_open = all(known[chunk][3] for chunk in used if chunk in known)  # no original is withheld
     details = ("mode", "strategy", "model", "judge", *(() if withheld else ("understood",)))
     return TraceShown(
         scores=outcome.scores,
@@ -119,9 +122,9 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
         rankings={stage: tuple(_places(order, known, row)) for stage, order in ranks.items()},
         sources=tuple(_source(number, chunk, cited, known) for number, chunk, cited in sources),
         sentences=() if withheld else tuple((text, support) for text, support in trace.get("sentences", [])),
-        rewrites=() if withheld else tuple(trace.get("rewrites", [])),  # a model writes them between two searches
+        rewrites=tuple(trace.get("rewrites", [])) if wanted <= known.keys() and not withheld else (),
         stages=trace.get("stages", {}),
-        context="" if withheld else trace.get("context", ""),
+        context=trace.get("context", "") if is_open and not withheld else "",
     )
 
 

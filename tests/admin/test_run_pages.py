@@ -159,6 +159,26 @@ def test_who_may_not_read_a_source_sees_that_there_is_one_and_not_what(reviewer,
     assert "The tower falls on Monday." in signed_in(administrator).get(of_hidden).content.decode()
 
 
+def test_passages_of_withheld_originals_are_named_and_not_quoted(reviewer, administrator, golden_set):
+    kept = make_document("handbook", make_set("kept", owners=[administrator], originals="keepers"))
+    passage = Chunk.objects.create(version=kept.live_version, ordinal=9, tokens=5, text="The mast stands in Ulm.")
+    trace = {
+        "ranks": {"final": [passage.pk]},
+        "answer": "In a town [1].",
+        "sources": [[1, passage.pk, True]],
+        "context": "[1] The mast stands in Ulm.",
+    }
+    run = compared(golden_set, administrator, traces=trace)
+    address = reverse("admin:evaluation_evaluationrun_case", args=[run.pk, golden_set.cases.first().pk])
+
+    shown, to_keeper = (signed_in(user).get(address).content.decode() for user in (reviewer, administrator))
+
+    assert "handbook" in shown
+    assert "In a town" in shown
+    assert "Ulm" not in shown
+    assert "Ulm" in to_keeper
+
+
 def test_runs_and_changes_of_another_tenant_do_not_exist(stranger, administrator, golden_set, own_set):
     run = compared(golden_set, administrator)
     change = GatedChange.objects.create(knowledge_set=own_set, base_sha256="x", state="failed")

@@ -8,6 +8,7 @@ import re
 from html import unescape
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.test import RequestFactory
 
 from accounts.scope import Scope
@@ -254,6 +255,9 @@ def _answer(rng, owner, chunks, number):
 # ── what is stored beside the text ──────────────────────────────────────────────────────────────
 
 
+BARE = "The reference material does not contain this information."
+
+
 @pytest.fixture
 def refused(db):
     """A model refused and added a remark; a second turn was understood with words of an earlier answer."""
@@ -280,7 +284,7 @@ def test_the_remark_of_a_model_that_refuses_is_its_askers_alone(refused):
     assert not answer_rights(scope=scope, message=refused).is_whole
     assert answer_context(request, message=refused)["answer_html"] == ""
 
-    refused.answer = "The reference material does not contain this information."
+    refused.answer = BARE
     assert answer_rights(scope=scope, message=refused).is_whole
 
 
@@ -295,7 +299,57 @@ def test_a_question_is_told_as_it_was_asked_where_earlier_sources_are_closed(ref
         metadata={"model": "gpt", "understood": "What happens after the merger closes in May?"},
     )
     scope = scope_for(colleague)
+    Message.objects.filter(pk=refused.pk).update(answer=BARE)
 
     assert question_shown(scope=scope, message=later) == "What happens after the merger closes in May?"
     Message.objects.filter(pk=refused.pk).update(document_sources=1)  # of which nothing is left
     assert question_shown(scope=scope, message=later) == "And then?"
+
+
+def test_a_remark_of_an_earlier_refusal_counts_for_the_turns_behind_it(refused):
+    scope = scope_for(make_user("colleague"))
+    words = {"answer": "The canteen opens at eight. As I said, the merger closes in May.", "metadata": {"model": "gpt"}}
+    later = Message.objects.create(
+        conversation=refused.conversation, parent=refused, question="Lunch?", state="done", status="answered", **words
+    )
+
+    assert not answer_rights(scope=scope, message=later).is_whole
+    Message.objects.filter(pk=refused.pk).update(answer=BARE)
+    assert answer_rights(scope=scope, message=later).is_whole
+    Message.objects.filter(pk=refused.pk).update(answer="It closes in May.", metadata={"model": "extractive"})
+    assert answer_rights(scope=scope, message=later).is_whole  # no model has added anything
+
+
+@pytest.mark.parametrize("step", ["refine", "hop"])
+def test_queries_written_from_closed_passages_are_not_shown_to_reviewers(db, step):
+    owner, reviewer = make_user("owner"), make_user("reviewer", is_staff=True)
+    reviewer.user_permissions.add(Permission.objects.get(codename="change_badcase"))
+    made = make_set("closed", owners=[owner], visibility="members")
+    closed = ingest(owner, made, plan="Odalys Fenwick closes at 771 million.")["plan"]
+    chunk = Chunk.objects.filter(version__document=closed).first()
+    talk = Conversation.objects.create(tenant=owner.tenant, user=owner, channel="web", title="t")
+    reasoning = {
+        "agentic_steps": [{"name": "search"}, {"name": step, "detail": {"query": "price Odalys Fenwick"}}],
+        "retrieval_history": [{"round": 1, "chunks": [chunk.pk]}, {"round": 2, "chunks": []}]
+        if step == "refine"
+        else [],
+    }
+    message = Message.objects.create(
+        conversation=talk,
+        question="When?",
+        answer=BARE,
+        state="done",
+        status="refused",
+        metadata={"model": "gpt", "rewritten_queries": ["price Odalys Fenwick"]},
+        trace={"candidates": [{"chunk_id": chunk.pk}], "reasoning": reasoning},
+    )
+    request = RequestFactory().get("/")
+
+    request.user = reviewer
+    shown = answer_context(request, message=message)
+    request.user = owner
+    to_owner = answer_context(request, message=message)
+
+    assert (shown["metadata_text"], shown["trace_text"]) == ("", "")
+    assert "Odalys" in to_owner["metadata_text"]
+    assert "Odalys" in to_owner["trace_text"]
