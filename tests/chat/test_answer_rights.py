@@ -274,6 +274,12 @@ def refused(db):
     )
 
 
+def asked_by(user):
+    request = RequestFactory().get("/")
+    request.user = user
+    return request
+
+
 def test_the_remark_of_a_model_that_refuses_is_its_askers_alone(refused):
     colleague = make_user("colleague")
     reviewer = make_user("reviewer", is_staff=True, is_superuser=True)
@@ -343,12 +349,7 @@ def test_queries_written_from_closed_passages_are_not_shown_to_reviewers(db, ste
         metadata={"model": "gpt", "rewritten_queries": ["price Odalys Fenwick"]},
         trace={"candidates": [{"chunk_id": chunk.pk}], "reasoning": reasoning},
     )
-    request = RequestFactory().get("/")
-
-    request.user = reviewer
-    shown = answer_context(request, message=message)
-    request.user = owner
-    to_owner = answer_context(request, message=message)
+    shown, to_owner = (answer_context(asked_by(user), message=message) for user in (reviewer, owner))
 
     assert (shown["metadata_text"], shown["trace_text"]) == ("", "")
     assert "Odalys" in to_owner["metadata_text"]
