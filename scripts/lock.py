@@ -62,6 +62,13 @@ def installed(requirement: Requirement) -> tuple[str, list[str]]:
     return version.public, package.requires or []
 
 
+def marked(pins: Mapping[str, str], requirements: Iterable[str]) -> dict[str, str]:
+    """The pins, with the marker of those that the project wants on some machines only."""
+    parsed = [Requirement(text) for text in requirements]
+    markers = {str(canonicalize_name(one.name)): f" ; {one.marker}" for one in parsed if one.marker}
+    return {name: version + markers.get(name, "") for name, version in pins.items()}
+
+
 def with_hashes(pins: Mapping[str, str]) -> str:
     """The pins with the SHA-256 of all their files. Raises SystemExit where the index does not have one of them."""
     options = ["--universal", "--no-deps", "--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
@@ -99,7 +106,7 @@ def main() -> None:
     everything = closure(project["dependencies"] + extras["embedded"] + extras["dev"])
     added = {name: version for name, version in everything.items() if name not in runtime}
     torch = {TORCH: runtime.pop(TORCH)}
-    write(ROOT / "requirements.lock", runtime)
+    write(ROOT / "requirements.lock", marked(runtime, project["dependencies"]))
     write(ROOT / "requirements-dev.lock", added, first_line="-r requirements.lock\n")
     (ROOT / "requirements-torch.lock").write_text(HEADER + _lines(torch), encoding="utf-8")
 

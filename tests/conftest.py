@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,9 @@ from pytest_django.plugin import blocking_manager_key
 
 from knowledge.indexes import corpus_epoch
 from knowledge.model_circuits import circuits_forget
-from ragcore.embedding.packaged import FloatArray, MiniLm
+from ragcore.embedding.e5 import E5Small
+from ragcore.embedding.minilm import MiniLm
+from ragcore.ports import FloatArray
 from ragsite.garbage import COLLECT_AFTER
 from tests.database import connections_close, connections_left, copy_migrated, database, migrate_once
 from tests.services_plugin import MIGRATED_LOCK, ROOT
@@ -120,18 +122,23 @@ def django_db_setup(
 
 @pytest.fixture(scope="session", autouse=True)
 def texts_are_encoded_once() -> Iterator[None]:
-    """The packaged model computes the vector of a text from that text alone, so each process computes it once."""
-    compute, kept = MiniLm._run, {}
+    """A packaged model computes the vector of a text from that text alone, so each process computes it once."""
+    with pytest.MonkeyPatch.context() as patch:
+        for model in (MiniLm, E5Small):
+            patch.setattr(model, "_run", computed_once(model._run))
+        yield
 
-    def encoded(self: MiniLm, token_ids: Sequence[int]) -> FloatArray:
+
+def computed_once(compute: Callable[[Any, Sequence[int]], FloatArray]) -> Callable[[Any, Sequence[int]], FloatArray]:
+    kept: dict[tuple[int, ...], FloatArray] = {}
+
+    def encoded(self: Any, token_ids: Sequence[int]) -> FloatArray:
         key = tuple(token_ids)
         if key not in kept:
             kept[key] = compute(self, token_ids)
         return kept[key]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MiniLm, "_run", encoded)
-        yield
+    return encoded
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-EXPORTER = ROOT / "ragcore/embedding/minilm_export.py"
+EXPORTERS = ("minilm_export.py", "e5_export.py", "e5_weights.py", "unigram.py")
 MIGRATED_LOCK = "TESTS_MIGRATED_LOCK"  # variable of the environment: where workers agree on who migrates
 running = ExitStack()
 
@@ -62,12 +62,13 @@ def start_services() -> None:
 
 
 def models_folder() -> Path:
-    """Where the exported embedding model outlives the run: making it takes half a minute of processor time.
+    """Where the exported embedding models outlive the run: making each takes a quarter of a minute of processor time.
 
     The cache folder of the user, by what the export depends on, so that a new clone finds the model of an older one;
     where that cannot be written, a folder of this clone.
     """
-    version = hashlib.sha256(EXPORTER.read_bytes() + (ROOT / "requirements.lock").read_bytes()).hexdigest()[:16]
+    sources = [*(ROOT / "ragcore/embedding" / name for name in EXPORTERS), ROOT / "requirements.lock"]
+    version = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:16]
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     for folder in (caches / "ragsite-tests" / f"models-{version}", ROOT / ".pytest_cache" / "models"):
         try:

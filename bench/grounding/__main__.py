@@ -21,7 +21,7 @@ from bench.grounding.confidence import confidence_report
 from bench.grounding.rgb import NOISE, measured, request
 from bench.grounding.speed import speed_report
 from ragcore.answerability import score_answerability, threshold_for
-from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.support_model import MODEL_FILE, SupportModel
 from ragcore.ports import Embedder

@@ -17,7 +17,7 @@ import numpy as np
 from bench.ingest.figures import Figure
 from bench.ingest.texts import Text
 from knowledge.model_registry import embedder
-from ragcore.embedding.packaged import MAX_TOKENS, MiniLm
+from ragcore.embedding.minilm import MAX_TOKENS, MiniLm
 from ragcore.metrics.quality import ndcg_at_k
 from ragcore.ports import FloatArray
 

@@ -29,7 +29,7 @@ from bench.judge.agreement import (
     table,
 )
 from bench.judge.grounded import faithfulness_figures, false_answer_figures, ordering_figures
-from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.scoring.rules import WEIGHTS, AnswerJudge, comparison_parts
 from ragcore.text.scripts import language_of
 from ragcore.text.tokenise import JiebaTokenizer

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.ports import Tokenizer
 from ragcore.text.mining.abbreviations import merged_abbreviations
 from ragcore.text.mining.candidates import TermMiner, names_of

@@ -14,7 +14,7 @@ from bench.peers.catalogue import VectorKind
 from bench.peers.exchange import FloatArray
 from bench.peers.sets import PublicSet
 from knowledge.model_registry import embedder
-from ragcore.embedding.packaged import MiniLm
+from ragcore.embedding.minilm import MiniLm
 
 AT_ONCE = 64
 

@@ -28,7 +28,7 @@ from ragcore.embedding.cells import (
     normalised,
     reach_measured,
 )
-from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.ports import FloatArray
 
 BATCH = 20_000

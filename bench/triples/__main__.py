@@ -24,7 +24,7 @@ import numpy as np
 
 from bench.triples.learning import Example, cross_fitted, learn
 from bench.triples.questions import MaskedQuestion, load
-from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.graph.features import FEATURES
 from ragcore.graph.memory import MemoryTriples
 from ragcore.graph.question_kind import kind_of_question

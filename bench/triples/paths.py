@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.graph.name_linking import corrected, find_entities, misspelt_entities, readable_question
 from ragcore.graph.paths import MemoryGraph, PathSearch
 from ragcore.graph.triples import Triple, name_key

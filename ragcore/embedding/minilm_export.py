@@ -20,7 +20,7 @@ def export(target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         full, small = Path(scratch) / "fp32.onnx", Path(scratch) / "int8.onnx"
         _export_fp32(full)
-        _quantise(full, small)
+        quantise(full, small)
         small.replace(target)
 
 
@@ -65,7 +65,7 @@ def _sentence_encoder() -> Any:
     return SentenceEncoder()
 
 
-def _quantise(source: Path, target: Path) -> None:
+def quantise(source: Path, target: Path) -> None:
     """Dynamic int8 of the matrix products, one scale per output channel.
 
     Per channel the cosine to fp32 is .993 (per tensor .95). Seven bits of range keep the 16-bit sums of CPUs

@@ -5,6 +5,7 @@
     python -m ragcore.training refusals DIR …     ragcore/answerability/weights.json
     python -m ragcore.training support DIR …      ragcore/grounding/support_model.json, with --out
     python -m ragcore.training rotation           ragcore/embedding/embedded_rotation_1.npz, with --out; reads no set
+    python -m ragcore.training centres            ragcore/embedding/e5_centres_1.npy, with --out; reads no set
 
 DIR holds corpus.jsonl, queries.jsonl with answers, qrels.tsv, and for refusals perhaps unanswerable.jsonl; for
 relevance answerable.jsonl and unanswerable.jsonl with chosen sentences. Sentences and refusals train on one half of the
@@ -30,7 +31,8 @@ import ragcore.extractive.relevance
 import ragcore.extractive.sentence_model
 from ragcore.answerability.features import FEATURES as GATE_FEATURES
 from ragcore.answerability.model import Script, design, script_of
-from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.e5 import E5Small
+from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.embedding.rotation import PREFIX, projection_pack
 from ragcore.extractive.relevance import feature_names
 from ragcore.extractive.sentence_model import FEATURES as SENTENCE_FEATURES
@@ -41,6 +43,7 @@ from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training import refusal_training, relevance_training, sentence_training
 from ragcore.training.answer_sets import AnswerSet, answer_set
+from ragcore.training.centre_training import centres_fitted
 from ragcore.training.refusal_training import visible_thresholds
 from ragcore.training.relevance_training import explained_questions
 from ragcore.training.rotation_training import fitting_texts, rotation_fitted
@@ -234,14 +237,24 @@ def train_rotation(given: argparse.Namespace) -> None:
         np.savez(given.out, projection=np.frombuffer(projection_pack(rotation), "<f2").reshape(-1, PREFIX))
 
 
+def train_centres(given: argparse.Namespace) -> None:
+    """Fit the centres of the multilingual model's vectors on messages and their translations, and write the file."""
+    centres = centres_fitted(E5Small(given.models))
+    apart = np.linalg.norm(centres[:, 0] - centres[:, 1], axis=-1)
+    print(f"distance of the languages: questions {apart[0]:.3f}, passages {apart[1]:.3f}")
+    if given.out:
+        np.save(given.out, centres)
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "sentences": train_sentences,
     "relevance": train_relevance,
     "refusals": train_refusals,
     "support": train_support,
     "rotation": train_rotation,
+    "centres": train_centres,
 }
-WITHOUT_FOLDERS = frozenset({"rotation"})
+WITHOUT_FOLDERS = frozenset({"rotation", "centres"})
 WITH_CHOSEN = frozenset({"support", "relevance"})  # that read folders of another form
 
 

@@ -21,7 +21,7 @@ from accounts.models import MAX_CLEARANCE, Tenant, User
 from accounts.selectors import scope_for
 from accounts.services import audit_record, tenant_ensure_default
 from knowledge.demo import demo_documents, demo_sets
-from knowledge.model_registry import packaged_embedder_prepare
+from knowledge.model_registry import packaged_embedder_note, packaged_embedder_prepare
 from knowledge.models import KnowledgeSet
 from knowledge.services import document_upload
 from knowledge.services.handlers import attributes_seed, handlers_seed
@@ -44,6 +44,8 @@ class Command(BaseCommand):
     def handle(self, *, demo: int, static: bool = False, models: bool = False, **options: Any) -> None:
         if models:  # a program of its own, on another core; this command ends after it
             Thread(target=packaged_embedder_prepare, name="packaged-model").start()
+            if note := packaged_embedder_note():
+                self.stdout.write(note)
         if static:
             call_command("static_files")
         call_command("migrate", interactive=False, verbosity=0)

@@ -14,7 +14,7 @@ from accounts.models import User
 from knowledge import model_registry
 from knowledge.demo import DOCUMENTS, GOLDEN, demo_documents, demo_sets
 from knowledge.models import Document, IngestItem, KnowledgeSet
-from ragcore.embedding import packaged
+from ragcore.embedding import e5, e5_weights, exporting, minilm
 from ragcore.errors import EmbedderRefusedError
 from ragsite.embedded.programs import bootstrap_command
 from ragsite.env import env
@@ -89,13 +89,13 @@ def test_the_packaged_model_is_exported_while_the_database_is_prepared(capsys, s
     begun, released = Event(), Event()
     exported = []
 
-    def export(target):
+    def export(target, exporter):
         begun.set()
         assert released.wait(60)
         exported.append(target)
         target.write_bytes(b"model")
 
-    monkeypatch.setattr(packaged, "_export", export)
+    monkeypatch.setattr(exporting, "_export", export)
     call_command("bootstrap", demo=0, models=True)
     assert begun.wait(60)
     assert User.objects.filter(username="admin").exists()  # before the model was there
@@ -104,14 +104,14 @@ def test_the_packaged_model_is_exported_while_the_database_is_prepared(capsys, s
     for thread in threading.enumerate():
         if thread.name == "packaged-model":
             thread.join(60)
-    assert exported == [tmp_path / "models" / packaged.MODEL_FILE]
+    assert exported == [tmp_path / "models" / minilm.MODEL_FILE]
     call_command("bootstrap", demo=0, models=True)
     assert len(exported) == 1
 
 
 def test_no_model_is_exported_where_another_one_is_used_or_nobody_asks(capsys, settings, tmp_path, monkeypatch):
     settings.DATA_DIR, settings.EMBEDDER = tmp_path, "openai:bge-m3"
-    monkeypatch.setattr(packaged, "_export", lambda target: pytest.fail("it was exported"))
+    monkeypatch.setattr(exporting, "_export", lambda target, exporter: pytest.fail("it was exported"))
 
     model_registry.packaged_embedder_prepare()
     settings.EMBEDDER = "embedded"
@@ -123,14 +123,40 @@ def test_no_model_is_exported_where_another_one_is_used_or_nobody_asks(capsys, s
 def test_a_model_that_cannot_be_exported_stops_no_start(settings, tmp_path, monkeypatch, caplog):
     settings.DATA_DIR, settings.EMBEDDER = tmp_path, "embedded"
 
-    def failing(target):
-        raise EmbedderRefusedError("package_missing")
+    def failing(target, exporter):
+        raise EmbedderRefusedError("package_missing", package="the-package")
 
-    monkeypatch.setattr(packaged, "_export", failing)
+    monkeypatch.setattr(exporting, "_export", failing)
 
     model_registry.packaged_embedder_prepare()
 
     assert "could not be prepared" in caplog.text
+
+
+def test_the_multilingual_model_is_exported_where_the_environment_names_it(settings, tmp_path, monkeypatch):
+    settings.DATA_DIR, settings.EMBEDDER = tmp_path, "embedded_e5"
+    exported = []
+    monkeypatch.setattr(exporting, "_export", lambda target, exporter: exported.append((target, exporter)))
+    monkeypatch.setattr(e5, "e5_require", lambda cache_dir: None)
+
+    model_registry.packaged_embedder_prepare()
+
+    assert exported == [(tmp_path / "models" / e5.FOLDER, e5.EXPORTER)]
+
+
+def test_a_start_says_in_one_line_that_the_multilingual_model_cannot_be_had(capsys, settings, tmp_path, monkeypatch):
+    settings.DATA_DIR, settings.EMBEDDER = tmp_path, "openai:bge-m3"
+    monkeypatch.setattr(e5, "e5_require", lambda cache_dir: None)
+    call_command("bootstrap", demo=0, models=True)
+    assert "English only" not in capsys.readouterr().out
+
+    monkeypatch.undo()
+    monkeypatch.setattr(e5_weights, "PACKAGE", "no_such_package")
+    call_command("bootstrap", demo=0, models=True)
+
+    assert capsys.readouterr().out.splitlines() == [
+        "The package no_such_package is not installed. Without it, the packaged embedding model reads English only."
+    ]
 
 
 def test_the_product_asks_for_the_model_at_its_start():

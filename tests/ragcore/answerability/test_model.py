@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragcore.answerability import score_answerability, threshold_for
 from ragcore.answerability.model import Answerability, script_of
-from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.embedding.packaged import hashed_ngrams
+from ragcore.embedding.hashed_ngrams import hashed_ngrams
 
 
 def vectors(*texts):

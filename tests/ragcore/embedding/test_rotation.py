@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.embedding.rotation import (
     PACKAGED,
     PREFIX,

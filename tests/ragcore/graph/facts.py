@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from ragcore.embedding.packaged import hashed_ngrams
+from ragcore.embedding.hashed_ngrams import hashed_ngrams
 from ragcore.graph.memory import MemoryTriples
 from ragcore.graph.retrieval import SignalWeights, TripleSearch
 from ragcore.graph.triples import Triple

@@ -1,13 +1,10 @@
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from ragcore.embedding import packaged
-from ragcore.embedding.packaged import EmbeddedEmbedder, MiniLm
-from ragcore.errors import EmbedderRefusedError
+from ragcore.embedding.minilm import EmbeddedEmbedder, MiniLm
 from tests.contracts.embedder import EmbedderContract
 from tests.services_plugin import models_folder
 
@@ -49,7 +46,7 @@ class TestEmbeddedEmbedder(EmbedderContract):
 
     def test_vectors_do_not_depend_on_the_process(self, embedder, cache_dir):
         code = (
-            "import sys; from pathlib import Path; from ragcore.embedding.packaged import EmbeddedEmbedder\n"
+            "import sys; from pathlib import Path; from ragcore.embedding.minilm import EmbeddedEmbedder\n"
             "e = EmbeddedEmbedder(Path(sys.argv[1])); print(e.embed_queries(['5G 核心网 restart']).round(4).tolist())"
         )
 
@@ -60,7 +57,7 @@ class TestEmbeddedEmbedder(EmbedderContract):
 
     def test_serving_does_not_import_torch(self, embedder, cache_dir):
         code = (
-            "import sys; from pathlib import Path; from ragcore.embedding.packaged import EmbeddedEmbedder\n"
+            "import sys; from pathlib import Path; from ragcore.embedding.minilm import EmbeddedEmbedder\n"
             "EmbeddedEmbedder(Path(sys.argv[1])).warm(); assert not {'torch', 'transformers'} & set(sys.modules)"
         )
         embedder.warm()
@@ -72,28 +69,3 @@ class TestEmbeddedEmbedder(EmbedderContract):
 
     def test_chinese_is_trusted_less_than_english(self, embedder):
         assert embedder.trust(0.0) > embedder.trust(0.5) > embedder.trust(1.0) > 0
-
-
-def test_of_several_that_start_together_one_exports(tmp_path, monkeypatch):
-    exports = []
-
-    def export(target):
-        exports.append(target)
-        target.write_bytes(b"model")
-
-    monkeypatch.setattr(packaged, "_export", export)
-
-    with ThreadPoolExecutor(4) as pool:
-        files = list(pool.map(packaged.ensure_exported, [tmp_path] * 4))
-
-    assert len(exports) == 1
-    assert {file.read_bytes() for file in files} == {b"model"}
-
-
-def test_a_failed_export_is_told_with_its_reason_and_leaves_no_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(packaged.sys, "executable", "/bin/false")
-
-    with pytest.raises(EmbedderRefusedError, match="could not be prepared"):
-        packaged.ensure_exported(tmp_path)
-
-    assert not (tmp_path / packaged.MODEL_FILE).exists()

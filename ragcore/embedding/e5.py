@@ -1,0 +1,143 @@
+"""A packaged embedder that reads 100 languages: multilingual-e5-small and hashed n-grams in one vector (D6).
+
+The model (Wang et al. 2024, arXiv 2402.05672) runs on ONNX Runtime. Processes share what is large: the word table and
+the vocabulary are mapped from the folder of the export. See decision 045.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ragcore.client_registry import ClientKind
+from ragcore.embedding.e5_export import ENCODER, INPUT, WORDS
+from ragcore.embedding.e5_weights import dequantised, weights_path, weights_verify
+from ragcore.embedding.exporting import ensure_exported
+from ragcore.embedding.hashed_ngrams import hashed_ngrams
+from ragcore.embedding.packaged import PackagedEmbedder, joined
+from ragcore.embedding.unigram import SPACE, UnigramTokenizer
+from ragcore.errors import EmbedderRefusedError
+from ragcore.model_memory import model_load
+from ragcore.ports import FloatArray
+from ragcore.text.scripts import cjk_share
+
+DIMENSIONS = 384
+MAX_TOKENS = 512  # positions of the model
+FOLDER = "multilingual-e5-small-int8-1"
+EXPORTER = "ragcore.embedding.e5_export"
+QUERY, PASSAGE = "query: ", "passage: "  # what the model was trained with
+COMMON, RARE = -8.0, -14.0  # log probabilities of the words that are hardly and wholly worth their hashes
+
+MODEL_SHARE = 0.75  # of the model in the inner product; see decision 045
+TRUST = 0.7  # the most that D4's formula gives: both scripts are read
+CENTRES = "e5_centres_1.npy"
+
+
+class E5Small:
+    """Encodes texts; thread-safe. Raises EmbedderRefusedError where the package is missing or damaged."""
+
+    def __init__(self, cache_dir: Path, *, threads: int = 0) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
+        folder = e5_exported(cache_dir)
+        with model_load(FOLDER):
+            session = onnxruntime.InferenceSession(folder / ENCODER, options, providers=["CPUExecutionProvider"])
+        self._session: Any = session
+        self._tokenizer = UnigramTokenizer(folder)
+        self._words = np.asarray(np.load(folder / WORDS, mmap_mode="r"))
+
+    def encode(self, texts: Sequence[str], prefix: str) -> FloatArray:
+        """float32[n, 384], L2-normalised; only the first 512 tokens of a text count."""
+        rows = [self._run(self.token_ids(prefix + text)) for text in texts]
+        return np.vstack([np.zeros((0, DIMENSIONS), np.float32), *rows])
+
+    def token_ids(self, text: str) -> list[int]:
+        """With those of begin and end."""
+        return [self._tokenizer.begin, *self._tokenizer.encode(text, MAX_TOKENS - 2), self._tokenizer.end]
+
+    def rarity(self, word: str) -> float:
+        """How rare a lower-case word is, 0 to 1, by its probability in the vocabulary; 1 for one of several pieces."""
+        score = self._tokenizer.score(SPACE + word)
+        return 1.0 if score is None else float(np.clip((COMMON - score) / (COMMON - RARE), 0.05, 1.0))
+
+    def _run(self, token_ids: Sequence[int]) -> FloatArray:
+        """float32[1, 384]. One text at a time: the int8 scales are those of the whole batch, so that in a batch the
+        vector of a text would depend on its neighbours.
+        """
+        vectors = dequantised(self._words[np.asarray(token_ids)])
+        (row,) = self._session.run(None, {INPUT: vectors[None]})
+        return np.asarray(row, dtype=np.float32)
+
+
+def e5_fault(cache_dir: Path) -> EmbedderRefusedError | None:
+    """Why the model cannot be used on this machine; None: it can."""
+    try:
+        e5_require(cache_dir)
+    except EmbedderRefusedError as error:
+        return error
+    return None
+
+
+def e5_exported(cache_dir: Path) -> Path:
+    """The folder of the export, made on first use. Raises EmbedderRefusedError with what is wrong with the package."""
+    e5_require(cache_dir)
+    return ensure_exported(cache_dir / FOLDER, EXPORTER)
+
+
+def e5_require(cache_dir: Path) -> None:
+    """Raises EmbedderRefusedError unless the model is exported or its package is as it should be."""
+    if not (cache_dir / FOLDER).exists():
+        weights_verify(weights_path())
+
+
+class MultilingualEmbedder(PackagedEmbedder[E5Small]):
+    """Implements ports.Embedder with multilingual-e5-small (384) and signed n-gram hashes (384), 768 in all.
+
+    The model's vectors all lie in one corner, apart by language. The mean vector of their language and of questions or
+    passages is taken away from them, so that cosines of unrelated texts are near zero and those of a translation are
+    nearly those of the text. The first 384 numbers are the model alone.
+    """
+
+    client = ClientKind(kind="embedded_e5")
+    model = "embedded-e5-ngrams-1"
+
+    @classmethod
+    def prepare(cls, cache_dir: Path) -> None:
+        """See PackagedEmbedder."""
+        e5_exported(cache_dir)
+
+    def trust(self, cjk_share: float) -> float:
+        """The same for every script."""
+        return TRUST
+
+    def _load(self, cache_dir: Path, threads: int) -> E5Small:
+        return E5Small(cache_dir, threads=threads)
+
+    def _embed(self, texts: Sequence[str], *, is_query: bool) -> FloatArray:
+        meaning = centred(self.loaded.encode(texts, QUERY if is_query else PASSAGE), texts, is_query=is_query)
+        words = hashed_ngrams(texts, dimensions=DIMENSIONS, rarity=self.loaded.rarity)
+        return joined(np.sqrt(MODEL_SHARE) * meaning, np.sqrt(1 - MODEL_SHARE) * words)
+
+
+def centred(vectors: FloatArray, texts: Sequence[str], *, is_query: bool) -> FloatArray:
+    """float32[n, 384], L2-normalised: the vectors less their centre, which is between two in texts of both scripts."""
+    latin, cjk = _centres()[0 if is_query else 1]
+    share = np.array([cjk_share(text) for text in texts], np.float32)[:, None]
+    rest = vectors - (latin + (cjk - latin) * share)
+    return np.asarray(rest / np.linalg.norm(rest, axis=1, keepdims=True), dtype=np.float32)
+
+
+@cache
+def _centres() -> FloatArray:
+    """float32[2, 2, 384]: of questions and passages, of Latin script and CJK; made by `ragcore.training centres`."""
+    with files(__package__).joinpath(CENTRES).open("rb") as stream:
+        return np.asarray(np.load(stream), dtype=np.float32)
