@@ -66,7 +66,7 @@ def test_an_argument_may_be_optional():
 
 
 def test_the_shipped_clients_are_found():
-    assert embedding.EMBEDDERS.forms() == ["embedded", "openai:MODEL", "sentence_transformers:NAME"]
+    assert embedding.EMBEDDERS.forms() == ["embedded", "embedded_e5", "openai:MODEL", "sentence_transformers:NAME"]
     assert reranking.RERANKERS.forms() == ["cross_encoder:NAME", "http", "http:MODEL", "linear"]
     assert llm.CHAT_MODELS.forms() == ["openai:MODEL", "transformers:NAME"]
 
