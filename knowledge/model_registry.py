@@ -26,7 +26,7 @@ from knowledge.model_setup import (
 from knowledge.search_model_setup import SearchModelSpec
 from ragcore.client_registry import ClientSettings
 from ragcore.embedding.rotation import packaged_number, packaged_projection
-from ragcore.errors import EmbedderRefusedError, RagError
+from ragcore.errors import RagError
 from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
 from ragcore.ports import (
     ChatModel,
@@ -156,31 +156,6 @@ def _embedder_made(spec: SearchModelSpec, client: ClientSettings) -> Embedder:
     if isinstance(made, WholeVectors):
         shorten.embedder = made
     return made
-
-
-def packaged_embedder_prepare() -> None:
-    """Export the packaged embedding model that the environment sets, if it does and the model is not there yet.
-
-    Some seconds in a program of its own. A failure is logged; whoever loads the model tries again and raises it.
-    """
-    from ragcore.embedding import EMBEDDERS
-    from ragcore.embedding.packaged import PackagedEmbedder
-
-    client = EMBEDDERS.classes.get(settings.EMBEDDER)
-    if client is None or not issubclass(client, PackagedEmbedder):
-        return
-    try:
-        client.prepare(_models_dir())
-    except (EmbedderRefusedError, OSError):
-        logger.exception("the packaged embedding model could not be prepared")
-
-
-def packaged_embedder_note() -> str | None:
-    """What an operator should know of the packaged models on this machine; None: nothing."""
-    from ragcore.embedding.e5 import e5_fault
-
-    fault = e5_fault(_models_dir())
-    return f"{fault} Without it, the packaged embedding model reads English only." if fault else None
 
 
 def live_model() -> str:

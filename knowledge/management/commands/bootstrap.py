@@ -21,8 +21,8 @@ from accounts.models import MAX_CLEARANCE, Tenant, User
 from accounts.selectors import scope_for
 from accounts.services import audit_record, tenant_ensure_default
 from knowledge.demo import demo_documents, demo_sets
-from knowledge.model_registry import packaged_embedder_note, packaged_embedder_prepare
 from knowledge.models import KnowledgeSet
+from knowledge.packaged_models import packaged_embedder_note, packaged_embedder_prepare
 from knowledge.services import document_upload
 from knowledge.services.handlers import attributes_seed, handlers_seed
 from knowledge.services.sets import set_create

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group
 from django.core.management import call_command
 
 from accounts.models import User
-from knowledge import model_registry
+from knowledge import packaged_models
 from knowledge.demo import DOCUMENTS, GOLDEN, demo_documents, demo_sets
 from knowledge.models import Document, IngestItem, KnowledgeSet
 from ragcore.embedding import e5, e5_weights, exporting, minilm
@@ -113,7 +113,7 @@ def test_no_model_is_exported_where_another_one_is_used_or_nobody_asks(capsys, s
     settings.DATA_DIR, settings.EMBEDDER = tmp_path, "openai:bge-m3"
     monkeypatch.setattr(exporting, "_export", lambda target, exporter: pytest.fail("it was exported"))
 
-    model_registry.packaged_embedder_prepare()
+    packaged_models.packaged_embedder_prepare()
     settings.EMBEDDER = "embedded"
     call_command("bootstrap", demo=0)
 
@@ -128,7 +128,7 @@ def test_a_model_that_cannot_be_exported_stops_no_start(settings, tmp_path, monk
 
     monkeypatch.setattr(exporting, "_export", failing)
 
-    model_registry.packaged_embedder_prepare()
+    packaged_models.packaged_embedder_prepare()
 
     assert "could not be prepared" in caplog.text
 
@@ -139,7 +139,7 @@ def test_the_multilingual_model_is_exported_where_the_environment_names_it(setti
     monkeypatch.setattr(exporting, "_export", lambda target, exporter: exported.append((target, exporter)))
     monkeypatch.setattr(e5, "e5_require", lambda cache_dir: None)
 
-    model_registry.packaged_embedder_prepare()
+    packaged_models.packaged_embedder_prepare()
 
     assert exported == [(tmp_path / "models" / e5.FOLDER, e5.EXPORTER)]
 
