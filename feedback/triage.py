@@ -30,7 +30,11 @@ CASE_ANSWERED = notification_kind(
     "case_answered", gettext_noop("A reviewer has looked at your question “%(question)s”: %(answer)s")
 )
 CASE_LOOKED_AT = notification_kind(
-    "case_looked_at", gettext_noop("A reviewer has looked at your question “%(question)s”. Please ask it again.")
+    "case_looked_at", gettext_noop("A reviewer has looked at your question “%(question)s”.")
+)
+CASE_MENDED = notification_kind(
+    "case_mended",
+    gettext_noop("A reviewer has looked at your question “%(question)s” and changed how it is answered. Ask it again."),
 )
 CASE_ASSIGNED = notification_kind(
     "case_assigned", gettext_noop("The feedback case “%(question)s” was assigned to you.")
@@ -110,29 +114,38 @@ def case_fix(*, actor: User, case: BadCase, fix: str) -> BadCase:
     return case
 
 
+def asker_message(*, case: BadCase, is_mended: bool) -> tuple[str, dict[str, str]]:
+    """Kind and data of what the asker is told: the right answer where they may read its source.
+
+    `is_mended`: something was changed that may answer the question; otherwise asking again would change nothing.
+    """
+    source = case.marked_document_id
+    readable = documents_readable(scope=scope_for(case.message.conversation.user))
+    may_read = readable.filter(pk=source).exists() if source is not None else not case.was_marked
+    answer = case.right_answer[:MOST_TOLD] if may_read else ""
+    without_answer = CASE_MENDED if is_mended else CASE_LOOKED_AT
+    return CASE_ANSWERED if answer else without_answer, {"question": str(case.message), "answer": answer}
+
+
 @transaction.atomic
-def asker_tell(*, actor: User, case: BadCase) -> bool:
-    """Tell the asker that somebody has looked at the question, with the right answer where they may read its source.
+def asker_tell(*, actor: User, case: BadCase, is_mended: bool) -> bool:
+    """Tell the asker that somebody has looked at the question (`asker_message`).
 
     Whether the answer was told. Raises NotFoundError without the right to review the case.
     """
     case = _locked(actor, case)
     message = case.message
-    asker = message.conversation.user
-    source = case.marked_document_id
-    readable = documents_readable(scope=scope_for(asker))
-    may_read = readable.filter(pk=source).exists() if source is not None else not case.was_marked
-    answer = case.right_answer[:MOST_TOLD] if may_read else ""
+    kind, data = asker_message(case=case, is_mended=is_mended)
     notification_send(
-        recipients=[asker],
-        kind=CASE_ANSWERED if answer else CASE_LOOKED_AT,
-        data={"question": str(message), "answer": answer},
+        recipients=[message.conversation.user],
+        kind=kind,
+        data=data,
         link=f"{reverse('chat:conversation', args=[message.conversation_id])}#turn-{message.pk}",
     )
     case.told = timezone.now()
     case.save(update_fields=["told"])
-    audit_record(actor=actor, action="case.tell", target=f"#{case.pk}", case=case.pk, with_answer=bool(answer))
-    return bool(answer)
+    audit_record(actor=actor, action="case.tell", target=f"#{case.pk}", case=case.pk, with_answer=bool(data["answer"]))
+    return bool(data["answer"])
 
 
 def reviewers_of(*, case: BadCase) -> list[User]:

@@ -198,11 +198,27 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
         message.conversation.refresh_from_db(fields=["leaf", "summary", "summarised_until"])
         branches = message_place(message)
         message.save(force_insert=True)
+        _retitle(message)
         leaf_move(message.conversation, branches.with_turn(message.pk, message.parent_id), message.pk)
         _bind(message)
         return True
     values = {name: getattr(message, name) for name in changed}
     return Message.objects.filter(pk=message.pk).update(**values) > 0
+
+
+def _retitle(message: Message) -> None:
+    """An edited first question names its conversation, as long as that has the name of the question before."""
+    replaced = _turn_named(message.request.get("instead_of"))
+    if replaced is None or message.parent_id is not None:
+        return
+    before = Message.objects.filter(pk=replaced).values_list("question", flat=True).first()
+    if before is not None:
+        unchanged = Conversation.objects.filter(pk=message.conversation_id, title=_title(before))
+        unchanged.update(title=_title(message.question))
+
+
+def _title(question: str) -> str:
+    return " ".join(visible(question).split())[:TITLE_CHARACTERS]
 
 
 def _with_version_numbers(record: AnswerRecord) -> AnswerRecord:
@@ -227,7 +243,7 @@ def _conversation(*, scope: Scope, request: AnswerRequest, channel: str) -> Conv
         tenant_id=scope.tenant_id,
         user_id=scope.user_id,
         channel=channel,
-        title=" ".join(visible(request.query).split())[:TITLE_CHARACTERS],
+        title=_title(request.query),
     )
     if request.conversation_id is None:
         return new

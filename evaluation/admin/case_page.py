@@ -19,12 +19,14 @@ from chat.admin import answer_context, is_reviewer
 from evaluation.admin.diagnosis_words import diagnosis_view
 from evaluation.admin.lab_labels import stage_label
 from evaluation.admin.picker import picker_attributes
+from evaluation.models import RemedyApplication
 from evaluation.selectors import diagnosis_latest
 from evaluation.services.bearing import Wanted
 from evaluation.services.case_desk import CaseReplay, case_mark_passage, case_test_again
 from evaluation.services.case_diagnosis import marked_passage
 from evaluation.services.case_remedies import (
     case_draft_publish,
+    case_is_mended,
     golden_missing,
     remedies_applied,
     remedies_offered,
@@ -35,11 +37,13 @@ from evaluation.services.case_remedies import (
 from evaluation.services.case_resolution import case_conclude, refusal_sets
 from evaluation.services.counterfactual import case_recover
 from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
+from evaluation.services.remedies.base import REMEDIES
 from feedback.models import BadCase, Vote
 from feedback.resolutions import resolutions_for
 from feedback.selectors import mark_hidden, moves_of
-from feedback.triage import asker_tell, case_assign, case_fix, reviewers_of
+from feedback.triage import asker_message, asker_tell, case_assign, case_fix, reviewers_of
 from knowledge.admin.curation import ids_of, run_action
+from notifications.kinds import sentence_of
 
 MAX_ACCEPTED = 20
 
@@ -104,6 +108,7 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "latest_applied": next((one.application.pk for one in applied if one.application.undone is None), None),
         "found": diagnosis_view(stored, scope=scope, shows_answer=not answer["withheld"]) if stored else None,
         "is_desk": True,
+        "notification": "" if answer["withheld"] else _notification(scope, case),
         "later_case": open_cases.filter(pk__lt=case.pk).first() or open_cases.first(),
     }
 
@@ -189,18 +194,24 @@ def _act_fix(request: HttpRequest, case: BadCase) -> None:
 
 
 def _act_tell(request: HttpRequest, case: BadCase) -> None:
-    asker_tell(actor=admin_user(request), case=case)
+    asker_tell(actor=admin_user(request), case=case, is_mended=case_is_mended(case=case))
 
 
-def _act_remedy(request: HttpRequest, case: BadCase) -> None:
+def _act_remedy(request: HttpRequest, case: BadCase) -> RemedyApplication:
     values = {name: value for name, value in request.POST.items() if isinstance(value, str)}
-    remedy_apply(
+    return remedy_apply(
         scope=admin_scope(request),
         actor=admin_user(request),
         case=case,
         kind=request.POST.get("kind", ""),
         values=values,
     )
+
+
+def _applied_words(application: RemedyApplication) -> str:
+    remedy = REMEDIES[application.kind]
+    words = _("Applied: %(remedy)s. Test the question again to see what it changes.")
+    return str(words if remedy.changes_search else _("Applied: %(remedy)s.")) % {"remedy": remedy.label}
 
 
 def _act_undo(request: HttpRequest, case: BadCase) -> None:
@@ -217,17 +228,26 @@ def _act_publish(request: HttpRequest, case: BadCase) -> None:
     case_draft_publish(scope=admin_scope(request), actor=admin_user(request), case=case, draft_id=chosen)
 
 
-ACTS: Mapping[str, tuple[Callable[[HttpRequest, BadCase], None], Any]] = {
+# what is done, and the words for it or for its result
+ACTS: Mapping[str, tuple[Callable[[HttpRequest, BadCase], Any], Any]] = {
     "mark": (_act_mark, _("Saved, and diagnosed with it.")),
     "resolve": (_act_resolve, _("Saved.")),
     "assign": (_act_assign, _("Assigned.")),
     "fix": (_act_fix, _("Saved.")),
     "tell": (_act_tell, _("The user was notified.")),
-    "remedy": (_act_remedy, _("Applied. Test the question again to see what it changes.")),
+    "remedy": (_act_remedy, _applied_words),
     "undo": (_act_undo, _("Undone.")),
     "recover": (_act_recover, _("Checked. The result is shown with the diagnosis.")),
     "publish": (_act_publish, _("Published.")),
 }
+
+
+def _notification(scope: Scope, case: BadCase) -> str:
+    """What the asker would be told now, without a right answer that the viewer may not see."""
+    kind, data = asker_message(case=case, is_mended=case_is_mended(case=case))
+    if mark_hidden(scope=scope, case=case):
+        data["answer"] = "…"
+    return sentence_of(kind=kind, data=data)
 
 
 def _mark(request: HttpRequest, case: BadCase) -> dict[str, str]:

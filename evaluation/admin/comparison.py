@@ -121,7 +121,7 @@ def comparison_page(request: HttpRequest, *, run: EvaluationRun, context: dict[s
         "first": first,
         "second": second,
         "choices": list(
-            RunConfiguration.objects.filter(run__in=list(runs)).select_related("run").order_by("-run", "position")
+            RunConfiguration.objects.filter(run__in=list(runs)).select_related("run").order_by("-run_id", "position")
         ),
         "rows": metric_rows(comparison),
         "plot": forest(comparison),

@@ -82,6 +82,13 @@ def remedies_applied(*, case: BadCase) -> list[AppliedRemedy]:
     ]
 
 
+def case_is_mended(*, case: BadCase) -> bool:
+    """Whether something is in force that may answer the question, so that asking again is worth it."""
+    in_force = (row for row in remedies_applied(case=case) if row.application.undone is None and not row.is_pending)
+    codes = (row.application.kind for row in in_force)
+    return bool(case.fix) or any(code in REMEDIES and REMEDIES[code].changes_search for code in codes)
+
+
 def remedy_apply(
     *, scope: Scope, actor: User, case: BadCase, kind: str, values: Mapping[str, str]
 ) -> RemedyApplication:

@@ -122,7 +122,7 @@ def items_shown(*, scope: Scope) -> QuerySet[IngestItem]:
 def items_uploaded(*, scope: Scope, since: datetime) -> QuerySet[IngestItem]:
     """Items of what this person uploaded since then, the last upload first."""
     mine = {"job__created_by": scope.user_id, "job__kind": IngestJob.Kind.UPLOAD, "job__created__gte": since}
-    return items_shown(scope=scope).filter(**mine).order_by("-job", "id")
+    return items_shown(scope=scope).filter(**mine).order_by("-job_id", "id")
 
 
 def items_of_job(*, scope: Scope, job_id: int) -> QuerySet[IngestItem]:

@@ -32,7 +32,7 @@ def ensure_exported(target: Path, exporter: str) -> Path:
 
 
 def _export(target: Path, exporter: str) -> None:
-    logger.info("preparing the packaged embedding model %s", target)
+    logger.info("preparing the packaged embedding model %s: once, up to some minutes", target)
     try:
         subprocess.run(
             [sys.executable, "-m", exporter, str(target.resolve())],

@@ -171,7 +171,7 @@ class Supervisor:
         raise ServiceError(f"{culprit.name} does not start. The end of {culprit.log}:\n{indented(culprit.log_tail())}")
 
     def _announce(self) -> None:
-        password = "is ADMIN_PASSWORD" if self.env.ADMIN_PASSWORD else "was printed at the first start"
+        password = "is ADMIN_PASSWORD" if self.env.ADMIN_PASSWORD else "is printed once, at the first start"
         say(f"\nReady: {self.site_url}\nSign in as admin; the password {password}. Ctrl-C stops everything.")
 
     # ── run ─────────────────────────────────────────────────────────────────────────────────────

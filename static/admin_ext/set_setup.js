@@ -70,4 +70,6 @@ form.addEventListener("files-listed", async (event) => {
     list.append(label);
   }
   questions.hidden = !known.size;
+  questions.querySelector("[data-one]").hidden = known.size > 1;
+  questions.querySelector("[data-several]").hidden = known.size < 2;
 });

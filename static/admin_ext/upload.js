@@ -144,7 +144,8 @@ function ask(item, documents) {
 
 function showQuestions() {
   questions.hidden = !unanswered.length;
-  for (const button of questions.querySelectorAll("[data-all]")) button.hidden = unanswered.length < 2;
+  for (const part of questions.querySelectorAll("[data-several]")) part.hidden = unanswered.length < 2;
+  for (const part of questions.querySelectorAll("[data-one]")) part.hidden = unanswered.length > 1;
 }
 
 questions.addEventListener("click", (event) => {

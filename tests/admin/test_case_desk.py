@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import Permission
+from django.contrib.messages import get_messages
 from django.urls import reverse
 from django.utils import translation
 
@@ -127,7 +128,7 @@ def test_another_reviewer_does_not_see_a_mark_on_what_they_may_not_open(reviewer
 
     BadCase.objects.filter(pk=case.pk).update(marked_document=None)  # as when the document is purged
     assert "On 64 preambles." not in page_of(other, case)
-    assert asker_tell(actor=other, case=case) is False
+    assert asker_tell(actor=other, case=case, is_mended=False) is False
 
 
 def test_a_reviewer_who_does_not_see_a_mark_cannot_wipe_it(reviewer, asker, documents):
@@ -195,11 +196,26 @@ def test_the_asker_is_told_the_answer_only_with_a_right_to_its_source(reviewer, 
     assert told.recipient == asker
 
 
+def test_what_the_asker_is_told_is_shown_before_and_bids_to_ask_again_only_after_a_change(reviewer, asker, documents):
+    case = asked(asker)
+    assert "has looked at your question “" in page_of(reviewer, case)
+
+    act(reviewer, case, "tell")
+    act(reviewer, case, "fix", fix="a document was added")
+    page = page_of(reviewer, case)
+    act(reviewer, case, "tell")
+
+    mended, looked_at = Notification.objects.order_by("-pk")
+    assert (looked_at.kind, mended.kind) == ("case_looked_at", "case_mended")
+    assert "Ask it again." in page
+
+
 def test_a_case_becomes_a_golden_case(reviewer, asker, documents):
     case, golden = asked(asker), GoldenSet.objects.create(tenant=reviewer.tenant, name="radio")
     marked(reviewer, case, documents["rach"])
 
-    act(reviewer, case, "remedy", kind="golden_case", golden_set=golden.pk)
+    answer = act(reviewer, case, "remedy", kind="golden_case", golden_set=golden.pk)
+    assert [str(said) for said in get_messages(answer.wsgi_request)] == ["Applied: Save as a golden case."]
 
     saved = GoldenCase.objects.get()
     assert (saved.question, saved.answers, saved.relevant) == (QUESTION, ["64"], ["rach"])

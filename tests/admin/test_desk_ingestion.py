@@ -110,6 +110,13 @@ def test_a_person_finds_the_own_uploads_again(owner, administrator, own_set):
     assert recent(signed_in(owner)) == ["mine"]
 
 
+def test_the_latest_upload_is_the_first(owner, own_set):
+    make_item(owner, own_set, title="first")
+    make_item(owner, own_set, title="second")
+
+    assert recent(signed_in(owner)) == ["second", "first"]
+
+
 def test_the_list_says_how_many_are_still_open(owner, own_set):
     make_item(owner, own_set, title="a")
     make_item(owner, own_set, title="b", stage="failed")

@@ -19,6 +19,7 @@ from accounts.selectors import scope_for
 from chat.models import Conversation, Message
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
+from evaluation.services.remedies.base import REMEDIES
 from feedback.services import case_ensure, vote_record
 from knowledge.models import Document, KnowledgeSet
 from knowledge.services import document_upload
@@ -132,7 +133,10 @@ def remedy(page: Page, kind: str, *, say: Callable[..., str] = str, **choices: s
     for name, label in choices.items():
         form.locator(f"[name={name}]").select_option(label=label)
     form.locator("button:not([type=button])").click()
-    expect(page.get_by_text(say("Applied. Test the question again to see what it changes."))).to_be_visible()
+    applied = REMEDIES[kind]
+    again = " Test the question again to see what it changes." if applied.changes_search else ""
+    words = say(f"Applied: %(remedy)s.{again}") % {"remedy": say(str(applied.label))}
+    expect(page.get_by_text(words)).to_be_visible()
 
 
 def test_from_a_thumb_down_to_the_publication_of_settings(

@@ -119,7 +119,7 @@ def _entry_of(line: str) -> tuple[str, str, str, bool] | None:
         if match is None:
             continue
         short, rest = match.group(1), match.group(match.lastindex or 2)
-        long_form = _clean(rest)
+        long_form = _clean(rest.split("|")[0])  # of a row of a table the next cell alone
         if not _may_be_short(short) or not long_form or len(long_form.split()) > MOST_LONG_WORDS:
             continue
         if HAS_CJK.search(long_form) and "," in long_form:

@@ -115,3 +115,19 @@ def test_a_set_that_does_not_exist_is_said_before_anything_is_stored(world):
     missing = AnswerRequest(query=QUESTION, sets=(world.knowledge_set.pk, 987_654))
     with pytest.raises(NotFoundError, match="987654"):
         message_prepare(scope=scope_of(world.reader), user=world.reader, request=missing, channel="web")
+
+
+@pytest.mark.django_db
+def test_an_edited_first_question_names_the_conversation_unless_a_person_did(world):
+    def ask(query, **more):
+        request = AnswerRequest(query=query, **more)
+        return message_open(scope=scope_of(world.reader), user=world.reader, request=request, channel="web")
+
+    first = ask("What is PRACH?")
+    key = str(first.conversation_id)
+    second = ask("What is PDCCH?", conversation_id=key, instead_of=str(first.pk))
+    assert Conversation.objects.get().title == "What is PDCCH?"
+
+    Conversation.objects.update(title="My name")
+    ask("What is PUSCH?", conversation_id=key, instead_of=str(second.pk))
+    assert Conversation.objects.get().title == "My name"

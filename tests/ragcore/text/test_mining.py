@@ -69,6 +69,12 @@ def test_what_is_no_abbreviation_is_left_alone(text):
     assert shorts(text) == set()
 
 
+def test_of_a_row_of_a_table_the_next_cell_alone_is_the_long_form():
+    table = "| Name | Meaning | Power |\n|---|---|---|\n| RRU | Remote Radio Unit | 3 |\n| BBU | Base Band Unit | 3 |"
+
+    assert shorts(table) == {("RRU", "Remote Radio Unit"), ("BBU", "Base Band Unit")}
+
+
 def test_of_a_long_form_and_a_part_of_it_the_more_frequent_one_stays():
     text = "Mobile Country Code (MCC). " * 3 + "Country Code (MCC)."
 
