@@ -38,6 +38,7 @@ class AlreadyServedError(Exception):
 
 def main() -> int:
     logging.config.dictConfig(LOGGING)
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read with torch: threads that spin take others' processor
     path = (env.MODEL_SOCKET or env.DATA_DIR / MODEL_SOCKET_NAME).absolute()
     try:
         with sole_server(path):

@@ -1,8 +1,8 @@
 """`make bench-ingest`: how fast documents become searchable, part by part, against the goals.
 
 a the embedder alone · b the whole pipeline with real workers · c storing · d reading PDFs · e the packaged embedder
-beside PyTorch · f memory. All on the same generated texts, or on those of a public set (DATA). The table goes to
-standard output, every repetition to a JSON file.
+beside PyTorch · f memory. With EMBEDDER=sentence_transformers:FOLDER, a and b are of that model. All on the same
+generated texts, or on those of a public set (DATA). The table goes to standard output, every repetition to a JSON file.
 """
 
 from __future__ import annotations

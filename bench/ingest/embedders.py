@@ -44,7 +44,7 @@ for name in sys.stdin:
 
 @dataclass(frozen=True, slots=True)
 class Embedders:
-    """Processes that do nothing but embed, as many and with the same priority and threads as the workers have."""
+    """Processes that do nothing but embed, with the model in each and the priority of the workers."""
 
     processes: Sequence[subprocess.Popen[str]]
     folder: Path
@@ -68,7 +68,11 @@ def embedders(*, processes: int, niceness: int, environment: Mapping[str, str], 
         running = [
             stack.enter_context(
                 subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    env={**os.environ, "MODEL_SOCKET": "", **environment},
                 )
             )
             for _ in range(processes)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from django.db.models import Exists, OuterRef
 
@@ -23,8 +24,9 @@ from knowledge.services import document_upload, documents_bulk
 from knowledge.services.ingestion.chunk_and_represent import item_represent
 from knowledge.services.ingestion.item_state import ItemLease
 from knowledge.services.ingestion.parse_and_ocr import item_read
+from ragsite.embedded.data_dir import MODEL_SOCKET_NAME
 from ragsite.embedded.processes import Process, wait_until
-from ragsite.embedded.programs import Program, programs
+from ragsite.embedded.programs import Program, model_program, programs
 from ragsite.env import Environment, read_environment
 
 END_SECONDS = 1800
@@ -34,16 +36,24 @@ SAMPLE_SECONDS = 0.2
 
 @contextmanager
 def workers() -> Iterator[list[Process]]:
-    """The workers that `make run` starts, against the services of this benchmark."""
+    """The workers that `make run` starts and the process of models, against the services of this benchmark."""
     env = read_environment()
-    started = [program.process(env) for program in _worker_programs(env)]
+    served = {"MODEL_SOCKET": str(env.DATA_DIR / MODEL_SOCKET_NAME), "LOG_LEVEL": "INFO"}
+    wanted = [model_program(), *_worker_programs(env)]
+    started = [replace(each, environment={**each.environment, **served}).process(env) for each in wanted]
     try:
         for process in started:
             process.start()
         yield started
     finally:
-        for process in started:
+        for process in reversed(started):
             process.stop(seconds=10)
+
+
+def models_loaded() -> int:
+    """How often the process of models has loaded one; it tells its log."""
+    log = read_environment().DATA_DIR / "logs" / f"{model_program().name}.log"
+    return log.read_text(encoding="utf-8").count(" was loaded in ")
 
 
 def ingestion_program() -> Program:
@@ -171,6 +181,23 @@ def family_of(pids: Sequence[int]) -> list[int]:
             except FileNotFoundError:  # it ended meanwhile
                 continue
     return found
+
+
+class HasPid(Protocol):
+    @property
+    def pid(self) -> int | None: ...
+
+
+def processor_seconds(programs: Sequence[HasPid]) -> float:
+    """Of these programs, all below them, and those of them that have ended; without PostgreSQL and Redis."""
+    ticks = 0
+    for pid in family_of([program.pid for program in programs if program.pid]):
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:  # it ended meanwhile
+            continue
+        ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def resident_bytes(pid: int) -> int:
