@@ -95,6 +95,7 @@ class NotAllowedError(PermanentError):
         "outline": "The outline of a section is made from its passages; edit those.",
         "already_live": "The newest version of this document is already searchable.",
         "not_live": "This document is not searchable; retry it instead.",
+        "restore_twice": "The same document was added again after the deletion; delete that one first.",
         "add_to_source": "Only its owner and administrators may add documents to the source '%(name)s'.",
         "version_of_source": "The source '%(name)s' brings new versions of this document itself.",
         "sets_of_others": "Only platform administrators may create sets in other tenants.",

@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from accounts.key_scopes import EVERYDAY_SCOPES, LEAST_SCOPES, SCOPE_HELP, KeyScope
 
@@ -35,7 +35,7 @@ class ScopesField(forms.MultipleChoiceField):
 def _lifetimes() -> list[tuple[str, Any]]:
     """Choices in the language of the thread."""
     days = [(str(n), ngettext("%(count)d day", "%(count)d days", n) % {"count": n}) for n in LIFETIMES_DAYS]
-    return [*days, (NEVER, _("never"))]
+    return [*days, (NEVER, pgettext("lifetime of a key", "Never"))]
 
 
 class LifetimeField(forms.TypedChoiceField):

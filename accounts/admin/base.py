@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.decorators import display
@@ -108,6 +110,7 @@ class TenantAdmin(ModelAdmin):
 
     tenant_path: ClassVar[str] = "tenant"
     audit_name: ClassVar[str] = ""  # what the audit log calls these rows, where no service records what is done to them
+    deletion_note: ClassVar[Any] = _("This cannot be undone.")
     list_fullwidth = True
     list_per_page = 50
 
@@ -146,6 +149,22 @@ class TenantAdmin(ModelAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A new row belongs to one's own tenant unless somebody says otherwise."""
         return {"tenant": admin_scope(request).tenant_id, **super().get_changeform_initial_data(request)}
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """With a sentence on whether it is final."""
+        note = {"deletion_note": self.deletion_note}
+        page: HttpResponse = super().delete_view(request, object_id, {**(extra_context or {}), **note})
+        return page
+
+    def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
+        """To the list where there is one for this person, else to the start page; both with a sentence."""
+        text = _("%(kind)s: not found. It was deleted, or you may not see it.") % {"kind": capfirst(opts.verbose_name)}
+        self.message_user(request, text, messages.WARNING)
+        sees_list = self.has_view_or_change_permission(request)
+        listed = f"{self.admin_site.name}:{opts.app_label}_{opts.model_name}_changelist"
+        return redirect(listed if sees_list else f"{self.admin_site.name}:index")
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         self._audit(request, obj, "create")

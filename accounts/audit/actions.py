@@ -115,6 +115,7 @@ ACTIONS = {
     "case.resolve": _("Resolved case"),
     "case.undo": _("Undid closing of cases"),
     "document.delete": _("Deleted document"),
+    "document.restore": _("Restored deleted document"),
     "document.rebuild": _("Re-processed document"),
     "document.recut": _("Changed passage sizes of document"),
     "conversation.delete": _("Deleted conversation"),

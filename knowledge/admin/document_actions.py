@@ -55,7 +55,7 @@ def chosen_of(request: HttpRequest, documents: QuerySet[Document]) -> QuerySet[D
     return documents.filter(pk__in=ids_of(data.get("ids", "").split(",")))
 
 
-def _about(chosen: QuerySet[Document]) -> dict[str, Any]:
+def about_documents(chosen: QuerySet[Document]) -> dict[str, Any]:
     """What every page says of the chosen documents; all ids are one field, because there may be thousands."""
     ids = list(chosen.values_list("pk", flat=True))
     return {"documents": chosen[:NAMED], "count": len(ids), "ids": ",".join(map(str, ids))}
@@ -69,7 +69,7 @@ def transfer_page(
     sources = _holding(mine, chosen)
     found = {
         **context,
-        **_about(chosen),
+        **about_documents(chosen),
         "title": TITLES[verb],
         "verb": verb,
         "address": reverse("admin:knowledge_document_transfer", args=[verb]),
@@ -129,7 +129,7 @@ def weigh_page(request: HttpRequest, *, chosen: QuerySet[Document], context: dic
     """Asks how much the documents count."""
     found = {
         **context,
-        **_about(chosen),
+        **about_documents(chosen),
         "title": _("Document weight"),
         "address": reverse("admin:knowledge_document_weigh"),
         "weight": next(iter(chosen.values_list("weight", flat=True)[:1]), 1.0),
@@ -198,7 +198,7 @@ def review_page(
     """Asks by when the documents are to be reviewed."""
     found = {
         **context,
-        **_about(chosen),
+        **about_documents(chosen),
         "title": _("Review documents"),
         "address": reverse("admin:knowledge_document_review"),
         "form": form or ReviewForm(),
@@ -224,15 +224,6 @@ def review_view(request: HttpRequest, *, documents: QuerySet[Document], context:
     for refused in outcome.refused:
         messages.error(request, f"{refused.title}: {error_message(refused.error)}")
     return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all&review=planned")
-
-
-# ── deletion ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def delete_page(request: HttpRequest, *, chosen: QuerySet[Document], context: dict[str, Any]) -> TemplateResponse:
-    """Asks whether the documents are to be deleted; its form is an action of the list, as Django's own page is."""
-    found = {**context, **_about(chosen), "title": _("Delete documents"), "first": chosen.first()}
-    return TemplateResponse(request, "admin/knowledge/document/delete.html", found)
 
 
 # ── upload ────────────────────────────────────────────────────────────────────────────────────────

@@ -26,11 +26,9 @@ from accounts.error_messages import error_message, stored_message
 from accounts.errors import NotFoundError
 from accounts.relative_time import exact_day
 from knowledge import services
-from knowledge.admin.curation import CuratorAdmin, ids_of, run_action
+from knowledge.admin.curation import ids_of, run_action
 from knowledge.admin.document_actions import (
     TITLES,
-    chosen_of,
-    delete_page,
     recent_view,
     review_page,
     review_view,
@@ -41,6 +39,7 @@ from knowledge.admin.document_actions import (
     weigh_view,
 )
 from knowledge.admin.document_acts import edit_view, readers_view, withdraw_view
+from knowledge.admin.document_deletion import DocumentDeletion, each_document
 from knowledge.admin.document_filters import OriginalFilter
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
 from knowledge.admin.jobs import rows_of, stage_of
@@ -49,14 +48,13 @@ from knowledge.admin.passages import edit_urls, spread_of
 from knowledge.admin.representation_retries import notice_of
 from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.dashboard import documents_managed, items_shown
-from knowledge.selectors.keeping import is_kept, versions_listed
+from knowledge.selectors.keeping import documents_restorable, is_kept, versions_listed
 from knowledge.selectors.representation_retries import retries_of_document
 from knowledge.selectors.reviews import SOON, reviews_due
 from knowledge.services.originals import original_fault
 from knowledge.services.reading import document_read_record
 from knowledge.services.registration import is_open
 from knowledge.services.reingest import document_rebuild
-from ragcore.errors import RagError
 
 SETS_NAMED = 2  # in a row of the list; the others are counted
 STATE_COLOURS = {"processing": "info", "live": "success", "failed": "danger", "deleted": "warning"}
@@ -103,7 +101,7 @@ class ReviewFilter(StateListFilter):
 
 
 @admin.register(Document)
-class DocumentAdmin(CuratorAdmin):
+class DocumentAdmin(DocumentDeletion):
     """See the module."""
 
     list_display = ("title", "state_badge", "trouble", "in_sets", "came_from", "changed")
@@ -116,7 +114,6 @@ class DocumentAdmin(CuratorAdmin):
         *("move_selected", "copy_selected", "remove_selected"),
         *("retry_selected", "rebuild_selected", "weigh_selected", "review_selected", "delete_selected"),
     )
-    list_before_template = "admin/knowledge/document/list_top.html"
     change_form_template = "admin/knowledge/document/page.html"
 
     # ── rows and rights ─────────────────────────────────────────────────────────────────────────
@@ -125,9 +122,6 @@ class DocumentAdmin(CuratorAdmin):
         last = IngestItem.objects.filter(version__document=OuterRef("pk")).order_by("-id")
         rows = documents_managed(scope=admin_scope(request), deleted=True).prefetch_related("sets")
         return rows.annotate(last_stage=Subquery(last.values("stage")[:1])).order_by(*self.get_ordering(request))
-
-    def has_delete_permission(self, request: HttpRequest, obj: Document | None = None) -> bool:
-        return self.has_view_permission(request, obj)
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
@@ -139,6 +133,7 @@ class DocumentAdmin(CuratorAdmin):
             ("review/", self.review, "review"),
             ("<int:pk>/retry/", self.retry, "retry"),
             ("<int:pk>/rebuild/", self.rebuild, "rebuild"),
+            ("restore/", self.restore, "restore"),
             ("upload/known/", known_names_view, "known"),
             ("<int:pk>/version/", self.new_version, "version"),
             ("<int:pk>/diff/", self.diff, "diff"),
@@ -224,6 +219,7 @@ class DocumentAdmin(CuratorAdmin):
             "view": view,
             "rows": rows_of(scope=scope, items=[*items, *last_failed]),
             "may_edit": self._may_edit(request, document),
+            "may_restore": documents_restorable(scope=scope).filter(pk=document.pk).exists(),
             "takes_versions": is_open(document.source),
             "retries": notice_of(retries_of_document(scope=scope, document=document)),
             **self._view(request, document, shown, view),
@@ -253,20 +249,6 @@ class DocumentAdmin(CuratorAdmin):
 
     # ── what can be done ────────────────────────────────────────────────────────────────────────
 
-    def get_deleted_objects(
-        self, objs: Any, request: HttpRequest
-    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """Only the documents are named: the deletion is soft, and what citations point to is kept."""
-        return [str(obj) for obj in objs], {str(self.opts.verbose_name_plural): len(objs)}, set(), []
-
-    def delete_model(self, request: HttpRequest, obj: Document) -> None:
-        self._each(request, [obj], services.document_delete)
-
-    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
-        """To the list: Django leads people who may not change rows of it to the start page."""
-        super().response_delete(request, obj_display, obj_id)  # says it
-        return redirect("admin:knowledge_document_changelist")
-
     @admin.action(description=_("Move to another knowledge set…"))
     def move_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
         return transfer_page(request, "move", chosen=queryset, context=self.admin_site.each_context(request))
@@ -281,17 +263,17 @@ class DocumentAdmin(CuratorAdmin):
 
     @admin.action(description=_("Retry failed documents"))
     def retry_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
-        done = self._each(request, queryset.filter(state=Document.State.FAILED), services.document_retry)
-        text = ngettext("%(count)d document is being retried.", "%(count)d documents are being retried.", done)
-        messages.info(request, text % {"count": done})
+        done = each_document(request, queryset.filter(state=Document.State.FAILED), services.document_retry)
+        text = ngettext("%(count)d document is being retried.", "%(count)d documents are being retried.", len(done))
+        messages.info(request, text % {"count": len(done)})
 
     @admin.action(description=_("Re-process with current settings"))
     def rebuild_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
-        done = self._each(request, queryset.filter(state=Document.State.LIVE), document_rebuild)
+        done = each_document(request, queryset.filter(state=Document.State.LIVE), document_rebuild)
         text = ngettext(
-            "%(count)d document is being re-processed.", "%(count)d documents are being re-processed.", done
+            "%(count)d document is being re-processed.", "%(count)d documents are being re-processed.", len(done)
         )
-        messages.info(request, text % {"count": done})
+        messages.info(request, text % {"count": len(done)})
 
     @admin.action(description=_("Set weight…"))
     def weigh_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
@@ -300,28 +282,6 @@ class DocumentAdmin(CuratorAdmin):
     @admin.action(description=_("Set review date…"))
     def review_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
         return review_page(request, chosen=queryset, context=self.admin_site.each_context(request))
-
-    @admin.action(description=_("Delete…"), permissions=["delete"])
-    def delete_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse | None:
-        """In the place of Django's own, whose page repeats every id in a field of its own: a form has 1,000 at most."""
-        if not request.POST.get("post"):
-            return delete_page(request, chosen=queryset, context=self.admin_site.each_context(request))
-        chosen = chosen_of(request, self.get_queryset(request)) if "ids" in request.POST else queryset
-        done = self._each(request, chosen, services.document_delete)
-        text = ngettext("%(count)d document was deleted.", "%(count)d documents were deleted.", done)
-        messages.success(request, text % {"count": done})
-        return None
-
-    def _each(self, request: HttpRequest, rows: Any, service: Callable[..., Any]) -> int:
-        """How many documents the service was done for; the reasons of the others are told."""
-        done = 0
-        for document in rows:
-            try:
-                service(scope=admin_scope(request), actor=admin_user(request), document_id=document.pk)
-                done += 1
-            except RagError as error:
-                messages.error(request, f"{document.title}: {error_message(error)}")
-        return done
 
     def retry(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: try a failed document again, from `stage` on."""

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
@@ -23,7 +24,7 @@ from knowledge.admin.source_forms import LinesField, PairsField, SourceForm
 from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
 from knowledge.rights import PLACES_MANAGE
 from knowledge.selectors import jobs_readable, sets_managed
-from knowledge.selectors.sets import set_sources, source_list, sources_managed, sources_usable
+from knowledge.selectors.sets import set_sources, source_list, source_message, sources_managed, sources_usable
 from knowledge.services.composition import set_sources_put
 from knowledge.services.registration import DEFAULT_SOURCE
 from knowledge.services.sources import (
@@ -136,12 +137,15 @@ class SourceAdmin(OwnerAdmin):
     def outcome_badge(self, row: Source) -> tuple[str, str]:
         if row.kind not in LISTED_KINDS:
             return "–", ""  # what others send is never run; a key without a colour is shown as it is
-        words = stored_message("items_refused", row.message, row.message_data)
-        return row.outcome, f"{row.get_outcome_display()}: {words}" if words else row.get_outcome_display()
+        return row.outcome, row.get_outcome_display()
 
     @admin.display(description=_("last sync time"), ordering="last_run")
     def when(self, row: Source) -> SafeString | str:
-        return "–" if row.last_run is None else ago(row.last_run)
+        if row.last_run is None:
+            return "–"
+        if not (words := source_message(row)):
+            return ago(row.last_run)
+        return format_html('{}<br><span class="rs-trouble">{}</span>', ago(row.last_run), words)
 
     @admin.display(description=_("next sync"), ordering="next_run")
     def next_shown(self, row: Source) -> SafeString | str:
@@ -218,10 +222,11 @@ def _runs(source: Source, *, scope: Scope) -> list[dict[str, Any]]:
     jobs = IngestJob.objects.filter(source=source)
     if not sources_managed(scope=scope).filter(pk=source.pk).exists():
         jobs = jobs_readable(scope=scope).filter(source=source)
-    jobs = jobs.exclude(report={}).order_by("-id")[:10]
+    jobs = jobs.exclude(report={}).select_related("run").order_by("-id")[:10]
     return [
         {
             "job": job,
+            "is_open": hasattr(job, "run") and job.run.finished is None and job.cancelled is None,
             "figures": [(label, job.report.get(name, 0)) for name, label in FIGURES if job.report.get(name)],
             "refused": job.report.get("refused", [])[:50],
             "said": [

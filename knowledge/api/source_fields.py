@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from accounts.error_messages import stored_message
 from accounts.models import MAX_CLEARANCE
 from accounts.rest import Attributes, Identifier, PageQuery, StrictSerializer, Text
 from knowledge.models import SetSource, Source
+from knowledge.selectors.sets import source_message
 from knowledge.types import SourceFilter, SourceOptions, strictly
 from ragcore.errors import InvalidOptionsError
 
@@ -119,7 +119,7 @@ class SourceFields(serializers.ModelSerializer[Source]):
         return sorted(one.knowledge_set_id for one in row.set_sources.all())
 
     def get_message(self, row: Source) -> str:
-        return stored_message("items_refused", row.message, row.message_data)
+        return source_message(row)
 
 
 class SourceQuery(PageQuery):

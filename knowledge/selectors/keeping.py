@@ -34,6 +34,17 @@ def kept_among(*, scope: Scope, document_ids: Collection[int]) -> set[int]:
     return set(rows.order_by().values_list("pk", flat=True))
 
 
+def documents_restorable(*, scope: Scope) -> QuerySet[Document]:
+    """Deleted documents that the asker could still change if they were there: kept, and up to the own clearance."""
+    gone = Document.objects.exclude(deleted=None).filter(keeper_condition(scope=scope))
+    if scope.administers == "everything":
+        return gone
+    gone = gone.filter(clearance__lte=scope.clearance)
+    if scope.administers == "tenant":
+        return gone
+    return gone.filter(documents_in_any(list(sets_curated(scope=scope).order_by().values_list("pk", flat=True))))
+
+
 # ── originals ─────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -226,6 +226,60 @@ def test_deleting_asks_once_by_name(administrator, own_set):
     assert Document.objects.get(pk=document.pk).deleted is None
 
 
+def test_the_question_says_when_a_deletion_is_final(administrator, own_set, settings):
+    settings.PURGE_AFTER_DAYS = 12
+    document = make_document("old", own_set)
+
+    page = signed_in(administrator).get(reverse("admin:knowledge_document_delete", args=[document.pk]))
+
+    assert "After 12 days the deletion is final" in page.content.decode()
+
+
+@pytest.mark.parametrize("where", ["page", "list"])
+def test_a_deletion_is_undone_from_the_list(owner, own_set, where):
+    document = make_document("old", own_set)
+    client = signed_in(owner)
+    if where == "page":
+        answer = client.post(reverse("admin:knowledge_document_delete", args=[document.pk]))
+    else:
+        data = {"action": "delete_selected", "_selected_action": [document.pk], "post": "yes"}
+        answer = client.post(f"{reverse(DOCUMENTS)}?hands=all", data)
+    offered = client.get(answer["Location"]).context["just_deleted"]
+
+    client.post(reverse("admin:knowledge_document_restore"), {"ids": offered["ids"]})
+
+    assert Document.objects.get(pk=document.pk).deleted is None
+    assert client.get(reverse(DOCUMENTS)).context.get("just_deleted") is None
+
+
+def test_nobody_restores_what_others_deleted_from_their_sets(owner, administrator, own_set, other_set):
+    mine, theirs = make_document("mine", own_set), make_document("theirs", other_set)
+    for document in (mine, theirs):
+        signed_in(administrator).post(reverse("admin:knowledge_document_delete", args=[document.pk]))
+
+    signed_in(owner).post(reverse("admin:knowledge_document_restore"), {"ids": f"{mine.pk},{theirs.pk}"})
+
+    assert Document.objects.get(deleted=None) == mine
+
+
+def test_an_administrator_restores_a_document_from_its_page(administrator, own_set):
+    document = make_document("old", own_set)
+    signed_in(administrator).post(reverse("admin:knowledge_document_delete", args=[document.pk]))
+
+    page = signed_in(administrator).get(reverse("admin:knowledge_document_change", args=[document.pk]))
+
+    assert reverse("admin:knowledge_document_restore") in page.content.decode()
+
+
+def test_the_address_of_what_is_gone_leads_to_its_list_and_says_so(owner, own_set):
+    client = signed_in(owner)
+
+    page = client.get(reverse("admin:knowledge_document_change", args=[999_999]), follow=True)
+
+    assert page.redirect_chain[-1][0] == reverse(DOCUMENTS)
+    assert "Document: not found. It was deleted, or you may not see it." in page.content.decode()
+
+
 def test_a_failed_document_says_why_in_words_and_can_be_tried_again(administrator, own_set):
     document = make_document(
         "locked", own_set, state="failed", error_code="password_protected", error_message="Remove the password."

@@ -36,6 +36,7 @@ from knowledge.services.sources.sync_runs import (
     source_claim,
     source_release,
     source_renew,
+    stored_error,
 )
 from knowledge.services.sources.web import address_fetch, page_items, sitemap_items
 from ragcore.errors import RagError
@@ -118,12 +119,14 @@ class _Execution:
             return
         outcome = Outcome.FAILED
         told: RagError | None = None
-        before = self.report.refused_total
+        reason: dict[str, Any] | None = None
+        before = self.report.found, self.report.refused_total
         try:
             self._sync(source, claimed)
-            refused = self.report.refused_total - before
-            outcome = Outcome.SUCCEEDED
+            taken, refused = self.report.found - before[0], self.report.refused_total - before[1]
+            outcome = Outcome.FAILED if refused and refused == taken else Outcome.SUCCEEDED
             told = ItemsRefusedError("count", count=refused) if refused else None
+            reason = self.report.refused[-1] if refused == taken == 1 else None  # of the only item
         except LeaseLostError:
             told = RunLostError()
             raise
@@ -135,7 +138,9 @@ class _Execution:
             told = known_fault(error) or IngestionFaultError()
             self.report.fault(source=source.name, error=told)
         finally:
-            source_release(source=source, claimed=claimed, outcome=outcome, error=told)
+            source_release(
+                source=source, claimed=claimed, outcome=outcome, error=reason or (stored_error(told) if told else None)
+            )
 
     def _sync(self, source: Source, claimed: datetime) -> None:
         owner_check(source)

@@ -73,22 +73,23 @@ class RunReport:
 
     def refuse(self, *, path: str, error: RagError) -> None:
         if len(self.refused) < MAX_REFUSED:
-            self.refused.append({"path": path[:1024], **_stored(error)})
+            self.refused.append({"path": path[:1024], **stored_error(error)})
         else:
             self.refused_more += 1
 
     def fault(self, *, source: str, error: RagError) -> None:
-        self.faults.append({"source": source, **_stored(error)})
+        self.faults.append({"source": source, **stored_error(error)})
 
     def note(self, *, source: str, error: RagError) -> None:
-        self.notes.append({"source": source, **_stored(error)})
+        self.notes.append({"source": source, **stored_error(error)})
 
     @property
     def refused_total(self) -> int:
         return len(self.refused) + self.refused_more
 
 
-def _stored(error: RagError) -> dict[str, Any]:
+def stored_error(error: RagError) -> dict[str, Any]:
+    """An error as reports keep it: code, English message, and the data that a translation needs."""
     data = error.message_data()
     return {"code": error.code, "message": error.message[:512], **({"data": data} if data else {})}
 
@@ -207,15 +208,20 @@ def source_renew(*, source_id: int, claimed: datetime) -> None:
         raise LeaseLostError
 
 
-def source_release(*, source: Source, claimed: datetime, outcome: Source.Outcome, error: RagError | None) -> None:
-    """Store the outcome and when the source is due again; changes nothing where another run has the source."""
+def source_release(
+    *, source: Source, claimed: datetime, outcome: Source.Outcome, error: Mapping[str, Any] | None
+) -> None:
+    """Store the outcome and when the source is due again; changes nothing where another run has the source.
+
+    `error`: as `stored_error` gives it; the code is kept among its data.
+    """
     schedule = Source.objects.filter(pk=source.pk).values_list("schedule", flat=True).first()  # perhaps another one now
     if schedule is None:  # it was removed
         return
     Source.objects.filter(pk=source.pk, outcome=Outcome.RUNNING, last_run=claimed).update(
         outcome=outcome,
-        message=error.message[:512] if error else "",
-        message_data=error.message_data() if error else {},
+        message=error["message"] if error else "",
+        message_data={**error.get("data", {}), "code": error["code"]} if error else {},
         next_run=next_run_after(schedule, timezone.now()),
     )
 

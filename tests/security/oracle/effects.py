@@ -117,7 +117,7 @@ class Permits:
         row = change.row
         if change.before is None:
             return row["created_by_id"] == who.pk and self.rules.of_tenant(who, row["tenant_id"])
-        if self.rules.keeps(who, row["id"]) or self.rules.finds_deleted(who, row["id"]):
+        if self.rules.keeps(who, row["id"]) or self._finds_or_restores(who, row["id"]):
             return True
         if change.columns <= {"rating", "ratings", "updated"}:  # readers judge answers
             return any(row["id"] in self.facts.cited.get(m, ()) and r["user_id"] == who.pk for m, r in self._messages())
@@ -148,7 +148,11 @@ class Permits:
     def _by_document(self, who: Person, document: int, fresh: set[tuple[str, Any]]) -> bool:
         if ("knowledge_document", document) in fresh:
             return True
-        return self.rules.keeps(who, document) or self.rules.finds_deleted(who, document)
+        return self.rules.keeps(who, document) or self._finds_or_restores(who, document)
+
+    def _finds_or_restores(self, who: Person, document: int) -> bool:
+        """Of a deleted document."""
+        return self.rules.finds_deleted(who, document) or self.rules.restores(who, document)
 
     def _knowledge_documentversion(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._by_document(who, change.row["document_id"], fresh)

@@ -359,6 +359,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_ingestitem_retry", "knowledge_ingestjob_pause", "knowledge_ingestjob_resume"),
     *("knowledge_ingestjob_cancel", "knowledge_ingestjob_retry", "knowledge_duplicatepair_keep"),
     *("knowledge_document_retry", "knowledge_document_rebuild", "knowledge_passage_replace"),
+    "knowledge_document_restore",
     *("knowledge_passage_questions", "knowledge_passage_disable", "knowledge_passage_undo"),
     *("knowledge_passage_preview", "knowledge_knowledgeset_enrich", "knowledge_source_run"),
     *("feedback_badcase_move", "feedback_badcase_diagnose", "feedback_badcase_undo", "evaluation_lab_golden"),

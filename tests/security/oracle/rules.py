@@ -81,6 +81,13 @@ class Rules:
         cleared = who.is_platform or one.clearance <= who.clearance
         return one.is_deleted and self.administers(who, one.tenant) and cleared
 
+    def restores(self, who: Person, pk: int) -> bool:
+        """Undoes its deletion: who would keep it if it were there, up to their clearance."""
+        one = self.facts.documents[pk]
+        curates = who.administers or any(self.curates_set(who, s) for s in one.sets)
+        cleared = who.is_platform or one.clearance <= who.clearance
+        return one.is_deleted and cleared and curates and self._is_keeper(who, pk)
+
     def curates_document(self, who: Person, pk: int) -> bool:
         """It is in a set whose documents they change."""
         held = any(self.curates_set(who, in_set) for in_set in self.facts.documents[pk].sets)

@@ -343,6 +343,7 @@ class Acts:
             "knowledge_document_transfer": [form(ids=ids, from_set=sets[0], to_set=sets[1])],
             "knowledge_document_weigh": [form(ids=ids, weight="2")],
             "knowledge_document_review": [form(ids=ids, review_by="2099-05-01")],
+            "knowledge_document_restore": [form(ids=ids)],
             "knowledge_document_retry": [form(stage="received")],
             "knowledge_document_rebuild": [form()],
             "knowledge_document_edit": [
