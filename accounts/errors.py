@@ -100,6 +100,7 @@ class NotAllowedError(PermanentError):
         "version_of_source": "The source '%(name)s' brings new versions of this document itself.",
         "sets_of_others": "Only platform administrators may create sets in other tenants.",
         "last_set": "It is its last knowledge set; delete the document instead.",
+        "own_administration": "Nobody can take the role of administrator from themselves; ask another administrator.",
         "erase_oneself": "Nobody can erase themselves; ask another administrator.",
         "owns_service_accounts": "This user owns service accounts; give them another owner or delete them first.",
         "last_administrator": "The last platform administrator cannot be erased.",

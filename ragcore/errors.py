@@ -361,7 +361,7 @@ class UrlNotAllowedError(PermanentError):
         "scheme": "Only addresses that begin with http:// or https:// can be fetched.",
         "credentials": "The address contains a user name or password. Remove it.",
         "not_an_address": "This is not a web address.",
-        "port": "Port %(port)s may not be used.",
+        "port": "Port %(port)s may not be used. Allowed are %(allowed)s and %(first)s to %(last)s.",
     }
 
 

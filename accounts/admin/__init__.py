@@ -1,5 +1,5 @@
 """Admin pages for people and access."""
 
-from accounts.admin import access, audit, keys
+from accounts.admin import access, audit, groups, keys
 
-__all__ = ["access", "audit", "keys"]
+__all__ = ["access", "audit", "groups", "keys"]

@@ -1,4 +1,4 @@
-"""Admin pages of users, groups, tenants, API keys and the audit log."""
+"""Admin pages of users, tenants, API keys and the audit log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -24,9 +24,10 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from accounts.access_events import access_ended_publish
 from accounts.admin.base import AdministratorAdmin, admin_user, badge, is_administrator
 from accounts.admin.leaving import leaving_view
+from accounts.admin.person_rights import rights_view
 from accounts.admin.person_setup import setup_view
 from accounts.admin.privacy import PrivacyActions
-from accounts.models import User, UserGroup
+from accounts.models import User
 from accounts.people.leaving import person_delete
 from accounts.selectors import person_name, roles_in_words
 from accounts.services import audit_record
@@ -43,6 +44,11 @@ admin.site.unregister([TOTPDevice, StaticDevice])  # they show secrets, and thos
 
 class PersonForm(UserChangeForm):  # type: ignore[misc]  # the theme has no types
     """Naming an owner makes the user a service account, which has no password; without one it is a person again."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "is_active" in self.fields:
+            self.fields["is_active"].help_text = _("The user was deactivated. Tick to let them sign in again.")
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
@@ -84,7 +90,6 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
                     "tenant",
                     "clearance",
                     "user_groups",
-                    "can_create_sets",
                     "is_active",
                     "leaving_link",
                     "must_change_password",
@@ -92,7 +97,6 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
             },
         ),
         (_("Service account"), {"fields": ("service_owner",), "classes": ("collapse",)}),
-        (_("Administration"), {"fields": ("is_staff", "is_superuser", "groups"), "classes": ("collapse",)}),
     )
     add_fieldsets = (
         (None, {"fields": ("username", "usable_password", "password1", "password2", "tenant", "clearance")}),
@@ -108,7 +112,8 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
     def get_urls(self) -> list[URLPattern]:
         setup = path("setup/", self.admin_site.admin_view(self.setup), name="accounts_user_setup")
         leave = path("<path:object_id>/leave/", self.admin_site.admin_view(self.leave), name="accounts_user_leave")
-        return [setup, leave, *super().get_urls()]
+        rights = path("<path:object_id>/rights/", self.admin_site.admin_view(self.rights), name="accounts_user_rights")
+        return [setup, leave, rights, *super().get_urls()]
 
     def setup(self, request: HttpRequest) -> HttpResponse:
         """A new person in one page."""
@@ -121,10 +126,22 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
             raise Http404
         return leaving_view(request, user=user, context=self.admin_site.each_context(request))
 
-    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
-        """Deactivating has a page of its own, which says what ends; a ticked box activates again."""
-        fields = tuple(super().get_readonly_fields(request, obj))
-        return (*fields, "is_active") if obj is not None and obj.is_active else fields
+    def rights(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Roles and knowledge sets of a person."""
+        user = self.get_object(request, unquote(object_id))
+        if user is None:
+            raise Http404
+        return rights_view(request, person=user, context=self.admin_site.each_context(request))
+
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Deactivating has a page of its own, which says what ends; only who is inactive has a box, to tick again."""
+        sets = super().get_fieldsets(request, obj)
+        if obj is None or not obj.is_active:
+            return sets
+        return [
+            (name, {**options, "fields": [field for field in options["fields"] if field != "is_active"]})
+            for name, options in sets
+        ]
 
     @admin.display(description=_("name"), ordering="username")
     def person(self, user: User) -> SafeString:
@@ -160,9 +177,10 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
         return format_html('<a class="rs-link" href="{}">{}</a>', address, _("Deactivate and hand over…"))
 
     @admin.display(description=_("roles"))
-    def roles_shown(self, user: User) -> str:
-        """What the person is by the fields below and by the lists of knowledge sets."""
-        return ", ".join(roles_in_words(user))
+    def roles_shown(self, user: User) -> SafeString:
+        """What the person is, and where that is changed."""
+        address, words = reverse("admin:accounts_user_rights", args=[user.pk]), _("Change roles and knowledge sets…")
+        return format_html('{} · <a class="rs-link" href="{}">{}</a>', ", ".join(roles_in_words(user)), address, words)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         before = _rights(User.objects.get(pk=obj.pk)) if change else {}
@@ -235,23 +253,3 @@ def _rights(user: User) -> dict[str, Any]:
     plain = {name: getattr(user, name) for name in RIGHTS}
     groups = {name: sorted(getattr(user, name).values_list("name", flat=True)) for name in ("user_groups", "groups")}
     return {**plain, "tenant": user.tenant.name, **groups}
-
-
-@admin.register(UserGroup)
-class UserGroupAdmin(AdministratorAdmin):
-    """Groups that share access to knowledge sets."""
-
-    audit_name = "group"
-    names_for_staff = True
-    list_display = ("name", "people", "tenant")
-    list_filter = ("tenant",)
-    list_select_related = ("tenant",)
-    search_fields = ("name",)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[UserGroup]:
-        rows: QuerySet[UserGroup] = super().get_queryset(request)
-        return rows.annotate(people_count=Count("members"))
-
-    @admin.display(description=_("people"), ordering="people_count")
-    def people(self, group: Any) -> int:
-        return int(group.people_count)

@@ -18,7 +18,7 @@ from unfold.contrib.filters.admin import RangeDateFilter
 from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_user
 from accounts.audit.actions import ACTIONS
 from accounts.audit.csv_export import csv_lines
-from accounts.audit.words import PAGES, details_in_words
+from accounts.audit.words import PAGES, details_in_words, outcome_in_words, target_in_words
 from accounts.models import AuditEvent
 from accounts.relative_time import exact_day
 from accounts.services import audit_record
@@ -73,16 +73,23 @@ class AuditEventAdmin(ReadOnlyMixin, AdministratorAdmin):
 
     @admin.display(description=_("action"), ordering="action")
     def action_shown(self, event: AuditEvent) -> str:
-        """The act in words; the code itself where it has none."""
-        return str(ACTIONS.get(event.action, event.action))
+        """The act in words, with what it came to; the code itself where it has none."""
+        words, outcome = str(ACTIONS.get(event.action, event.action)), outcome_in_words(event.action, event.data)
+        return f"{words}: {outcome}" if outcome else words
 
     @admin.display(description=_("target"), ordering="target")
     def target_shown(self, event: AuditEvent) -> SafeString | str:
-        """What it was done to, with a link to its page where the event names a row; the page checks rights itself."""
+        """What it was done to, with a link to its page where the event names a row; the page checks rights itself.
+
+        What was deleted has no page, but for documents, which can be restored there.
+        """
+        words = target_in_words(event.target) or "–"
+        if event.action.endswith(".delete") and event.action != "document.delete":
+            return words
         for name, page in PAGES.items():
             if isinstance(number := event.data.get(name), int):
-                return format_html('<a class="rs-link" href="{}">{}</a>', reverse(page, args=[number]), event.target)
-        return event.target or "–"
+                return format_html('<a class="rs-link" href="{}">{}</a>', reverse(page, args=[number]), words)
+        return words if words == event.target else format_html('<span title="{}">{}</span>', event.target, words)
 
     @admin.display(description=_("details"))
     def details_shown(self, event: AuditEvent) -> SafeString | str:

@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.decorators import display
 
-from accounts.models import Tenant, User
+from accounts.models import ClearanceLevel, Tenant, User
 from accounts.relative_time import exact_time, relative_time
 from accounts.scope import Scope
 from accounts.selectors import scope_for
@@ -79,8 +79,32 @@ def is_administrator(request: HttpRequest) -> bool:
 FILTER_LOOKUPS = frozenset({"exact", "id", "pk", "isnull", "isempty", "gte", "gt", "lt", "lte", "year", "month", "day"})
 
 
+class LabelledValuesFilter(admin.AllValuesFieldListFilter):
+    """Choices are the values that occur, in words: subclasses say them."""
+
+    def words(self, value: str) -> str:
+        """The value as people read it; what is no value, such as "All", as it is."""
+        raise NotImplementedError
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        for choice in super().choices(changelist):
+            yield {**choice, "display": self.words(str(choice["display"]))}
+
+
+class ClearanceFilter(LabelledValuesFilter):
+    """Clearances with the names of their levels."""
+
+    def words(self, value: str) -> str:
+        names = {str(level): f"{level} {name}" for level, name in ClearanceLevel.choices}
+        return names.get(value, value)
+
+
 class ListableRelatedFilter(admin.RelatedFieldListFilter):
     """Choices are rows that the person could list on the page of the other model; no names of other tenants."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.empty_value_display = format_html("{}", _("none"))
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> Any:
         model = field.related_model
@@ -149,6 +173,12 @@ class TenantAdmin(ModelAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A new row belongs to one's own tenant unless somebody says otherwise."""
         return {"tenant": admin_scope(request).tenant_id, **super().get_changeform_initial_data(request)}
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Named by what it lists; Django asks to select one to change, also who changes nothing."""
+        title = {"title": capfirst(self.opts.verbose_name_plural)}
+        page: HttpResponse = super().changelist_view(request, {**title, **(extra_context or {})})
+        return page
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

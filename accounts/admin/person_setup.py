@@ -12,17 +12,17 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.admin.base import admin_user, is_administrator
+from accounts.admin.person_rights import RightsForm
 from accounts.error_messages import error_message
-from accounts.models import ClearanceLevel
-from accounts.people.rights import Position, position_choices, set_choices
+from accounts.models import ClearanceLevel, Tenant
+from accounts.people.rights import Position
 from accounts.people.setup import PersonPlan, group_names, person_setup
-from accounts.scope import Scope
 from accounts.selectors import roles_in_words
 from ragcore.errors import RagError
 
 
-class PersonSetupForm(forms.Form):
+class PersonSetupForm(RightsForm):
     """Only a user name is required."""
 
     username = forms.CharField(
@@ -43,29 +43,6 @@ class PersonSetupForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         help_text=_("Members of a group read the knowledge sets that the group may read."),
     )
-    positions = forms.MultipleChoiceField(
-        label=_("Roles"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("Everybody asks questions and reads open knowledge sets; that needs no role."),
-    )
-    owns = forms.MultipleChoiceField(
-        label=_("Owner of"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("Owners upload documents, choose who reads the set, and change its settings."),
-    )
-    creates_sets = forms.BooleanField(
-        label=_("May create knowledge sets"),
-        required=False,
-        help_text=_("The person owns the knowledge sets that they create."),
-    )
-    reads = forms.MultipleChoiceField(
-        label=_("Member of"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("Members read a knowledge set that is not open to everyone."),
-    )
     clearance = forms.TypedChoiceField(
         label=_("Clearance"),
         coerce=int,
@@ -84,20 +61,11 @@ class PersonSetupForm(forms.Form):
         ),
     )
 
-    def __init__(self, *args: Any, scope: Scope, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.fields["groups"].choices = group_names(scope.tenant_id)  # type: ignore[attr-defined]
-        self.fields["positions"].choices = position_choices(scope=scope)  # type: ignore[attr-defined]
-        for name in ("owns", "reads"):
-            self.fields[name].choices = set_choices(tenant_id=scope.tenant_id)  # type: ignore[attr-defined]
+    field_order = ("username", "first_name", "last_name", "email", "groups", "positions")  # then as declared
 
-    def clean(self) -> dict[str, Any]:
-        """An owner has something to keep: without a set, the administration would have nothing to show."""
-        values = super().clean() or {}
-        keeps = values.get("owns") or values.get("creates_sets")
-        if Position.OWNER in values.get("positions", ()) and not keeps:
-            self.add_error("owns", _("Choose knowledge sets for the owner, or let the person create some."))
-        return values
+    def __init__(self, *args: Any, tenant: Tenant, **options: Any) -> None:
+        super().__init__(*args, tenant=tenant, **options)
+        self.fields["groups"].choices = group_names(tenant.pk)  # type: ignore[attr-defined]
 
 
 def _names_of(form: forms.Form, field: str) -> list[str]:
@@ -110,7 +78,7 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     """GET: the page; POST: create the person, and show the first password once."""
     if not is_administrator(request):
         raise PermissionDenied
-    form = PersonSetupForm(request.POST if request.method == "POST" else None, scope=admin_scope(request))
+    form = PersonSetupForm(request.POST if request.method == "POST" else None, tenant=admin_user(request).tenant)
     if form.is_bound and form.is_valid():
         given = form.cleaned_data
         plan = PersonPlan(**{**given, "positions": [Position(value) for value in given["positions"]]})

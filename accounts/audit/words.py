@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -53,6 +54,8 @@ LABELS = {
     "key": gettext_lazy("API key"),
     "kind": gettext_lazy("kind"),
     "left": gettext_lazy("codes left"),
+    "members_added": gettext_lazy("members added"),
+    "members_removed": gettext_lazy("members removed"),
     "message": gettext_lazy("answer"),
     "method": gettext_lazy("sign-in with"),
     "minutes": gettext_lazy("minutes"),
@@ -128,6 +131,8 @@ VALUES: dict[str, Any] = {
     "rejected": gettext_lazy("Rejected"),
     "search_results": gettext_lazy("Search results"),
 }
+UUID_TEXT = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+ID_SHOWN = 8  # characters
 # what an event is about → the page of it; the first one that the event names
 PAGES = {
     "case": "admin:feedback_badcase_change",
@@ -136,6 +141,21 @@ PAGES = {
     "job": "admin:knowledge_ingestjob_change",
     "set": "admin:knowledge_knowledgeset_change",
 }
+
+
+def outcome_in_words(action: str, data: Mapping[str, Any]) -> str:
+    """What an act came to, where its event says so: `Open → Closed`, `failed`; "" for the others."""
+    if "before" in data and "after" in data and not isinstance(data["after"], (Mapping, list)):
+        return f"{_value(data['before'])} → {_value(data['after'])}"
+    codes = data.get("codes", {"": data["code"]} if "code" in data else None)
+    if not action.endswith("model.test") or not isinstance(codes, Mapping):
+        return ""
+    return _("passed") if codes and set(codes.values()) == {"ok"} else _("failed")
+
+
+def target_in_words(target: str) -> str:
+    """The target as people read it: of an id that nobody can read only the beginning."""
+    return f"#{target[:ID_SHOWN]}…" if UUID_TEXT.fullmatch(target) else target
 
 
 def details_in_words(data: Mapping[str, Any]) -> list[tuple[str, str]]:

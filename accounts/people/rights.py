@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from django.contrib.auth.models import Permission
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
-from accounts.roles import REVIEW_PERMISSION
-from accounts.scope import Scope
+from accounts.models import User, UserGroup
+from accounts.roles import REVIEW_PERMISSION, Role
+from accounts.selectors import roles_held
 
 
 class Position(models.TextChoices):
@@ -36,6 +36,15 @@ class SetRights(Protocol):
 
         Raises UnknownSetError and what changing the people of a set raises.
         """
+
+    def held(self, *, person: User) -> tuple[list[str], list[str]]:
+        """Codes of the sets of the person's tenant that the person owns, and of those that it is a member of."""
+
+    def put(self, *, actor: User, person: User, owns: Collection[str], reads: Collection[str]) -> None:
+        """Make the person an owner and a member of these sets and of no others of the tenant. Raises as `give`."""
+
+    def read_by_group(self, *, group: UserGroup) -> list[tuple[str, int]]:
+        """Name and id of every set that the group is among the members of, by name."""
 
 
 _registered: list[SetRights] = []
@@ -81,6 +90,61 @@ def rights_give(
     return [*changed, *(["owns"] if owns else []), *(["reads"] if reads else [])]
 
 
+def rights_held(person: User) -> tuple[list[Position], list[str], list[str]]:
+    """The positions of a person, and the codes of the sets that it owns and of those that it is a member of."""
+    sets = [rights.held(person=person) for rights in _registered]
+    owns, reads = [code for one in sets for code in one[0]], [code for one in sets for code in one[1]]
+    held = {
+        Position.OWNER: bool(owns) or person.can_create_sets,
+        Position.REVIEWER: _reviews(person),
+        Position.ADMINISTRATOR: person.is_staff and person.is_superuser,
+    }
+    return [position for position, is_held in held.items() if is_held], owns, reads
+
+
+def rights_put(
+    *,
+    actor: User,
+    person: User,
+    positions: Collection[Position],
+    owns: Collection[str],
+    reads: Collection[str],
+    creates_sets: bool,
+) -> dict[str, list[Any]]:
+    """Give a stored person exactly these rights; each changed right with its value before and after. In a transaction.
+
+    Editors of sets keep the administration. Raises UnknownSetError and what changing the people of a set raises.
+    """
+    before = _rights_of(person)
+    person.is_superuser, person.can_create_sets = Position.ADMINISTRATOR in positions, creates_sets
+    edits = person.is_staff and Role.EDITOR in roles_held(person)
+    person.is_staff = bool(positions) or bool(owns) or creates_sets or edits
+    person.save(update_fields=["is_staff", "is_superuser", "can_create_sets"])
+    _review(person, Position.REVIEWER in positions)
+    for rights in _registered:
+        rights.put(actor=actor, person=person, owns=owns, reads=reads)
+    after = _rights_of(person)
+    return {name: [value, after[name]] for name, value in before.items() if value != after[name]}
+
+
+def sets_read_by_group(group: UserGroup) -> list[tuple[str, int]]:
+    """Name and id of every knowledge set that members of the group read because of it."""
+    return [one for rights in _registered for one in rights.read_by_group(group=group)]
+
+
+def _rights_of(person: User) -> dict[str, Any]:
+    flags = {name: getattr(person, name) for name in ("is_staff", "is_superuser", "can_create_sets")}
+    return {**flags, "groups": sorted(person.groups.values_list("name", flat=True))}
+
+
+def _reviews(person: User) -> bool:
+    """Whether the permission to review was given to the person, itself or by a group; administrators have it anyway."""
+    app, codename = REVIEW_PERMISSION.split(".")
+    right = Permission.objects.get(content_type__app_label=app, codename=codename)
+    given = person.user_permissions.filter(pk=right.pk).exists()
+    return given or person.groups.filter(permissions=right).exists()
+
+
 def _review(person: User, is_reviewer: bool) -> None:
     """The permission to review, by the group that has it where there is one."""
     app, codename = REVIEW_PERMISSION.split(".")
@@ -95,9 +159,9 @@ def _review(person: User, is_reviewer: bool) -> None:
         person.user_permissions.add(right)
 
 
-def position_choices(*, scope: Scope) -> list[tuple[str, str]]:
-    """The positions that the asker can give, in words."""
+def position_choices(*, of_site: bool) -> list[tuple[str, str]]:
+    """The positions that can be given, in words. `of_site`: to people of the default tenant."""
     labels = dict(Position.choices)
-    if scope.administers == "everything":
+    if of_site:
         labels[Position.ADMINISTRATOR.value] = _("Administrator of the whole site: all tenants")
     return [(value, str(label)) for value, label in labels.items()]

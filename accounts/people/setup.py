@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
 
-from accounts.errors import MissingRightError
+from accounts.errors import MissingRightError, NotAllowedError
 from accounts.models import User, UserGroup
-from accounts.people.rights import Position, rights_give
+from accounts.people.rights import Position, rights_give, rights_put
 from accounts.roles import USERS_MANAGE, administers
 from accounts.selectors import scope_for
 from accounts.services import audit_record, user_create
@@ -59,6 +59,35 @@ def person_setup(*, actor: User, plan: PersonPlan) -> tuple[User, str]:
     role = ", ".join(plan.positions)
     audit_record(actor=actor, action="user.change", target=person.username, fields=["role"], role=role)
     return person, password
+
+
+@transaction.atomic
+def person_rights_put(
+    *,
+    actor: User,
+    person: User,
+    positions: Collection[Position],
+    owns: Collection[str],
+    reads: Collection[str],
+    creates_sets: bool,
+) -> None:
+    """Give a person exactly these positions and knowledge sets (codes). For administrators of the person's tenant.
+
+    Raises MissingRightError, UnknownSetError, what changing the people of a set raises, and NotAllowedError where
+    administrators would take that role from themselves: so there is always one left.
+    """
+    scope = scope_for(actor)
+    is_of_tenant = scope.administers == "everything" or scope.tenant_id == person.tenant_id
+    if not (administers(scope=scope, doing=USERS_MANAGE) and is_of_tenant):
+        raise MissingRightError("make_users")
+    person = User.objects.select_for_update().get(pk=person.pk)
+    if person == actor and Position.ADMINISTRATOR not in positions:
+        raise NotAllowedError("own_administration")
+    changes = rights_put(
+        actor=actor, person=person, positions=positions, owns=owns, reads=reads, creates_sets=creates_sets
+    )
+    if changes:
+        audit_record(actor=actor, action="user.change", target=person.username, changes=changes)
 
 
 def group_names(tenant_id: int) -> list[tuple[str, str]]:

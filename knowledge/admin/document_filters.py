@@ -14,7 +14,7 @@ from knowledge.models import Document, DocumentVersion
 class OriginalFilter(StateListFilter):
     """Documents whose stored file was found missing or damaged."""
 
-    title = _("original")
+    title = _("original file")
     parameter_name = "original"
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:

@@ -21,7 +21,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.admin.base import StateListFilter, admin_scope, admin_user, ago, badge, is_administrator
+from accounts.admin.base import ClearanceFilter, StateListFilter, admin_scope, admin_user, ago, badge, is_administrator
 from accounts.error_messages import error_message, stored_message
 from accounts.errors import NotFoundError
 from accounts.relative_time import exact_day
@@ -64,7 +64,7 @@ VIEWS = {"passages": _("Passages"), "about": _("Details"), "versions": _("Versio
 class HandsFilter(StateListFilter):
     """By state; what needs attention is one choice. Administrators also find the deleted ones."""
 
-    title = _("show")
+    title = _("state")
     parameter_name = "hands"
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
@@ -105,7 +105,7 @@ class DocumentAdmin(DocumentDeletion):
     """See the module."""
 
     list_display = ("title", "state_badge", "trouble", "in_sets", "came_from", "changed")
-    list_filter = (HandsFilter, ReviewFilter, OriginalFilter, "sets", "source", "clearance")
+    list_filter = (HandsFilter, ReviewFilter, OriginalFilter, "sets", "source", ("clearance", ClearanceFilter))
     list_select_related = ("source", "review")
     search_fields = ("title", "external_id")
     search_help_text = _("Title or external id")
@@ -181,7 +181,7 @@ class DocumentAdmin(DocumentDeletion):
         if not document.error_code:
             return "–"
         words = stored_message(document.error_code, document.error_message, document.error_data)
-        return format_html('<span class="rs-trouble">{} <code>{}</code></span>', words, document.error_code)
+        return format_html('<span class="rs-trouble" title="{}">{}</span>', document.error_code, words)
 
     # ── one document ────────────────────────────────────────────────────────────────────────────
 

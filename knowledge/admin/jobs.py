@@ -19,7 +19,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.admin.base import StateListFilter, admin_scope, admin_user, ago, badge
+from accounts.admin.base import LabelledValuesFilter, StateListFilter, admin_scope, admin_user, ago, badge
+from accounts.error_messages import code_message
 from accounts.scope import Scope
 from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, run_action
@@ -29,7 +30,7 @@ from knowledge.selectors.jobs import items_progress
 from knowledge.services.jobs import job_cancel, job_pause, job_resume, job_retry
 
 Stage = IngestItem.Stage
-State = Literal["waiting", "working", "paused", "live", "failed", "cancelled"]
+State = Literal["waiting", "working", "paused", "live", "failed", "cancelled", "deleted"]
 
 SILENT_AFTER = timedelta(minutes=5)
 ORDER = [
@@ -51,6 +52,7 @@ WORDS = {
     "live": gettext_lazy("Searchable"),
     "failed": gettext_lazy("Failed"),
     "cancelled": gettext_lazy("Cancelled"),
+    "deleted": gettext_lazy("Deleted"),
 }
 ICONS = {
     "waiting": "hourglass_empty",
@@ -59,6 +61,7 @@ ICONS = {
     "live": "check_circle",
     "failed": "error",
     "cancelled": "cancel",
+    "deleted": "delete",
 }
 
 
@@ -100,7 +103,7 @@ def progress_of(item: IngestItem, *, position: int | None = None) -> Progress:
         position=position if state == "waiting" else None,
         silent=working and item.heartbeat is not None and item.heartbeat < now - SILENT_AFTER,
         put_off=item.not_before if state == "waiting" and item.not_before and item.not_before > now else None,
-        stages=_stages(item) if item.stage in (Stage.FAILED, Stage.CANCELLED) else (),
+        stages=_stages(item) if state in ("failed", "cancelled") else (),
     )
 
 
@@ -126,6 +129,8 @@ def _kind(stage: str) -> str:
 
 
 def _state(item: IngestItem) -> State:
+    if item.finished is not None and item.version.document.deleted is not None:
+        return "deleted"
     if item.stage == Stage.FAILED:
         return "failed"
     if item.stage == Stage.CANCELLED or (item.finished is None and item.job.cancelled is not None):
@@ -182,10 +187,17 @@ VERBS = {
 }
 
 
+class ErrorFilter(LabelledValuesFilter):
+    """By error, in words."""
+
+    def words(self, value: str) -> str:
+        return code_message(value)
+
+
 class ProgressFilter(StateListFilter):
     """By progress; what is not finished or failed is one choice."""
 
-    title = gettext_lazy("show")
+    title = gettext_lazy("progress")
     parameter_name = "progress"
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
@@ -214,7 +226,7 @@ class IngestItemAdmin(CuratorAdmin):
 
     tenant_path = "job__tenant"
     list_display = ("__str__",)
-    list_filter = (ProgressFilter, "queue", "stage", "error_code")
+    list_filter = (ProgressFilter, "queue", "stage", ("error_code", ErrorFilter))
     search_fields = ("version__document__title", "version__file_name")
     show_full_result_count = False
     list_before_template = "admin/knowledge/ingestitem/list_top.html"

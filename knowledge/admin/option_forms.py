@@ -52,14 +52,14 @@ class Lines:
 
 
 class OptionsForm(forms.Form):
-    """One field an option, named `group.option`; empty: inherit."""
+    """One field an option, named `group.option`; empty: inherit, on the page of a site the built-in default."""
 
-    def __init__(self, groups: Iterable[OptionGroupShown], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, groups: Iterable[OptionGroupShown], *args: Any, of_site: bool = False, **kwargs: Any) -> None:
         self.groups = tuple(groups)
         super().__init__(*args, **kwargs)
         for group in self.groups:
             for option in group.options:
-                self.fields[f"{group.code}.{option.name}"] = field_for(option)
+                self.fields[f"{group.code}.{option.name}"] = field_for(option, of_site=of_site)
         self.initial = {
             f"{group.code}.{option.name}": as_entered(option.own) for group in self.groups for option in group.options
         }
@@ -93,16 +93,17 @@ class TextField(forms.CharField):
         return None if found is None else _word(found)
 
 
-def field_for(option: OptionShown) -> forms.Field:
+def field_for(option: OptionShown, *, of_site: bool = False) -> forms.Field:
     """A field that refuses what the option refuses."""
+    left_empty = _("built-in default: %(value)s") if of_site else _("inherited: %(value)s")
     common: dict[str, Any] = {"required": False, "label": option.label, "help_text": option.help}
     if option.kind == "bool":
-        inherited = _("inherited: %(value)s") % {"value": shown(option.inherited)}
+        inherited = left_empty % {"value": shown(option.inherited)}
         choices = [("", inherited), (YES, _("yes")), (NO, _("no"))]
         return forms.TypedChoiceField(choices=choices, coerce=lambda value: value == YES, empty_value=None, **common)
     if option.choices:
         words = [(value or EMPTY_WORD, label) for value, label in option.choices]
-        inherited = _("inherited: %(value)s") % {"value": value_label(option.group, option.name, option.inherited)}
+        inherited = left_empty % {"value": value_label(option.group, option.name, option.inherited)}
         choices = [("", inherited), *words]
         return forms.TypedChoiceField(choices=choices, coerce=_word, empty_value=None, **common)
     if option.kind == "str":

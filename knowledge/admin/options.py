@@ -79,10 +79,11 @@ def _tenants(request: HttpRequest) -> list[Tenant]:
 def _options_page(request: HttpRequest, *, save: Save, context: dict[str, Any], place: Place) -> HttpResponse:
     scope = admin_scope(request)
     groups = options_shown(scope=scope, set_id=place.set_id, tenant_id=place.tenant_id)
-    form = OptionsForm(groups)
+    of_site = place.set_id is None
+    form = OptionsForm(groups, of_site=of_site)
     if request.method == "POST":
         reset = request.POST.get("reset", "")
-        form = OptionsForm(groups, without(request.POST, reset) if reset else request.POST)
+        form = OptionsForm(groups, without(request.POST, reset) if reset else request.POST, of_site=of_site)
         try:
             if form.is_valid() and _saved(request, form, save):
                 return redirect(place.page)

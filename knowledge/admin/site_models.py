@@ -50,8 +50,10 @@ class KeyedForm(forms.ModelForm):  # type: ignore[type-arg]
             return
         if self.instance.pk and self.instance.key:
             self.fields["new_key"].help_text = _("A key is stored. Leave this empty to keep it.")
-        else:
+        else:  # nothing to remove
             self.fields["remove_key"].disabled = True
+            self.fields["remove_key"].widget = forms.HiddenInput()
+            self.fields["remove_key"].label = ""
 
     @property
     def key(self) -> str | None:

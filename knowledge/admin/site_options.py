@@ -117,23 +117,19 @@ def history_shown(request: HttpRequest, place: Place) -> list[Change]:
 
 def _change(request: HttpRequest, row: OptionsChange) -> Change:
     undo = reverse("admin:knowledge_optionschange_undo", args=[row.pk])
-    return Change(row, _rows(request, row.before, row.after), undo)
+    return Change(row, _rows(request, row.before, row.after, of_site=row.knowledge_set_id is None), undo)
 
 
-def _rows(request: HttpRequest, old: Stored, new: Stored) -> list[Row]:
+def _rows(request: HttpRequest, old: Stored, new: Stored, *, of_site: bool) -> list[Row]:
     found = options_differences(scope=admin_scope(request), old=old, new=new)
-    return [_row(difference) for difference in found]
+    return [_row(difference, empty=_("built-in default") if of_site else _("inherited")) for difference in found]
 
 
-def _row(found: Difference) -> Row:
+def _row(found: Difference, *, empty: Any) -> Row:
+    """`empty`: what is said of a value that is not set."""
     group, name = found.group, found.option
-    return Row(
-        group_label(group), option_label(group, name), _value(group, name, found.old), _value(group, name, found.new)
-    )
-
-
-def _value(group: str, name: str, value: Any) -> str:
-    return str(_("inherited")) if value is None else value_label(group, name, value)
+    old, new = (str(empty) if one is None else value_label(group, name, one) for one in (found.old, found.new))
+    return Row(group_label(group), option_label(group, name), old, new)
 
 
 @admin.register(OptionsChange)
@@ -215,7 +211,7 @@ def import_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
             form.add_error(None, fault)
         if form.is_valid() and request.POST.get("confirm"):
             return _imported(request, place, options, note=form.cleaned_data["note"])
-        rows = _rows(request, owner.own, options) if form.is_valid() else None
+        rows = _rows(request, owner.own, options, of_site=place.set_id is None) if form.is_valid() else None
     page = {**context, "title": _("Import settings into “%(name)s”") % {"name": _name(owner)}, "place": place}
     return TemplateResponse(request, PREVIEW, {**page, "form": form, "rows": rows})
 
@@ -259,6 +255,6 @@ def undo_view(request: HttpRequest, *, context: dict[str, Any], pk: int) -> Http
         else:
             messages.success(request, _("The previous settings were restored."))
         return redirect(place.page)
-    rows = _rows(request, _owner(request, place).own, change.before)
+    rows = _rows(request, _owner(request, place).own, change.before, of_site=place.set_id is None)
     page = {**context, "title": _("Restore previous value"), "place": place, "change": change, "rows": rows}
     return TemplateResponse(request, PREVIEW, page)

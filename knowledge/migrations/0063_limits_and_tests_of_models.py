@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
             field=models.FloatField(
                 blank=True,
                 help_text=(
-                    "In seconds; thinking counts as a token. If empty, 30. "
+                    "In seconds. The first word of a model’s reasoning counts, too. If empty, 30. "
                     "Set it for models that are loaded on demand or start slowly."
                 ),
                 null=True,

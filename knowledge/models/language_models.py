@@ -53,7 +53,7 @@ class LanguageModel(models.Model):
         validators=_SECONDS,
         help_text=format_lazy(
             _(
-                "In seconds; thinking counts as a token. If empty, {seconds}. "
+                "In seconds. The first word of a model’s reasoning counts, too. If empty, {seconds}. "
                 "Set it for models that are loaded on demand or start slowly."
             ),
             seconds=int(FIRST_TOKEN_SECONDS),

@@ -14,6 +14,7 @@ from psycopg.errors import DeadlockDetected
 from accounts.errors import NotAllowedError
 from accounts.models import Tenant, User
 from accounts.scope import Scope
+from accounts.services import audit_record
 from knowledge.disk_space import space_require
 from knowledge.errors import MixedTenantsError
 from knowledge.indexes.corpus_epoch import epoch_advance
@@ -86,6 +87,7 @@ def documents_bulk(*, scope: Scope, actor: User, lines: Iterable[bytes]) -> Bulk
         for batch in valid.batches(BATCH_LINES):
             load.take(batch)
     job = load.job or job_start(tenant_id=scope.tenant_id, actor=actor, versions=[], kind=IngestJob.Kind.BULK)
+    audit_record(actor=actor, action="documents.upload", target=str(job), job=job.pk, documents=load.accepted)
     job_work(job, workers=min(WORKERS, 1 + load.versions // 16))
     return BulkAccepted(job.pk, load.accepted, load.refusals.named, load.refusals.count)
 

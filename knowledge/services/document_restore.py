@@ -32,11 +32,12 @@ def document_restore(*, scope: Scope, actor: User, document_id: int) -> IngestJo
     quota = quota_hold(tenant_id=found.tenant_id)
     statistics_lock(tenant_id=found.tenant_id)
     document = Document.objects.select_for_update().get(pk=found.pk)
-    version = _last_version(document)
+    live = document.versions.defer("markdown", "sketch").filter(live_for=document, withdrawn=None).first()
+    version = live or _newest_version(document)
     if document.deleted is None or version is None:
         raise NotFoundError("document", document=document_id)
     quota.check(documents=1, size_bytes=0)
-    DocumentVersion.objects.filter(pk=document.live_version_id, retired=None).update(retired=timezone.now())
+    document.versions.filter(live_for=document, retired=None).update(retired=timezone.now())
     document.deleted, document.live_version, document.sha256 = None, None, version.sha256
     document.state = Document.State.PROCESSING
     for column, value in error_columns(None).items():
@@ -52,7 +53,6 @@ def document_restore(*, scope: Scope, actor: User, document_id: int) -> IngestJo
     return job_start(tenant_id=document.tenant_id, actor=actor, versions=[fresh], kind=IngestJob.Kind.REBUILD)
 
 
-def _last_version(document: Document) -> DocumentVersion | None:
-    """The live version, else the newest one that nobody withdrew; of a locked document."""
-    rows = document.versions.defer("markdown", "sketch").filter(withdrawn=None)
-    return rows.filter(pk=document.live_version_id).first() or rows.order_by("-number").first()
+def _newest_version(document: Document) -> DocumentVersion | None:
+    """The newest version that nobody withdrew."""
+    return document.versions.defer("markdown", "sketch").filter(withdrawn=None).order_by("-number").first()

@@ -103,6 +103,16 @@ def document_upload(
         if found.merged:
             epoch_advance(tenant_id=tenant_id, documents=[found.document.pk])
         job = job_start(tenant_id=tenant_id, actor=actor, versions=[found.version]) if found.version else None
+        if found.version and job:
+            document, number = found.document, found.version.number
+            audit_record(
+                actor=actor,
+                action="document.upload" if number == 1 else "document.version",
+                target=document.title,
+                document=document.pk,
+                version=number,
+                job=job.pk,
+            )
         return UploadResult(found.document, job, found.duplicate)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from django.db import transaction
 
 from accounts.errors import UnknownSetError
-from accounts.models import User
+from accounts.models import User, UserGroup
 from accounts.people.rights import set_rights_register
 from accounts.selectors import scope_for
 from knowledge.models import KnowledgeSet
@@ -34,6 +34,32 @@ class SetsOfPeople:
             owners = [*row.owners.values_list("pk", flat=True), person.pk] if code in owns else None
             members = [*row.members.values_list("pk", flat=True), person.pk] if code in reads else None
             set_members_put(scope=scope, actor=actor, set_id=row.pk, owners=owners, users=members)
+
+    def held(self, *, person: User) -> tuple[list[str], list[str]]:
+        rows = KnowledgeSet.objects.filter(tenant=person.tenant_id).order_by("name", "pk")
+        owned, read = (rows.filter(**{people: person}) for people in ("owners", "members"))
+        return list(owned.values_list("code", flat=True)), list(read.values_list("code", flat=True))
+
+    @transaction.atomic
+    def put(self, *, actor: User, person: User, owns: Collection[str], reads: Collection[str]) -> None:
+        """Sets whose lists stay as they are get no event."""
+        owned, read = (set(codes) for codes in self.held(person=person))
+        self.give(actor=actor, person=person, owns=set(owns) - owned, reads=set(reads) - read)
+        left = {"owners": owned - set(owns), "members": read - set(reads)}
+        rows = KnowledgeSet.objects.select_for_update().filter(tenant=person.tenant_id).order_by("pk")
+        scope = scope_for(actor)
+        for row in rows.filter(code__in=set().union(*left.values())):
+            owners, members = (
+                [pk for pk in getattr(row, name).values_list("pk", flat=True) if pk != person.pk]
+                if row.code in left[name]
+                else None
+                for name in ("owners", "members")
+            )
+            set_members_put(scope=scope, actor=actor, set_id=row.pk, owners=owners, users=members)
+
+    def read_by_group(self, *, group: UserGroup) -> list[tuple[str, int]]:
+        rows = KnowledgeSet.objects.filter(member_groups=group).order_by("name", "pk")
+        return [(row.shown_name, row.pk) for row in rows]
 
 
 set_rights_register(SetsOfPeople())

@@ -129,7 +129,8 @@ def check_url(text: str) -> httpx.URL:
     if url.userinfo:
         raise UrlNotAllowedError("credentials")
     if url.port is not None and url.port not in WEB_PORTS and not FIRST_FREE_PORT <= url.port <= LAST_PORT:
-        raise UrlNotAllowedError("port", port=url.port)
+        allowed = ", ".join(str(port) for port in WEB_PORTS)
+        raise UrlNotAllowedError("port", port=url.port, allowed=allowed, first=FIRST_FREE_PORT, last=LAST_PORT)
     return url.copy_with(fragment=None)
 
 

@@ -117,14 +117,17 @@ def test_rights_are_recorded_before_and_after_and_bulk_deletions_one_by_one(clie
         "username": "mei",
         "tenant": people[0].tenant_id,
         "clearance": 3,
-        "is_active": "on",
-        "is_staff": "on",
         "interests": "",
     }
 
     assert client.post(f"/admin/accounts/user/{people[0].pk}/change/", data).status_code == 302
-    event = AuditEvent.objects.get(action="user.change")
-    assert event.data["changes"] == {"clearance": [1, 3], "is_staff": [False, True]}
+    roles = {"positions": ["administrator"], "creates_sets": "on"}
+    assert client.post(f"/admin/accounts/user/{people[0].pk}/rights/", roles).status_code == 302
+    events = AuditEvent.objects.filter(action="user.change").order_by("pk")
+    assert [event.data["changes"] for event in events] == [
+        {"clearance": [1, 3]},
+        {"is_staff": [False, True], "is_superuser": [False, True], "can_create_sets": [False, True]},
+    ]
     ids = [person.pk for person in people]
     client.post("/admin/accounts/user/", {"action": "delete_selected", "_selected_action": ids, "post": "yes"})
     assert set(AuditEvent.objects.filter(action="user.delete").values_list("target", flat=True)) == {"mei", "li"}

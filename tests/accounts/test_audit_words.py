@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.utils import translation
 
-from accounts.audit.words import LABELS, VALUES, details_in_words
+from accounts.audit.words import LABELS, VALUES, details_in_words, outcome_in_words, target_in_words
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("accounts", "chat", "knowledge", "evaluation", "feedback", "notifications", "ragsite")
@@ -45,3 +45,17 @@ def test_codes_are_shown_in_words():
         shown = dict(details_in_words({"state": "open", "status": "refused"}))
         assert all(not str(value).isascii() for value in shown.values())
         assert all(not str(value).isascii() for value in VALUES.values())
+
+
+def test_the_list_says_what_an_act_came_to():
+    assert outcome_in_words("case.move", {"case": 1, "before": "open", "after": "closed"}) == "Open → Closed"
+    assert outcome_in_words("model.test", {"codes": {"http://a": "ok", "http://b": "unreachable"}}) == "failed"
+    assert outcome_in_words("model.test", {"codes": {"http://a": "ok"}}) == "passed"
+    assert outcome_in_words("search_model.test", {"code": "timeout"}) == "failed"
+    assert outcome_in_words("document.recut", {"before": {"size": 1}, "after": {"size": 2}}) == ""
+    assert outcome_in_words("user.change", {"fields": ["name"]}) == ""
+
+
+def test_an_id_that_nobody_can_read_is_cut_and_a_name_is_not():
+    assert target_in_words("3f2a91c4-1b2c-4d5e-8f90-0123456789ab") == "#3f2a91c4…"
+    assert target_in_words("3f2a91c4 of March") == "3f2a91c4 of March"

@@ -94,7 +94,7 @@ def test_the_history_says_who_changed_what_from_what_and_why(administrator):
 
     texts = [" ".join(row.get_text(" ").split()) for row in history.select("tr")]
     assert "Passages in the prompt: 7 → 9" in texts[0]
-    assert "inherited → 7" in texts[1]
+    assert "built-in default → 7" in texts[1]
     assert "long procedures" in texts[1]
     assert "root" in texts[1]
 
@@ -247,11 +247,13 @@ def test_what_is_wrong_stands_above_the_form_and_leads_to_its_field(administrato
     assert not SiteOptions.objects.filter(options__answer__max_chunks=999).exists()
 
 
-def test_an_inherited_word_is_explained_like_the_others(administrator):
-    soup = soup_of(signed_in(administrator).get(reverse(SITE)))
+def test_an_inherited_word_is_explained_like_the_others_and_the_site_inherits_from_nobody(administrator, own_set):
+    client = signed_in(administrator)
+    of_set = reverse("admin:knowledge_knowledgeset_options", args=[own_set.pk])
 
-    first = soup.select_one("[name='answer.mode'] option")
-    assert first.text == "inherited: Fast: one search"
+    first = [soup_of(client.get(page)).select_one("[name='answer.mode'] option") for page in (reverse(SITE), of_set)]
+
+    assert [one.text for one in first] == ["built-in default: Fast: one search", "inherited: Fast: one search"]
 
 
 def test_a_change_is_shown_with_each_option_before_and_after_and_the_way_back(administrator):
@@ -263,7 +265,7 @@ def test_a_change_is_shown_with_each_option_before_and_after_and_the_way_back(ad
 
     cells = [cell.get_text(" ", strip=True) for cell in soup.select(".rs-desk tbody tr > *")]
     assert cells[0].startswith("Mode")
-    assert cells[1:] == ["inherited", "Agentic: searches until the evidence is enough"]
+    assert cells[1:] == ["built-in default", "Agentic: searches until the evidence is enough"]
     assert soup.select_one(f".rs-desk a[href='{reverse('admin:knowledge_optionschange_undo', args=[change.pk])}']")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
 from knowledge.models import Attribute, Document, IngestJob, Source, SourceHandler, SourcePlace
 from knowledge.services.handlers import attributes_seed, handlers_seed
@@ -101,6 +102,41 @@ def test_a_source_is_run_and_its_page_says_how_it_went(owner, own_set, shelf):
     page = client.get(f"/admin/knowledge/source/{source.pk}/change/")
     assert dict(page.context["runs"][0]["figures"]) == {"found": 1, "new": 1}
     assert "shelf" in client.get("/admin/knowledge/source/").content.decode()
+
+
+def test_a_run_that_imports_nothing_has_failed_and_says_why(owner, own_set, settings):
+    client = signed_in(owner)
+    gone = "http://nowhere.invalid/page"
+    add(owner, kind="url", location=gone, include="")
+    source = Source.objects.get(name="shelf")
+    client.post(f"/admin/knowledge/source/{source.pk}/run/")
+    waiting = client.get(f"/admin/knowledge/source/{source.pk}/change/").content.decode()
+
+    sync_run(job_id=IngestJob.objects.get(source=source).pk)
+
+    source.refresh_from_db()
+    assert source.outcome == "failed"
+    assert "no changes" not in waiting
+    pages = [client.get(f"/admin/knowledge/source/{end}").content.decode() for end in ("", f"{source.pk}/change/")]
+    assert all("The host of this address was not found." in page for page in pages)
+
+
+def test_the_reason_of_a_failed_run_is_told_in_the_language_of_the_reader(owner, own_set):
+    source = Source.objects.create(
+        tenant=owner.tenant,
+        name="shelf",
+        kind="url",
+        owner=owner,
+        outcome="failed",
+        message="The host of this address was not found.",
+        message_data={"code": "url_unreachable", "reason": "unknown_host"},
+        last_run=timezone.now(),
+    )
+
+    page = signed_in(owner).get("/admin/knowledge/source/", headers={"accept-language": "zh-Hans"}).content.decode()
+
+    assert str(source) in page
+    assert "找不到该地址的主机。" in page
 
 
 def test_a_set_is_composed_on_its_page(owner, own_set, shelf):

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.errors import NotAllowedError
+from accounts.models import AuditEvent
 from knowledge.errors import ClearanceTooHighError, UploadTooLargeError
 from knowledge.models import Chunk, Document, IndexEntry, IngestItem, LexicalStatistics, Source, Term
 from knowledge.selectors import corpus_epoch, job_get
@@ -347,3 +348,17 @@ def test_a_source_that_lost_its_owner_takes_documents_from_administrators_only(k
     else:
         with pytest.raises(NotAllowedError):
             upload(owner, kept, source="left")
+
+
+def test_uploads_are_recorded_once_for_each_job(owner, common):
+    first = upload(owner, common, name="guide.md", content=b"# Guide")
+    upload(owner, common, name="guide-2.md", content=b"# Guide 2", new_version_of=first.document.pk)
+    upload(owner, common, name="copy.md", content=b"# Guide 2")  # the same bytes: nothing was added
+    rows = [{"external_id": name, "text": name, "sets": [common.pk]} for name in ("a", "b")]
+    loaded = documents_bulk(scope=scope_of(owner), actor=owner, lines=[json.dumps(row).encode() for row in rows])
+
+    events = AuditEvent.objects.filter(action__startswith="document").order_by("pk")
+
+    assert [event.action for event in events] == ["document.upload", "document.version", "documents.upload"]
+    assert (events[1].target, events[1].data["document"]) == (first.document.title, first.document.pk)
+    assert (events[2].data["job"], events[2].data["documents"]) == (loaded.job_id, 2)

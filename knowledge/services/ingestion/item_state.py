@@ -14,6 +14,7 @@ from django.utils import timezone
 from knowledge.errors import error_columns
 from knowledge.models import Document, IngestItem
 from knowledge.queue import advance_enqueue
+from knowledge.services.ingestion.failure_notices import failures_tell
 from knowledge.services.leases import Lease, claimable, held, rows_claim
 from ragcore.errors import RagError, TransientError
 
@@ -87,11 +88,14 @@ def _fail(items: Sequence[IngestItem], error: RagError) -> None:
     reason = error_columns(error)
     documents = Document.objects.select_for_update().filter(pk__in={item.version.document_id for item in items})
     list(documents.order_by("pk").values_list("pk", flat=True))
+    failed = []
     for item in items:
         if items_held([item]).update(
             stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason
         ):
             document_error_set(item, error)
+            failed.append(item)
+    failures_tell(failed)
 
 
 def document_error_set(item: IngestItem, error: RagError) -> None:

@@ -22,6 +22,7 @@ from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from accounts.services import audit_record
 from knowledge.errors import LimitReachedError, SourceSettingsError, UrlTooLongError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import IngestJob, Source, SyncRun
@@ -167,7 +168,9 @@ def document_from_url(
     tenant_id = owned[0].tenant_id if owned else scope.tenant_id
     address_check(url, policy=tenant_policy(tenant_id))
     request = {"url": url, "sets": [s.pk for s in owned], "title": title, "clearance": clearance}
-    return fetch_open(tenant_id=tenant_id, actor=actor, request=request)
+    job = fetch_open(tenant_id=tenant_id, actor=actor, request=request)
+    audit_record(actor=actor, action="documents.fetch", target=url, job=job.pk)
+    return job
 
 
 @transaction.atomic

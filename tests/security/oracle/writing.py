@@ -380,6 +380,7 @@ class Acts:
                 form(act="hand_over", what=["service_accounts", "sources", "sets"], to=self.name("user", "username")),
                 form(act="deactivate"),
             ],
+            "accounts_user_rights": [form(positions=["owner", "administrator"], creates_sets="on")],
             "accounts_user_setup": [form(username=self.new(), positions=["administrator"], clearance="4")],
             "knowledge_knowledgeset_rebuild": [form()],
             "knowledge_knowledgeset_enrich": [form()],
