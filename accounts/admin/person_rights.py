@@ -17,8 +17,7 @@ from accounts.error_messages import error_message
 from accounts.models import Tenant, User
 from accounts.people.rights import Position, position_choices, rights_held, set_choices
 from accounts.people.setup import person_rights_put
-from accounts.roles import Role
-from accounts.selectors import person_name, roles_held
+from accounts.selectors import person_name
 from ragcore.errors import RagError
 
 
@@ -64,14 +63,25 @@ class RightsForm(forms.Form):
         return values
 
 
+class PersonRightsForm(RightsForm):
+    """The same for somebody who is here already."""
+
+    is_staff = forms.BooleanField(
+        label=_("May open the administration"),
+        required=False,
+        help_text=_("For editors of knowledge sets, who are chosen on the page of a set. All roles above may anyway."),
+    )
+
+
 def rights_view(request: HttpRequest, *, person: User, context: dict[str, Any]) -> HttpResponse:
     """GET: the roles and sets of a person; POST: change them, and go back to the page of the person."""
     if not is_administrator(request):
         raise PermissionDenied
     positions, owns, reads = rights_held(person)
-    now = {"positions": positions, "owns": owns, "reads": reads, "creates_sets": person.can_create_sets}
+    now: dict[str, Any] = {"positions": positions, "owns": owns, "reads": reads, "creates_sets": person.can_create_sets}
+    now["is_staff"] = person.is_staff
     data = request.POST if request.method == "POST" else None
-    form = RightsForm(data, tenant=person.tenant, initial=now)
+    form = PersonRightsForm(data, tenant=person.tenant, initial=now)
     if form.is_bound and form.is_valid():
         given = form.cleaned_data
         try:
@@ -90,6 +100,5 @@ def rights_view(request: HttpRequest, *, person: User, context: dict[str, Any]) 
         "title": _("Roles of %(name)s") % {"name": person_name(person)},
         "person": person,
         "form": form,
-        "edits": Role.EDITOR in roles_held(person),
     }
     return TemplateResponse(request, "admin/accounts/user/rights.html", page)

@@ -10,8 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User, UserGroup
-from accounts.roles import REVIEW_PERMISSION, Role
-from accounts.selectors import roles_held
+from accounts.roles import REVIEW_PERMISSION
 
 
 class Position(models.TextChoices):
@@ -110,15 +109,16 @@ def rights_put(
     owns: Collection[str],
     reads: Collection[str],
     creates_sets: bool,
+    is_staff: bool,
 ) -> dict[str, list[Any]]:
     """Give a stored person exactly these rights; each changed right with its value before and after. In a transaction.
 
-    Editors of sets keep the administration. Raises UnknownSetError and what changing the people of a set raises.
+    `is_staff`: may open the administration, as editors of sets must; who holds or owns anything may anyway.
+    Raises UnknownSetError and what changing the people of a set raises.
     """
     before = _rights_of(person)
     person.is_superuser, person.can_create_sets = Position.ADMINISTRATOR in positions, creates_sets
-    edits = person.is_staff and Role.EDITOR in roles_held(person)
-    person.is_staff = bool(positions) or bool(owns) or creates_sets or edits
+    person.is_staff = is_staff or bool(positions) or bool(owns) or creates_sets
     person.save(update_fields=["is_staff", "is_superuser", "can_create_sets"])
     _review(person, Position.REVIEWER in positions)
     for rights in _registered:

@@ -70,6 +70,7 @@ def person_rights_put(
     owns: Collection[str],
     reads: Collection[str],
     creates_sets: bool,
+    is_staff: bool,
 ) -> None:
     """Give a person exactly these positions and knowledge sets (codes). For administrators of the person's tenant.
 
@@ -84,7 +85,13 @@ def person_rights_put(
     if person == actor and Position.ADMINISTRATOR not in positions:
         raise NotAllowedError("own_administration")
     changes = rights_put(
-        actor=actor, person=person, positions=positions, owns=owns, reads=reads, creates_sets=creates_sets
+        actor=actor,
+        person=person,
+        positions=positions,
+        owns=owns,
+        reads=reads,
+        creates_sets=creates_sets,
+        is_staff=is_staff,
     )
     if changes:
         audit_record(actor=actor, action="user.change", target=person.username, changes=changes)

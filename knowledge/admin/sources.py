@@ -24,7 +24,7 @@ from knowledge.admin.source_forms import LinesField, PairsField, SourceForm
 from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
 from knowledge.rights import PLACES_MANAGE
 from knowledge.selectors import jobs_readable, sets_managed
-from knowledge.selectors.sets import set_sources, source_list, source_message, sources_managed, sources_usable
+from knowledge.selectors.sets import set_sources, source_list, sources_managed, sources_usable
 from knowledge.services.composition import set_sources_put
 from knowledge.services.registration import DEFAULT_SOURCE
 from knowledge.services.sources import (
@@ -35,7 +35,7 @@ from knowledge.services.sources import (
     source_run_start,
     source_update,
 )
-from knowledge.services.sources.sync_runs import LISTED_KINDS
+from knowledge.services.sources.sync_runs import LISTED_KINDS, source_message
 from knowledge.types import SourceFilter, strictly
 from ragcore.errors import RagError
 

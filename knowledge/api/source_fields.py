@@ -11,7 +11,7 @@ from rest_framework import serializers
 from accounts.models import MAX_CLEARANCE
 from accounts.rest import Attributes, Identifier, PageQuery, StrictSerializer, Text
 from knowledge.models import SetSource, Source
-from knowledge.selectors.sets import source_message
+from knowledge.services.sources.sync_runs import source_message
 from knowledge.types import SourceFilter, SourceOptions, strictly
 from ragcore.errors import InvalidOptionsError
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from accounts.error_messages import stored_message
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.roles import Act, Role, administers
 from accounts.scope import Scope
@@ -162,9 +161,3 @@ def handlers_listed(*, scope: Scope) -> QuerySet[SourceHandler]:
     """The handlers of the asker's tenant; platform administrators see all."""
     rows = SourceHandler.objects.all()
     return rows if scope.administers == "everything" else rows.filter(tenant_id=scope.tenant_id)
-
-
-def source_message(source: Source) -> str:
-    """What the last sync of a source could not do, in the language of the thread; "" where nothing was wrong."""
-    code = str(source.message_data.get("code", "items_refused"))  # rows of earlier releases have none
-    return stored_message(code, source.message, source.message_data)

@@ -66,6 +66,24 @@ def test_the_bar_grows_with_every_stage_and_never_reaches_the_end_too_early(owne
     assert shares[-1] < 100
 
 
+def test_an_item_of_a_deleted_document_is_not_said_to_be_searchable(owner, own_set):
+    item = make_item(owner, own_set, stage="live", finished=timezone.now())
+    item.version.document.deleted = timezone.now()
+
+    assert (progress_of(item).state, progress_of(item).words) == ("deleted", "Deleted")
+
+
+def test_errors_are_filtered_by_their_words(administrator, own_set):
+    make_item(administrator, own_set, stage="failed")
+
+    page = signed_in(administrator).get(reverse("admin:knowledge_ingestitem_changelist"))
+
+    [errors] = [one for one in page.context["cl"].filter_specs if one.title == "error"]
+    shown = [choice["display"] for choice in errors.choices(page.context["cl"])]
+    assert "corrupt_document" not in shown
+    assert len(shown) == 2
+
+
 def test_a_worker_that_is_not_heard_of_is_said_to_be_silent(owner, own_set):
     long_ago = timezone.now() - timedelta(minutes=6)
 

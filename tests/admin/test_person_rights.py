@@ -74,13 +74,15 @@ def test_saving_without_a_change_records_nothing(administrator):
     assert AuditEvent.objects.count() == recorded
 
 
-def test_an_editor_keeps_the_administration(administrator):
-    mei = make_user("mei", is_staff=True)
+def test_an_editor_who_holds_nothing_else_gets_the_administration_and_keeps_it(administrator):
+    mei = make_user("mei")
     make_set("radio").editors.add(mei)
+    client = signed_in(administrator)
 
-    signed_in(administrator).post(rights_page(mei), {})
+    client.post(rights_page(mei), {"is_staff": "on"})
 
     assert User.objects.get(pk=mei.pk).is_staff
+    assert client.get(rights_page(mei)).context["form"].initial["is_staff"]
 
 
 def test_nobody_takes_the_role_of_administrator_from_themselves(administrator):

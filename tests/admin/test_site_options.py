@@ -106,7 +106,7 @@ def test_taking_a_change_back_asks_first(administrator):
     undo = reverse("admin:knowledge_optionschange_undo", args=[OptionsChange.objects.latest("pk").pk])
 
     rows = [" ".join(row.get_text(" ").split()) for row in soup_of(client.get(undo)).select("tbody tr")]
-    assert rows == ["Passages returned Searching 4 inherited", "Passages in the prompt Answering 9 7"]
+    assert rows == ["Passages returned Searching 4 built-in default", "Passages in the prompt Answering 9 7"]
     assert site()["answer"] == {"max_chunks": 9}
 
     client.post(undo)

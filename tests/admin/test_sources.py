@@ -139,6 +139,16 @@ def test_the_reason_of_a_failed_run_is_told_in_the_language_of_the_reader(owner,
     assert "找不到该地址的主机。" in page
 
 
+def test_an_empty_list_offers_to_reset_filters_only_where_some_are_set(owner, own_set):
+    client = signed_in(owner)
+
+    bare, searched = (client.get(f"/admin/knowledge/source/{query}").content.decode() for query in ("", "?q=nothing"))
+
+    assert "Reset filters" not in bare
+    assert "No entries yet" in bare
+    assert "Reset filters" in searched
+
+
 def test_a_set_is_composed_on_its_page(owner, own_set, shelf):
     add(owner, location=shelf)
     source = Source.objects.get(name="shelf")

@@ -19,6 +19,7 @@ from knowledge.services import (
     leases_sweep,
 )
 from knowledge.services.ingestion import advance, item_state
+from notifications.models import Notification
 from ragcore.errors import EmptyDocumentError, ModelUnavailableError, UnsupportedFormatError
 from tests.factories import ingest, make_set, make_user, reweighed, run_job, scope_of
 from tests.knowledge.uploads import upload
@@ -164,6 +165,19 @@ def test_bad_content_fails_with_its_reason_and_nothing_is_left_half_visible(owne
     status = job_get(scope=scope_of(owner), job_id=uploaded.job.pk)
     assert (status.state, status.failed, status.errors[0]["code"]) == ("failed", 1, code)
     assert not IndexEntry.objects.exists()
+
+
+def test_who_sent_documents_is_told_once_that_some_failed(owner, common):
+    owner.is_staff = True
+    owner.save()
+    lines = [{"external_id": name, "text": "<p> </p>", "format": "html", "sets": [common.pk]} for name in ("a", "b")]
+    loaded = documents_bulk(scope=scope_of(owner), actor=owner, lines=[json.dumps(line).encode() for line in lines])
+
+    run_job(loaded.job_id)
+
+    told = Notification.objects.get()
+    assert (told.recipient, told.kind) == (owner, "ingestion.failed")
+    assert str(loaded.job_id) in told.link
 
 
 def test_a_failed_new_version_leaves_the_old_one_live(owner, common):

@@ -21,6 +21,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from accounts.error_messages import stored_message
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
@@ -224,6 +225,12 @@ def source_release(
         message_data={**error.get("data", {}), "code": error["code"]} if error else {},
         next_run=next_run_after(schedule, timezone.now()),
     )
+
+
+def source_message(source: Source) -> str:
+    """What the last sync of a source could not do, in the language of the thread; "" where nothing was wrong."""
+    code = str(source.message_data.get("code", "items_refused"))  # rows of earlier releases have none
+    return stored_message(code, source.message, source.message_data)
 
 
 FORGOTTEN_SECONDS = 90.0  # the message of a run that nobody has claimed by then may be lost
