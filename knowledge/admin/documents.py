@@ -181,7 +181,7 @@ class DocumentAdmin(DocumentDeletion):
         if not document.error_code:
             return "–"
         words = stored_message(document.error_code, document.error_message, document.error_data)
-        return format_html('<span class="rs-trouble" title="{}">{}</span>', document.error_code, words)
+        return format_html('<span class="rs-trouble" data-code="{}">{}</span>', document.error_code, words)
 
     # ── one document ────────────────────────────────────────────────────────────────────────────
 

@@ -161,7 +161,7 @@ def test_a_file_that_cannot_be_read_says_why_with_its_code(open_page, live_site)
 
     broken = row(page, "broken.pdf")
     expect(broken).to_have_attribute("data-state", "failed")
-    expect(broken.locator("[title=corrupt_document]")).to_be_visible()
+    expect(broken.locator("[data-code=corrupt_document]")).to_be_visible()
     expect(broken.get_by_role("button", name="Try again").first).to_be_visible()
     refused = page.locator("[data-files] .rs-item", has_text="tune.xyz")
     expect(refused.locator("code")).to_have_text("unsupported_format")

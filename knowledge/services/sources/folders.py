@@ -156,7 +156,7 @@ def archive_upload(
     home = source_ensure(tenant_id=owned[0].tenant_id if owned else scope.tenant_id, name=source)
     file = ContentFile(content) if isinstance(content, bytes) else content
     upload_check(name=name, size_bytes=file.size)
-    unpacking = _Unpacking(name=name, scope=scope, actor=actor, sets=owned, source=home)
+    unpacking = _Unpacking(scope=scope, actor=actor, sets=owned, source=home)
     for member in members_in_sandbox(file.chunks(), name=name):
         arrival = Arrival(
             name=PurePosixPath(member.path).name,
@@ -170,14 +170,17 @@ def archive_upload(
             review_by=review_by,
         )
         unpacking.take(member.path, arrival)
-    return unpacking.done()
+    done = unpacking.done()
+    documents = len(done.document_ids)
+    audit_record(actor=actor, action="documents.upload", target=name, job=done.job.pk, documents=documents)
+    return done
 
 
 class _Unpacking:
     """The members of one archive, registered one by one; a job is made with the first that is to be read."""
 
-    def __init__(self, *, name: str, scope: Scope, actor: User, sets: Sequence[KnowledgeSet], source: Source) -> None:
-        self._name, self._scope, self._actor, self._sets, self._source = name, scope, actor, sets, source
+    def __init__(self, *, scope: Scope, actor: User, sets: Sequence[KnowledgeSet], source: Source) -> None:
+        self._scope, self._actor, self._sets, self._source = scope, actor, sets, source
         self._report = RunReport()
         self._documents: list[int] = []
         self._job: IngestJob | None = None
@@ -198,8 +201,6 @@ class _Unpacking:
             raise NothingTakenError("first", cause=self._first) if self._first else NothingTakenError
         job = self._job or self._job_create()  # nothing to read: all of it was here already
         IngestJob.objects.filter(pk=job.pk).update(report=self._report.json())
-        count = len(self._documents)
-        audit_record(actor=self._actor, action="documents.upload", target=self._name, job=job.pk, documents=count)
         job_work(job, workers=1 + len(self._documents) // 16)
         return ArchiveUpload(job, tuple(self._documents), self._report.refused_total)
 
