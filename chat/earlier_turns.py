@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from django.db.models import Case, F, TextField, Value, When
 
@@ -36,7 +37,7 @@ def earlier_hidden(*, scope: Scope, path: Sequence[uuid.UUID]) -> dict[uuid.UUID
 
     `path`: the turns of a branch in order, as `Branches.path_to` gives them. Four statements, however long it is.
     """
-    counts = {turn.pk: turn for turn in _turns(path)}
+    turns = {turn.pk: turn for turn in _turns(path)}
     cited: dict[uuid.UUID, list[int]] = {}
     for message, chunk in MessageCitation.objects.filter(message__in=path).values_list("message_id", "chunk_id"):
         cited.setdefault(message, []).append(chunk)
@@ -47,11 +48,11 @@ def earlier_hidden(*, scope: Scope, path: Sequence[uuid.UUID]) -> dict[uuid.UUID
     before = 0
     for turn in path:
         hidden[turn] = before
-        mine, earlier = cited.get(turn, []), counts.get(turn)
+        mine, earlier = cited.get(turn, []), turns.get(turn)
         before += sum(chunk not in readable for chunk in mine)
         if earlier is not None:
-            before += max(earlier.document_sources - len(mine), 0) + max(earlier.file_sources, attached[turn])
-            before += is_written(earlier) and is_unaccounted(earlier.status, earlier.refusal)
+            before += max(earlier.documents - len(mine), 0) + max(earlier.files, attached[turn])
+            before += earlier.model not in NOT_WRITTEN and is_unaccounted(earlier.status, earlier.refusal)
     return hidden
 
 
@@ -61,8 +62,18 @@ def hidden_before(*, scope: Scope, message: Message) -> int:
     return earlier_hidden(scope=scope, path=path)[message.pk] if len(path) > 1 else 0
 
 
-def _turns(path: Sequence[uuid.UUID]) -> Iterable[Message]:
-    """What counts of them. `refusal`: the text of one that refused; other texts are not fetched."""
-    refused = Case(When(status="refused", then=F("answer")), default=Value(""), output_field=TextField())
-    rows = Message.objects.filter(pk__in=path).order_by().annotate(refusal=refused)
-    return rows.only("document_sources", "file_sources", "status", "metadata")
+class _Turn(NamedTuple):
+    """What counts of an earlier turn. `refusal`: its text where it refused, of others ""."""
+
+    pk: uuid.UUID
+    documents: int  # sources that it had
+    files: int
+    status: str
+    model: str | None
+    refusal: str
+
+
+def _turns(path: Sequence[uuid.UUID]) -> Iterable[_Turn]:
+    refusal = Case(When(status="refused", then=F("answer")), default=Value(""), output_field=TextField())
+    columns = ("pk", "document_sources", "file_sources", "status", "metadata__model", refusal)
+    return map(_Turn._make, Message.objects.filter(pk__in=path).order_by().values_list(*columns))

@@ -178,11 +178,8 @@ def roles(request: HttpRequest) -> frozenset[Role]:
     """What the person is; administrators, who may open every page, are nothing else."""
     if is_administrator(request):
         return frozenset(ADMINISTRATOR)
-    return frozenset(
-        role
-        for role, holds in (("owner", lists_sets), ("reviewer", is_reviewer))
-        if holds(request)  # type: ignore[misc]
-    )
+    held: dict[Role, bool] = {"owner": lists_sets(request), "reviewer": is_reviewer(request)}
+    return frozenset(role for role, holds in held.items() if holds)
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:

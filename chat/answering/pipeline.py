@@ -106,7 +106,7 @@ async def answer_from_sources(
     if not verdict.is_answerable and (wide := await judge_widely(context, state, outcome)) is not None:
         state, outcome, verdict, sources = wide.state, wide.outcome, wide.verdict, wide.state.sources
     if not verdict.is_answerable and ports.files is not None:
-        sources = ports.files.closest_first(sources)
+        sources = tuple(ports.files.closest_first(sources))
     if not sources:
         draft = await refuse(context, introduction=introduction)
         checked = await run_cpu(check_answer, draft.text, (), options=options, status="refused")
