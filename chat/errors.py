@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from knowledge.file_errors import FileBusyError, FileUnmakeableError
 from ragcore.errors import PermanentError, RagError, Sentence, TransientError
 
 
@@ -37,6 +38,19 @@ class NotApprovableError(PermanentError):
 
     code = "not_approvable"
     default_message = "An approved answer needs a question, an answer and at least one source."
+
+
+class ExportBusyError(FileBusyError):
+    """Other files of answers are being made; this one's turn did not come in time."""
+
+    default_message = "Another export is being prepared. Please try again shortly."
+
+
+class ExportTooLongError(FileUnmakeableError):
+    """A conversation takes too long to become a file of this format."""
+
+    code = "export_too_long"
+    default_message = "This is too long for a file of this format. Export it as Markdown, or export single answers."
 
 
 class AttachmentNotReadyError(PermanentError):

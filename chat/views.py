@@ -25,7 +25,7 @@ from chat.attachments.files import attachments_listed
 from chat.attachments.panels import attached_panel, original_of, serialize_attachment
 from chat.conversation_list import archived_count, conversation_groups
 from chat.conversations import edits
-from chat.exports import FORMATS, build_report, export_file
+from chat.exports import FORMATS, build_report, export_in_turn
 from chat.filter_summary import initial_filters
 from chat.follow_ups import follow_ups
 from chat.home_page import home_page
@@ -161,28 +161,31 @@ class ExportForm(forms.Form):
 @require_safe
 @never_cache
 @page
-def message_export(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
+@file_view
+def message_export(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponseBase:
     """One answer as a file, with its sources under the rights of this moment."""
     turn = view_models.turn_view(scope=scope, message_id=message_id)
-    return _export(request, title=turn.message.question, turns=[turn])
+    return _export(request, scope, title=turn.message.question, turns=[turn])
 
 
 @require_safe
 @never_cache
 @page
-def conversation_export(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
+@file_view
+def conversation_export(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponseBase:
     """A conversation as a file, with its sources under the rights of this moment."""
     found = selectors.conversation_get(scope=scope, conversation_id=conversation_id)
     messages = selectors.messages_of(scope=scope, conversation_id=found.pk)
     turns = view_models.turn_views(scope=scope, messages=messages)
-    return _export(request, title=found.title or _("Conversation"), turns=turns)
+    return _export(request, scope, title=found.title or _("Conversation"), turns=turns)
 
 
-def _export(request: HttpRequest, *, title: str, turns: Sequence[view_models.TurnView]) -> HttpResponse:
+def _export(request: HttpRequest, scope: Scope, *, title: str, turns: Sequence[view_models.TurnView]) -> HttpResponse:
     form = ExportForm({"kind": "md", **request.GET.dict()})
     if not form.is_valid():
         return HttpResponse(status=422)
-    file = export_file(build_report(title=title, turns=turns), form.cleaned_data["kind"])
+    report = build_report(title=title, turns=turns)
+    file = export_in_turn(report, form.cleaned_data["kind"], person=scope.user_id)
     headers = {"Content-Disposition": content_disposition_header(True, file.name) or "attachment"}
     return HttpResponse(file.content, content_type=file.media_type, headers=headers)
 

@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from knowledge.file_errors import PicturesBusyError
 from knowledge.models import DocumentVersion
 from knowledge.page_picture import TIMEOUT_SECONDS, BoxOnPage, page_png
-from knowledge.picture_queue import RETRY_SECONDS, WAIT_SECONDS, PictureQueue
+from knowledge.person_queue import RETRY_SECONDS, WAIT_SECONDS, PersonQueue
 from knowledge.picture_store import picture_store, pictures
 from knowledge.services.originals import original_open, stored_open
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
@@ -30,7 +30,7 @@ FAILURE_AGE_SECONDS = {"slow_page": 3600, "page": 24 * 3600}
 POLL_SECONDS = 0.1
 FAILURES = {"slow_page": ResourceLimitError, "page": CorruptDocumentError}  # by reason
 
-queue = PictureQueue()
+queue = PersonQueue()
 _locks: dict[str, threading.Lock] = {}
 _guard = threading.Lock()
 

@@ -34,8 +34,17 @@ class FileDamagedError(PermanentError):
     default_message = "This file is damaged on the server and is not shown. Upload the same file again to restore it."
 
 
-class PicturesBusyError(TransientError):
-    """So many pages are being drawn that this one's turn did not come in time."""
+class FileBusyError(TransientError):
+    """So many files are being made that this one's turn did not come in time."""
 
     code = "busy"
+
+
+class FileUnmakeableError(PermanentError):
+    """A file cannot be made of what was chosen."""
+
+
+class PicturesBusyError(FileBusyError):
+    """So many pages are being drawn that this one's turn did not come in time."""
+
     default_message = "The picture of this page is not ready yet. It is tried again."

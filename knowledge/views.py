@@ -19,7 +19,7 @@ from accounts.authentication import page
 from accounts.error_messages import error_message
 from accounts.scope import Scope
 from knowledge import view_models
-from knowledge.file_errors import FileDamagedError, FileMissingError, PicturesBusyError
+from knowledge.file_errors import FileBusyError, FileDamagedError, FileMissingError, FileUnmakeableError
 from knowledge.services.originals import original_open, stored_open
 from knowledge.services.reading import document_read_record, passage_read_record, version_read_record
 from knowledge.view_models import PDF
@@ -34,7 +34,8 @@ STATUS_OF_FAULT: dict[type[RagError], int] = {
     FileDamagedError: HTTPStatus.GONE,
     CorruptDocumentError: HTTPStatus.NOT_FOUND,
     ResourceLimitError: HTTPStatus.NOT_FOUND,
-    PicturesBusyError: HTTPStatus.SERVICE_UNAVAILABLE,
+    FileBusyError: HTTPStatus.SERVICE_UNAVAILABLE,
+    FileUnmakeableError: HTTPStatus.UNPROCESSABLE_ENTITY,
     SandboxUnavailableError: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 

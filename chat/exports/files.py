@@ -6,13 +6,18 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from django.db import connection
 from django.utils.translation import gettext as _
 
+from chat.errors import ExportBusyError
 from chat.exports.pdf import pdf_bytes
 from chat.exports.report import Report
 from chat.exports.word import docx_bytes
+from knowledge.person_queue import PersonQueue
 
 NAME_CHARACTERS = 60
+AT_ONCE = 2  # files that one web process makes
+WAIT_SECONDS = 8.0  # for a turn
 _NO_NAME = re.compile(r"[\x00-\x1f\x7f\\/:*?\"<>|\u200b-\u200f\u202a-\u202e]+")
 
 
@@ -48,8 +53,22 @@ FORMATS: Mapping[str, tuple[str, Callable[[Report], bytes]]] = {
 }
 
 
+queue = PersonQueue(at_once=AT_ONCE, waiting_a_person=1, wait_seconds=WAIT_SECONDS, busy_error=ExportBusyError)
+
+
+def export_in_turn(report: Report, kind: str, *, person: object) -> ExportFile:
+    """`export_file` in the turn of the person, without a connection to the database meanwhile.
+
+    Raises ExportBusyError where the turn does not come in time, or a file of the person waits already.
+    """
+    if not connection.in_atomic_block:
+        connection.close()
+    with queue.turn(person):
+        return export_file(report, kind)
+
+
 def export_file(report: Report, kind: str) -> ExportFile:
-    """The file in one of FORMATS. Raises KeyError for another one."""
+    """The file in one of FORMATS. Raises KeyError for another one, ExportTooLongError."""
     media_type, write = FORMATS[kind]
     name = _NO_NAME.sub(" ", report.title)[:NAME_CHARACTERS].strip(" .") or _("Answer")
     return ExportFile(name=f"{name}.{kind}", media_type=media_type, content=write(report))

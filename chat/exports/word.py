@@ -9,16 +9,26 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from chat.errors import ExportTooLongError
 from chat.exports.report import Block, Report, Run, table_parts
+from chat.rendering.effort import Effort, TooMuchError
 
 EAST_ASIAN_FONT = "Microsoft YaHei"
 CODE_FONT = "Consolas"
+MAX_SECONDS = 10.0  # of processor time for one document
 MAX_LEVEL = 9  # of headings in Word
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # not allowed in XML
 
 
 def docx_bytes(report: Report) -> bytes:
-    """The document as a .docx file."""
+    """The document as a .docx file. Raises ExportTooLongError where that takes more than MAX_SECONDS."""
+    try:
+        return _document(report, Effort(seconds=MAX_SECONDS))
+    except TooMuchError:
+        raise ExportTooLongError from None
+
+
+def _document(report: Report, effort: Effort) -> bytes:
     from docx import Document
 
     document = Document()
@@ -31,7 +41,7 @@ def docx_bytes(report: Report) -> bytes:
             document.add_heading(_plain(turn.question), 1)
         document.add_paragraph().add_run(_plain(turn.note)).italic = True
         for block in turn.blocks:
-            _add_block(document, block)
+            _add_block(document, block, effort)
         if turn.unsupported:
             document.add_heading(_("Not supported by the sources"), 2)
             for sentence in turn.unsupported:
@@ -55,9 +65,10 @@ def _name_east_asian_font(document: Any) -> None:
             fonts.set(qn("w:eastAsia"), EAST_ASIAN_FONT)
 
 
-def _add_block(document: Any, block: Block) -> None:
+def _add_block(document: Any, block: Block, effort: Effort) -> None:
+    effort.check()
     if block.kind == "table":
-        _add_table(document, block)
+        _add_table(document, block, effort)
         return
     if block.kind == "heading":
         paragraph = document.add_heading("", min(block.level + 1, MAX_LEVEL))
@@ -73,11 +84,12 @@ def _add_block(document: Any, block: Block) -> None:
     _add_runs(paragraph, block.runs)
 
 
-def _add_table(document: Any, block: Block) -> None:
+def _add_table(document: Any, block: Block, effort: Effort) -> None:
     """Word opens no table of more than 63 columns."""
     for rows in table_parts(block.rows):
         table = document.add_table(rows=0, cols=len(rows[0]), style="Table Grid")
         for number, row in enumerate(rows):
+            effort.check()
             for cell, runs in zip(table.add_row().cells, row, strict=True):
                 _add_runs(cell.paragraphs[0], runs, is_bold=number == 0)
         document.add_paragraph()

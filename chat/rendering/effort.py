@@ -41,7 +41,12 @@ class Effort:
     def step(self) -> None:
         """One step of a parser. Raises TooMuchError when the time is over."""
         self._steps += 1
-        if self._steps % LOOK_EVERY == 0 and time.thread_time() > self._until:
+        if self._steps % LOOK_EVERY == 0:
+            self.check()
+
+    def check(self) -> None:
+        """Raises TooMuchError when the time is over."""
+        if time.thread_time() > self._until:
             raise TooMuchError
 
     def for_code(self) -> float:

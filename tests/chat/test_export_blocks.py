@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from io import BytesIO
 
 import docx
@@ -10,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.exports import pdf
+from chat.errors import ExportTooLongError
+from chat.exports import pdf, word
 from chat.exports.files import FORMATS, export_file
-from chat.exports.report import Report, ReportTurn, markdown_blocks
+from chat.exports.report import Block, Report, ReportTurn, Run, markdown_blocks
+from chat.rendering.effort import Effort
 
 
 def wide_table(columns: int) -> str:
@@ -87,6 +91,42 @@ def test_one_file_holds_all_odd_blocks(kind):
     found = words_of(kind, export_file(report(*(text for text, _words in BLOCKS.values())), kind).content)
 
     assert [word for _text, words in BLOCKS.values() for word in words if "".join(word.split()) not in found] == []
+
+
+HOSTILE = {
+    "heading": (Block(kind="heading", level=1, runs=(Run(text="a\n" * 14_000),)),),
+    "paragraph": (Block(kind="paragraph", runs=(Run(text="a\n" * 14_000),)),),  # of Markdown that was too much
+    "table": tuple(markdown_blocks("a|b\n-|-\n" + "a|b\n" * 3_500)),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_text_that_was_made_to_be_slow_costs_little_and_loses_nothing(name):
+    turn = replace(report("").turns[0], blocks=HOSTILE[name])
+    start = time.thread_time()
+
+    content = export_file(Report(title="T", turns=(turn,)), "pdf").content
+
+    assert time.thread_time() - start < pdf.MAX_SECONDS
+    letters = sum(block.text.count("a") + len(block.rows) for block in turn.blocks)
+    assert words_of("pdf", content).count("a") >= letters
+
+
+def test_a_document_whose_layout_takes_too_long_is_written_as_plain_text(monkeypatch):
+    seconds = iter((0.0, pdf.MAX_SECONDS))
+    monkeypatch.setattr(pdf, "Effort", lambda **_given: Effort(seconds=next(seconds)))
+
+    found = words_of("pdf", export_file(report("# Heading\n\n**bold** words"), "pdf").content)
+
+    assert "#Heading**bold**words[1]s" in found.replace("Sources", "")
+
+
+@pytest.mark.parametrize(("kind", "writer"), [("pdf", pdf), ("docx", word)])
+def test_a_document_that_takes_too_long_even_as_plain_text_is_refused(kind, writer, monkeypatch):
+    monkeypatch.setattr(writer, "MAX_SECONDS", 0.0)
+
+    with pytest.raises(ExportTooLongError):
+        export_file(report("words"), kind)
 
 
 @given(

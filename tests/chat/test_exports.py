@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import BytesIO
 
 import docx
 import pypdfium2
 import pytest
+from django.db import connection
 from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
+from chat.exports import files
 from chat.exports.report import markdown_blocks
 from chat.models import Conversation, Message, MessageCitation
 from tests.factories import ingest, make_set, make_user
@@ -164,6 +167,40 @@ def test_hostile_texts_make_files_too(message, kind):
     message.save()
 
     assert fetched(message, kind).status_code == 200
+
+
+def test_a_second_export_of_a_person_waits_in_turn_and_is_told_when_to_ask_again(message, monkeypatch):
+    monkeypatch.setattr(files, "queue", replace(files.queue, wait_seconds=0.01))
+
+    with files.queue.turn(message.conversation.user_id):
+        refused = fetched(message, "pdf")
+
+    assert (refused.status_code, int(refused["Retry-After"]) > 0) == (503, True)
+    assert refused.content.decode() == "Another export is being prepared. Please try again shortly."
+    assert fetched(message, "pdf").status_code == 200
+
+
+def test_an_export_that_is_too_long_says_what_to_do(message, monkeypatch):
+    monkeypatch.setattr("chat.exports.pdf.MAX_SECONDS", 0.0)
+
+    refused = fetched(message, "pdf")
+
+    assert refused.status_code == 422
+    assert "Export it as Markdown" in refused.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_export_holds_no_connection_to_the_database_while_it_is_made(message, monkeypatch):
+    connections = []
+
+    def write(report: object) -> bytes:
+        connections.append(connection.connection)
+        return b""
+
+    monkeypatch.setitem(files.FORMATS, "pdf", ("application/pdf", write))
+
+    assert fetched(message, "pdf").status_code == 200
+    assert connections == [None]
 
 
 @override_settings(LANGUAGE_CODE="zh-hans")

@@ -17,7 +17,7 @@ from django.test import Client
 from knowledge import drawn_pages, page_picture
 from knowledge.drawn_pages import page_cached
 from knowledge.file_errors import PicturesBusyError
-from knowledge.picture_queue import PictureQueue
+from knowledge.person_queue import PersonQueue
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
 from tests.knowledge.test_views import document, originals, pdf, with_original  # noqa: F401 (fixtures)
 
@@ -83,7 +83,7 @@ def test_an_ordinary_page_is_drawn_beside_sixteen_slow_ones_of_another_reader(pi
 
     with ThreadPoolExecutor(SLOW_PAGES) as threads:
         waiting = [threads.submit(open_slow, number) for number in range(SLOW_PAGES)]
-        while not drawn_pages.queue._drawing:
+        while not drawn_pages.queue._served:
             time.sleep(0.01)
         seconds = [drawn_seconds() for _ in range(3)]
         assert not all(each.done() for each in waiting)  # slow ones were on their way all the time
@@ -137,7 +137,7 @@ def test_a_picture_that_many_ask_for_is_drawn_once(pictures, monkeypatch):
 
 
 def test_who_waits_for_others_gets_a_turn_before_who_had_one():
-    queue, order = PictureQueue(at_once=1), []
+    queue, order = PersonQueue(at_once=1), []
 
     def draw(person):
         with queue.turn(person):
@@ -156,11 +156,11 @@ def test_who_waits_for_others_gets_a_turn_before_who_had_one():
 
     assert order.index("other") <= 1
     assert not queue._waiting
-    assert not queue._drawing
+    assert not queue._served
 
 
 def test_waiting_is_bounded_in_number_and_time():
-    queue = PictureQueue(at_once=1, waiting_a_person=2, wait_seconds=0.3)
+    queue = PersonQueue(at_once=1, waiting_a_person=2, wait_seconds=0.3)
     with ThreadPoolExecutor(3) as threads, ExitStack() as held:
         held.enter_context(queue.turn("one"))
         errors = [threads.submit(lambda: held.enter_context(queue.turn("one"))).exception(10) for _ in range(3)]

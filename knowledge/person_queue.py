@@ -1,7 +1,7 @@
-"""Turns of readers whose pages are drawn: bounded, and fair between persons.
+"""Turns of persons whose pages are drawn or whose files are exported: bounded, and fair between persons.
 
-A web process draws AT_ONCE pages at a time, at most one of one person, so that whoever opens many slow pages waits for
-himself. Freed places go round the persons who wait, not round their pages.
+A web process does a few at a time, at most one of one person, so that whoever asks for many slow ones waits for
+himself. Freed places go round the persons who wait, not round what they have asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
-from knowledge.file_errors import PicturesBusyError
+from knowledge.file_errors import FileBusyError, PicturesBusyError
 
 AT_ONCE = 3  # children of one web process that draw
 WAITING_A_PERSON = 12  # pages of one person that wait; the panel of a source has three
@@ -27,13 +27,17 @@ class _Ticket:
 
 
 @dataclass
-class PictureQueue:
-    """`turn(person)` is a context in which one page is drawn; raises PicturesBusyError after WAIT_SECONDS."""
+class PersonQueue:
+    """`turn(person)` is a context in which one file is made.
+
+    Raises `busy_error` after `wait_seconds`, and at once where `waiting_a_person` are waiting already.
+    """
 
     at_once: int = AT_ONCE
     waiting_a_person: int = WAITING_A_PERSON
     wait_seconds: float = WAIT_SECONDS
-    _drawing: set[object] = field(default_factory=set)
+    busy_error: type[FileBusyError] = PicturesBusyError
+    _served: set[object] = field(default_factory=set)
     _waiting: OrderedDict[object, deque[_Ticket]] = field(default_factory=OrderedDict)
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -45,7 +49,7 @@ class PictureQueue:
             yield
         finally:
             with self._changed:
-                self._drawing.discard(person)
+                self._served.discard(person)
                 self._give_turns()
 
     def _take(self, person: object) -> None:
@@ -53,7 +57,7 @@ class PictureQueue:
         with self._changed:
             mine = self._waiting.setdefault(person, deque())
             if len(mine) >= self.waiting_a_person:
-                raise PicturesBusyError(retry_after_seconds=RETRY_SECONDS)
+                raise self.busy_error(retry_after_seconds=RETRY_SECONDS)
             mine.append(ticket)
             self._give_turns()
             until = monotonic() + self.wait_seconds
@@ -62,17 +66,17 @@ class PictureQueue:
             if not ticket.has_turn:
                 mine.remove(ticket)
                 self._forget_if_idle(person)
-                raise PicturesBusyError(retry_after_seconds=RETRY_SECONDS)
+                raise self.busy_error(retry_after_seconds=RETRY_SECONDS)
 
     def _give_turns(self) -> None:
         """Call with the condition held."""
         for person in list(self._waiting):
-            if len(self._drawing) >= self.at_once:
+            if len(self._served) >= self.at_once:
                 break
-            if person in self._drawing or not self._waiting[person]:
+            if person in self._served or not self._waiting[person]:
                 continue
             self._waiting[person].popleft().has_turn = True
-            self._drawing.add(person)
+            self._served.add(person)
             self._waiting.move_to_end(person)  # who had a turn is the last to get another
             self._forget_if_idle(person)
         self._changed.notify_all()
