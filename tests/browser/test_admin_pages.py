@@ -89,7 +89,10 @@ def kinds_of_pages() -> list[str]:
         *(f"knowledge/knowledgeset/{made.pk}/{page}/" for page in ("change", "options", "chunking", "rebuild")),
         *(f"knowledge/source/{page}/" for page in ("add", f"{source.pk}/change", f"compose/{made.pk}")),
         *([f"knowledge/sourcehandler/{handler.pk}/change/"] if handler else []),
-        *(f"accounts/user/{page}/" for page in ("add", "setup", f"{admin.pk}/change", f"{admin.pk}/password")),
+        *(
+            f"accounts/user/{page}/"
+            for page in ("add", "setup", f"{admin.pk}/change", f"{admin.pk}/password", f"{admin.pk}/rights")
+        ),
         f"accounts/auditevent/{event.pk}/change/",
         f"chat/message/{message.pk}/change/",
         f"feedback/badcase/{case.pk}/change/",

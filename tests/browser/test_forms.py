@@ -185,6 +185,13 @@ def test_people_are_signed_out_given_a_password_exported_and_erased(open_page, l
     expect(page.get_by_text("Password changed successfully.")).to_be_visible()
 
     page.goto(people)
+    person(page, "noor").locator("a").first.click()
+    page.get_by_role("link", name="Change roles and knowledge sets…").click()
+    page.get_by_label("May create knowledge sets").check()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("The roles of the user were saved.")).to_be_visible()
+
+    page.goto(people)
     run_on(page, "erase_person", person(page, "noor"))
     page.get_by_role("button", name="Erase for good").click()
     expect(page.get_by_text("1 user was erased.")).to_be_visible()

@@ -117,10 +117,12 @@ def test_a_document_is_edited_its_passages_corrected_and_it_is_deleted(open_page
     expect(page.get_by_text("The document is being re-processed")).to_be_visible()
 
     page.goto(f"{base}/delete/")
-    page.locator("#content form [type=submit], main form [type=submit]").last.click()
+    page.get_by_role("button", name="Delete 1 document").click()
     page.wait_for_url(re.compile(r"/admin/knowledge/document/(\?|$)"))  # the list, not the start page
-    page.goto(f"{live_site.url}{LIST}")
     expect(row(page, "A title typed by hand")).to_have_count(0)
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.get_by_text("1 document is being restored.")).to_be_visible()
+    expect(row(page, "A title typed by hand")).to_have_count(1)
 
 
 def test_a_file_of_a_known_name_is_not_uploaded_after_all(open_page, live_site, tmp_path):
