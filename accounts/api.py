@@ -143,7 +143,7 @@ def _key_owner(*, scope: Scope, user: User, username: str) -> User:
         return user
     people = User.objects.filter(is_active=True)
     if not administers(scope=scope, doing=KEYS_MAKE):
-        people = people.filter(service_owner=user)
+        people = people.filter(service_owner=user, tenant_id=user.tenant_id)
     elif scope.administers == "tenant":
         people = people.filter(tenant_id=scope.tenant_id)
     found = people.filter(username=username).first()

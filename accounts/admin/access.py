@@ -28,7 +28,7 @@ from accounts.admin.person_rights import rights_view
 from accounts.admin.person_setup import setup_view
 from accounts.admin.privacy import PrivacyActions
 from accounts.models import User
-from accounts.people.leaving import person_delete
+from accounts.people.leaving import person_delete, person_move
 from accounts.selectors import person_name, roles_in_words
 from accounts.services import audit_record
 from accounts.sign_in.passwords import password_given
@@ -183,7 +183,10 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
         return format_html('{} · <a class="rs-link" href="{}">{}</a>', ", ".join(roles_in_words(user)), address, words)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        before = _rights(User.objects.get(pk=obj.pk)) if change else {}
+        stored = User.objects.get(pk=obj.pk) if change else None
+        before = _rights(stored) if stored is not None else {}
+        if stored is not None and stored.tenant_id != obj.tenant_id:
+            person_move(user=stored, actor=admin_user(request))
         request._rights_before = before  # type: ignore[attr-defined]  # for save_related, when groups are known, too
         super().save_model(request, obj, form, change)
         if not change and obj.has_usable_password():

@@ -84,6 +84,7 @@ ACTIONS = {
     "second_factor.remove": _("Turned off two-step sign-in"),
     "identity.link": _("Linked account of sign-in provider"),
     "user.deactivate": _("Deactivated user"),
+    "user.move": _("Moved user to another tenant"),
     "user.hand_over": _("Handed over what a user owns"),
     "api_key.create": _("Created API key"),
     "api_key.revoke": _("Revoked API key"),

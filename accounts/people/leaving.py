@@ -82,12 +82,30 @@ def person_leave(*, user: User, actor: User) -> Mapping[str, int]:
     """
     User.objects.filter(pk=user.pk, is_active=True).update(is_active=False)
     user.is_active = False
+    ended = _end_all(user, actor)
+    audit_record(actor=actor, action="user.deactivate", target=user.username, **({"ended": ended} if ended else {}))
+    return ended
+
+
+@transaction.atomic
+def person_move(*, user: User, actor: User) -> Mapping[str, int]:
+    """Call before somebody's tenant changes: what the person made work in the old one ends, as when they leave it.
+
+    The account stays active, and signs in again. Returns how many rows of each kind have ended.
+    """
+    ended = _end_all(user, actor)
+    user.user_groups.clear()
+    audit_record(actor=actor, action="user.move", target=user.username, **({"ended": ended} if ended else {}))
+    return ended
+
+
+def _end_all(user: User, actor: User) -> dict[str, int]:
+    """Rows of each kind that have ended."""
     ended: dict[str, int] = {}
     for one in endings():
         if count := len(one.rows(user)):
             ended[one.code] = count
         one.end(user, actor)
-    audit_record(actor=actor, action="user.deactivate", target=user.username, **({"ended": ended} if ended else {}))
     return ended
 
 

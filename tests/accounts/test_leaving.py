@@ -36,8 +36,9 @@ from knowledge.models import AccessRequest, KnowledgeSet, Source
 from knowledge.services.sources import sources_start_due
 from knowledge.services.sources.credentials import credentials_encrypt
 from tests.api.test_webhooks import send
-from tests.factories import make_admin, make_set, make_user
+from tests.factories import make_admin, make_set, make_tenant, make_user
 from tests.house.sources import modules
+from tests.security.oracle.forms import form_of
 
 SECRET = "a secret of enough length"
 HOOKS = ("feed", "feed at rest", "feed of the robot")
@@ -294,6 +295,34 @@ def test_nothing_of_a_leaver_goes_on_and_coming_back_brings_nothing_back(world, 
     people_import(records, tenant=world.eve.tenant, actor=world.root, dry_run=False, deactivate=False)
     assert User.objects.get(username="eve").is_active
     is_over()
+
+
+def test_nothing_of_the_old_tenant_goes_on_for_somebody_who_is_moved_to_another(world):
+    other = make_tenant("other")
+    page = Client()
+    page.force_login(world.root)
+    address = f"/admin/accounts/user/{world.eve.pk}/change/"
+
+    said = page.post(address, {**form_of(page.get(address).content.decode()), "tenant": other.pk})
+
+    eve = User.objects.get(pk=world.eve.pk)
+    assert (said.status_code, eve.tenant, eve.is_active) == (302, other, True)
+    assert {name: status_of(key) for name, key in world.keys.items()} == {"eve": 401, "robot": 401}
+    assert [status_of_webhook(name) for name in HOOKS] == [401, 401, 401]
+    assert not Source.objects.filter(enabled=True).exists()
+    assert world.browser.get("/conversations").status_code == 302
+    assert not User.objects.filter(username="robot", is_active=True).exists()
+    assert AuditEvent.objects.get(action="user.move", target="eve").data["ended"]["keys"] == 1
+
+
+def test_no_key_is_made_for_a_service_account_of_another_tenant(world):
+    User.objects.filter(pk=world.eve.pk).update(tenant=make_tenant("other"))  # by a program that knows none of this
+    client = Client()
+    client.force_login(User.objects.get(pk=world.eve.pk))
+
+    said = client.post("/api/v1/api-keys", {"username": "robot", "name": "k"}, content_type="application/json")
+
+    assert said.status_code == 404
 
 
 def test_the_log_says_what_ended_and_a_second_time_ends_nothing(world):
