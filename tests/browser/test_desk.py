@@ -216,7 +216,7 @@ def test_an_archive_is_unpacked_and_what_is_not_taken_is_named(open_page, live_s
     expect(refused).to_contain_text("Rejected files: 1")
     refused.get_by_role("link", name="Open").click()
     expect(page.locator("[data-part=refused]")).to_contain_text("radio/firmware.bin")
-    expect(page.locator("[data-part=refused] code")).to_have_text("unsupported_format")
+    expect(page.locator("[data-part=refused] [data-code]")).to_have_attribute("data-code", "unsupported_format")
 
 
 def test_passages_and_their_places_on_the_page_point_to_each_other(valve, picture):
