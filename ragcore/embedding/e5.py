@@ -20,7 +20,7 @@ from ragcore.embedding.e5_weights import dequantised, weights_path, weights_veri
 from ragcore.embedding.exporting import ensure_exported
 from ragcore.embedding.hashed_ngrams import hashed_ngrams
 from ragcore.embedding.packaged import PackagedEmbedder, joined
-from ragcore.embedding.unigram import SPACE, UnigramTokenizer
+from ragcore.embedding.unigram import UnigramTokenizer
 from ragcore.errors import EmbedderRefusedError
 from ragcore.model_memory import model_load
 from ragcore.ports import FloatArray
@@ -66,8 +66,8 @@ class E5Small:
 
     def rarity(self, word: str) -> float:
         """How rare a lower-case word is, 0 to 1, by its probability in the vocabulary; 1 for one of several pieces."""
-        score = self._tokenizer.score(SPACE + word)
-        return 1.0 if score is None else float(np.clip((COMMON - score) / (COMMON - RARE), 0.05, 1.0))
+        score = self._tokenizer.log_probability(word)
+        return 1.0 if score is None else max(0.05, min(1.0, (COMMON - score) / (COMMON - RARE)))
 
     def _run(self, token_ids: Sequence[int]) -> FloatArray:
         """float32[1, 384]. One text at a time: the int8 scales are those of the whole batch, so that in a batch the

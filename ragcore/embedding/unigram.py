@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,17 +98,10 @@ class UnigramTokenizer:
             self._cache(segmented)
         return list(chain.from_iterable(ids_of[word] or () for word in words))[:limit]
 
-    def score(self, piece: str) -> float | None:
-        """The log probability of a piece; None where the vocabulary does not have it."""
-        node = 0
-        for code in _codes(piece):
-            edge = _edge(np.uint64(node), code)
-            place = int(np.searchsorted(self._edges, edge))
-            if place == len(self._edges) or self._edges[place] != edge:
-                return None
-            node = place + 1
-        number = int(self._pieces[node - 1]) if node else -1
-        return float(self._scores[number]) if number >= 0 else None
+    def log_probability(self, word: str) -> float | None:
+        """Of a word that is one piece; None for one that is cut into several, or unknown."""
+        ids = self.encode(word, 2)
+        return float(self._scores[ids[0]]) if len(ids) == 1 and ids[0] != self._unknown else None
 
     def _words(self, text: str) -> list[str]:
         """What stands between spaces after the normalisation that the model was trained with."""
@@ -177,5 +169,5 @@ def _codes(text: str) -> Codes:
     return np.frombuffer(text.encode("utf-32-le", "replace"), "<u4").astype(np.uint64)
 
 
-def _edge(parents: Any, codes: Any) -> Any:
+def _edge(parents: Codes, codes: Codes) -> Codes:
     return (parents << _CODE_BITS) | codes

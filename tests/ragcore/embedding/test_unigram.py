@@ -95,9 +95,9 @@ def test_only_the_beginning_of_a_text_counts(tokenizer):
     assert time.process_time() - begin < 2
 
 
-def test_a_piece_has_its_probability(tokenizer):
-    assert tokenizer.score("随机") == pytest.approx(-4.0)
-    assert tokenizer.score("▁ab") is None
-    assert tokenizer.score("机随") is None
-    assert tokenizer.score("") is None
-    assert tokenizer.score("<s>") is None
+def test_a_word_of_one_piece_has_its_probability(tokenizer):
+    assert tokenizer.log_probability("aba") == pytest.approx(-6.5)
+    assert tokenizer.log_probability("a") == pytest.approx(-2.0)
+    assert tokenizer.log_probability("随机") is None  # the mark of a space is a piece of its own
+    assert tokenizer.log_probability("x") is None
+    assert tokenizer.log_probability("") is None
