@@ -39,7 +39,6 @@ _MARKER = re.compile(r"\[\d{1,3}\]")
 _SPAN = re.compile(f"{_OPEN}(\\d+){_OPEN}|{_CLOSE}")
 LEAST_CLAIM = 12  # letters and digits of a part of a sentence that can be looked for by itself
 _PLACES = re.compile(f"{_PLACE}\\d+{_PLACE}")
-_MARKS = re.compile(f"[{_OPEN}{_CLOSE}{_PLACE}]\\d*")
 _PRIVATE_ENTITY = re.compile(r"&#(?:x0*e00[012]|0*5734[456]);?", re.IGNORECASE)  # would become those characters
 _DOLLARS = re.compile(  # prices are none: `$5 and $10`, `US$ and A$`
     r"\$\$(?P<block>[^$]+)\$\$|\$(?P<inline>[^\s$](?:[^$\n]*[^\s$\\])?)\$(?!\d)"
@@ -151,7 +150,7 @@ def _tell_languages(state: StateCore) -> None:
     if not state.env.get("with_languages"):
         return
     for at, token in enumerate(state.tokens):
-        if token.type == "inline" and (tag := language_tag(_MARKS.sub("", token.content))):
+        if token.type == "inline" and (tag := language_tag(_without_marks(token.content))):
             above = state.tokens[at - 1]  # a paragraph of a point without empty lines has no tag of its own
             (state.tokens[at - 2] if above.hidden and at > 1 else above).attrSet("lang", tag)
 

@@ -107,7 +107,7 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
     known = chunks_titled(scope=scope, chunks=wanted)
     used = [chunk for _number, chunk, _cited in sources] or ranks.get("final", [])
     withheld = any(chunk not in known for chunk in used)
-    is_open = all(known[chunk][3] for chunk in used if chunk in known)  # no original is withheld
+    is_open = not withheld and all(known[chunk][3] for chunk in used)  # nor is an original withheld
     details = ("mode", "strategy", "model", "judge", *(() if withheld else ("understood",)))
     return TraceShown(
         scores=outcome.scores,
@@ -122,9 +122,9 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
         rankings={stage: tuple(_places(order, known, row)) for stage, order in ranks.items()},
         sources=tuple(_source(number, chunk, cited, known) for number, chunk, cited in sources),
         sentences=() if withheld else tuple((text, support) for text, support in trace.get("sentences", [])),
-        rewrites=tuple(trace.get("rewrites", [])) if wanted <= known.keys() and not withheld else (),
+        rewrites=tuple(trace.get("rewrites", [])) if wanted <= known.keys() else (),
         stages=trace.get("stages", {}),
-        context=trace.get("context", "") if is_open and not withheld else "",
+        context=trace.get("context", "") if is_open else "",
     )
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from ragcore.embedding.hashed_ngrams import hashed_ngrams
 from ragcore.embedding.packaged import PackagedEmbedder, joined
 from ragcore.embedding.unigram import UnigramTokenizer
 from ragcore.errors import EmbedderRefusedError
-from ragcore.model_memory import model_load
+from ragcore.onnx_session import onnx_session
 from ragcore.ports import FloatArray
 from ragcore.text.scripts import cjk_share
 
@@ -42,16 +41,8 @@ class E5Small:
     """Encodes texts; thread-safe. Raises EmbedderRefusedError where the package is missing or damaged."""
 
     def __init__(self, cache_dir: Path, *, threads: int = 0) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.log_severity_level = 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
         folder = e5_exported(cache_dir)
-        with model_load(FOLDER):
-            session = onnxruntime.InferenceSession(folder / ENCODER, options, providers=["CPUExecutionProvider"])
-        self._session: Any = session
+        self._session = onnx_session(folder / ENCODER, name=FOLDER, threads=threads)
         self._tokenizer = UnigramTokenizer(folder)
         self._words = np.asarray(np.load(folder / WORDS, mmap_mode="r"))
 

@@ -18,7 +18,7 @@ from ragcore.embedding.hashed_ngrams import hashed_ngrams
 from ragcore.embedding.minilm_export import INPUTS
 from ragcore.embedding.packaged import PackagedEmbedder, joined
 from ragcore.errors import EmbedderRefusedError
-from ragcore.model_memory import model_load
+from ragcore.onnx_session import onnx_session
 from ragcore.ports import FloatArray
 from ragcore.text.scripts import cjk_share
 
@@ -33,16 +33,9 @@ class MiniLm:
     """Encodes texts; the session is thread-safe. Raises EmbedderRefusedError if the package is not installed."""
 
     def __init__(self, cache_dir: Path, *, threads: int = 0) -> None:
-        import onnxruntime
         from tokenizers import Tokenizer
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.log_severity_level = 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
-        file = str(minilm_exported(cache_dir))
-        with model_load(MODEL_FILE):
-            self._session: Any = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+        self._session = onnx_session(minilm_exported(cache_dir), name=MODEL_FILE, threads=threads)
         self._tokenizer: Any = Tokenizer.from_file(str(_package_dir() / "tokenizer.json"))
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.no_padding()

@@ -22,6 +22,7 @@ from ragcore.errors import ModelUnavailableError, RerankerRefusedError
 from ragcore.model_memory import model_load
 from ragcore.model_process.client import ModelProcess
 from ragcore.model_process.protocol import ModelKey, Request, RequestTooLargeError
+from ragcore.onnx_session import CPU, onnx_session
 from ragcore.ports import FloatArray
 
 KIND = "pairs"  # of the model process
@@ -237,13 +238,9 @@ class OnnxPairs:
         from tokenizers import Tokenizer
 
         folder = Path(model) if Path(model).is_dir() else _downloaded(model)
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
         there = onnxruntime.get_available_providers()
-        wanted = [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in there]
-        with model_load(model):
-            self._session: Any = onnxruntime.InferenceSession(str(_model_file(folder)), options, providers=wanted)
+        wanted = [name for name in ("CUDAExecutionProvider", CPU) if name in there]
+        self._session = onnx_session(_model_file(folder), name=model, providers=wanted)
         self._inputs = {given.name for given in self._session.get_inputs()}
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(min(max_tokens, _limit(folder)), strategy="longest_first")
