@@ -12,7 +12,7 @@ CPU = "CPUExecutionProvider"
 
 
 def onnx_session(file: Path, *, name: str, threads: int = 0, providers: Sequence[str] = (CPU,)) -> Any:
-    """An InferenceSession over a file. `name`: of the model, where its memory is counted; `threads`: 0 for all cores."""
+    """An InferenceSession over a file. `name`: of the model whose memory is counted; `threads`: 0 for all cores."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
