@@ -71,7 +71,7 @@ function addRow(file) {
       part("words").textContent = words.failed;
       part("trouble").textContent = message;
       part("trouble").hidden = false;
-      if (code) part("trouble").append(" ", Object.assign(document.createElement("code"), { textContent: code }));
+      if (code) part("trouble").dataset.code = code;
       bar.hidden = true;
       again.hidden = !canRetry;
     },
