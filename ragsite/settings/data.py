@@ -43,9 +43,6 @@ REDIS_URL = _redis_url
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _redis_url, "KEY_PREFIX": "c"}
 }
-CHANNEL_LAYERS = {
-    "default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [_redis_url]}}
-}
 
 CELERY_BROKER_URL = _redis_url
 CELERY_RESULT_BACKEND = None
