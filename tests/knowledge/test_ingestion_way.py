@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from knowledge.models import DocumentVersion, IngestItem
 from knowledge.services import ingestion_advance
@@ -91,6 +91,27 @@ def test_the_lane_takes_small_files_that_nobody_reads_oldest_first(owner, common
     IngestItem.objects.filter(job=small[1].job).update(losses=1)
 
     assert served() == [small[2].job.pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_loses_the_database_gives_its_small_files_back_to_the_lane(owner, common, monkeypatch):
+    job = upload(owner, common, name="small.md", content=SMALL).job
+    monkeypatch.setattr(short_lane, "LOOK_SECONDS", 60.0)
+    monkeypatch.setattr(advance, "RETURN_PAUSE_SECONDS", 0.0)
+
+    def cut_off(*args, **kwargs):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(advance, "item_read", cut_off)
+        assert ingestion_advance(job_id=job.pk, queue="ingest") == 0
+
+    item = IngestItem.objects.get()
+    assert (item.lease_until, item.losses, item.error_code) == (None, 0, "store_unavailable")
+    assert served() == []  # it waits a moment, as after every fault of the database
+    IngestItem.objects.update(not_before=None)
+    assert served() == [job.pk]
 
 
 @pytest.mark.django_db

@@ -9,18 +9,19 @@ thread beside it reads them (`short_lane`).
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from typing import TypeVar
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from knowledge.disk_space import has_space
 from knowledge.errors import StageTooLongError
-from knowledge.faults import known_fault
+from knowledge.faults import StoreUnavailableError, known_fault
 from knowledge.model_registry import embedder
 from knowledge.models import IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
@@ -102,6 +103,32 @@ def _work(lease: ItemLease, queue: str) -> int:
         logger.info("jobs %s were stopped", sorted({item.job_id for item in lease.rows}))
         lease.release()
         return 0
+    except (OperationalError, InterfaceError) as error:
+        _give_back(lease.rows, error)
+        return 0
+
+
+RETURN_SECONDS = 60.0  # that a worker waits for the database before it lets its lease lapse
+RETURN_PAUSE_SECONDS = 1.0  # between two attempts
+
+
+def _give_back(items: Sequence[IngestItem], error: Exception) -> None:
+    """Put a batch off once the database can be reached again: a lease that lapses counts as a worker that died.
+
+    Raises `error` where that takes longer than RETURN_SECONDS.
+    """
+    logger.warning("the database failed while a batch was read: %s", error)
+    until = time.monotonic() + RETURN_SECONDS
+    while True:
+        try:
+            items_put_off_or_fail(items, StoreUnavailableError())
+            return
+        except (OperationalError, InterfaceError):
+            if time.monotonic() >= until:
+                raise error from None
+        if not connection.in_atomic_block:
+            connection.close()  # it may be a dead one
+        time.sleep(RETURN_PAUSE_SECONDS)
 
 
 # ── the queues ──────────────────────────────────────────────────────────────────────────────────
