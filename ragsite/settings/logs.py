@@ -1,10 +1,21 @@
 """Structured logs: readable on a terminal, JSON where machines read them."""
 
+import logging
 from typing import Any
 
 import structlog
 
 from ragsite.env import env
+
+
+class RefusedHostFilter(logging.Filter):
+    """A request with a wrong Host header is the sender's fault: one line at warning, no traceback, no mail."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        record.exc_info = record.exc_text = None
+        return True
+
 
 _shared: list[Any] = [
     structlog.contextvars.merge_contextvars,
@@ -35,9 +46,11 @@ LOGGING = {
             else [structlog.stdlib.ProcessorFormatter.remove_processors_meta, _renderer],
         }
     },
+    "filters": {"refused_host": {"()": RefusedHostFilter}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "structured"}},
     "root": {"handlers": ["console"], "level": env.LOG_LEVEL},
     "loggers": {
+        "django.security.DisallowedHost": {"filters": ["refused_host"]},
         "axes": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "openai": {"level": "WARNING"},

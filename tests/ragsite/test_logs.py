@@ -36,3 +36,16 @@ def test_workers_write_logs_as_the_web_process_does(monkeypatch, settings):
 
     assert taken == [settings.LOGGING]
     assert logging.getLogger().handlers == before
+
+
+def test_a_wrong_host_header_costs_one_line_without_a_traceback_or_mail(client, settings, caplog, mailoutbox):
+    settings.ADMINS, settings.DEBUG = [("root", "root@example.org")], False
+    caplog.set_level("WARNING")
+
+    for host in ("[::1", "evil.example", "a b"):
+        caplog.clear()
+        assert client.get("/login", headers={"host": host}).status_code == 400
+        (record,) = [one for one in caplog.records if one.name.startswith("django")]
+        assert (record.levelname, record.exc_info) == ("WARNING", None)
+        assert host in record.getMessage()
+    assert mailoutbox == []
