@@ -20,7 +20,7 @@ from knowledge.selectors.keeping import documents_openable
 from ragcore.errors import RagError
 from ragcore.text.markdown import plain_text
 from ragcore.text.matching import keywords
-from ragcore.text.scripts import cjk_share
+from ragcore.text.scripts import language_of
 
 SUGGESTED = 3
 TRIED = 5  # searches at most
@@ -107,7 +107,8 @@ def _candidates(scope: Scope, message: Message) -> Iterator[_Candidate]:
             words = _words(heading)
             if words and not words <= known and heading.casefold() != title.casefold():
                 known |= words
-                yield _Candidate(question=_question(heading, title, message.question), document=citation.document_id)
+                if question := _question(heading, title, message.question):
+                    yield _Candidate(question=question, document=citation.document_id)
 
 
 def _headings(version_id: int | None, *, near: int) -> list[str]:
@@ -127,10 +128,20 @@ def _headings_of(chunk: Chunk) -> Iterable[str]:
 
 
 def _question(heading: str, title: str, asked: str) -> str:
-    """The heading as it is where it asks something, else with its document; in the language of the conversation."""
+    """The heading as it is where it asks something, else a question for it in the language of the conversation.
+
+    "" where that language is neither Chinese nor written in Latin letters.
+    """
     if heading.endswith(("?", "？")):
         return heading
-    return f"《{title}》：{heading}" if cjk_share(asked) > 0.2 else f"{title}: {heading}"
+    match language_of(asked):
+        case "zh":
+            return f"《{title}》对“{heading}”是怎么说的？"
+        case "en":
+            is_plain = heading[1:2].islower()  # not an abbreviation
+            return f"What does “{title}” say about {heading[0].lower() + heading[1:] if is_plain else heading}?"
+        case _:
+            return ""
 
 
 def _words(text: str) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat.follow_ups import follow_ups
+from chat.follow_ups import _question, follow_ups
 from chat.models import Conversation, Message, MessageCitation
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.models import KnowledgeSet
@@ -46,10 +46,10 @@ def suggested(message: Message) -> list[str]:
 
 
 def test_sections_that_were_not_asked_about_are_suggested(message):
-    assert suggested(message) == ["pump: Draining the coolant", "Is the seal greased?"]
+    assert suggested(message) == ["What does “pump” say about draining the coolant?", "Is the seal greased?"]
 
     Message.objects.create(conversation=message.conversation, question="Is the seal greased?", state="done")
-    assert suggested(message) == ["pump: Draining the coolant"]
+    assert suggested(message) == ["What does “pump” say about draining the coolant?"]
 
 
 def test_a_page_that_is_opened_again_searches_for_nothing(message, monkeypatch):
@@ -79,3 +79,17 @@ def test_nothing_is_suggested_of_what_may_be_asked_but_not_opened_nor_after_a_re
     KnowledgeSet.objects.update(originals=KnowledgeSet.Originals.READERS)
     Message.objects.update(status="refused")
     assert suggested(message) == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "asked", "question"),
+    [
+        ("Alarm clearing", "What is a VSWR alarm?", "What does “Guide” say about alarm clearing?"),
+        ("VSWR alarms", "What is a fault?", "What does “Guide” say about VSWR alarms?"),
+        ("告警清除", "什么是告警？", "《Guide》对“告警清除”是怎么说的？"),
+        ("Is it sealed?", "Что это?", "Is it sealed?"),
+        ("Сброс аварии", "Что это?", ""),
+    ],
+)
+def test_a_heading_is_offered_as_a_question_or_not_at_all(heading, asked, question):
+    assert _question(heading, "Guide", asked) == question
