@@ -25,7 +25,7 @@ from chat.attachments.files import attachments_listed
 from chat.attachments.panels import attached_panel, original_of, serialize_attachment
 from chat.conversation_list import archived_count, conversation_groups
 from chat.conversations import edits
-from chat.exports import FORMATS, build_report, export_in_turn
+from chat.exports import FORMATS, export_in_turn
 from chat.filter_summary import initial_filters
 from chat.follow_ups import follow_ups
 from chat.home_page import home_page
@@ -184,8 +184,7 @@ def _export(request: HttpRequest, scope: Scope, *, title: str, turns: Sequence[v
     form = ExportForm({"kind": "md", **request.GET.dict()})
     if not form.is_valid():
         return HttpResponse(status=422)
-    report = build_report(title=title, turns=turns)
-    file = export_in_turn(report, form.cleaned_data["kind"], person=scope.user_id)
+    file = export_in_turn(turns, form.cleaned_data["kind"], title=title, person=scope.user_id)
     headers = {"Content-Disposition": content_disposition_header(True, file.name) or "attachment"}
     return HttpResponse(file.content, content_type=file.media_type, headers=headers)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 
 from chat.errors import ExportBusyError
 from chat.exports.pdf import pdf_bytes
-from chat.exports.report import Report
+from chat.exports.report import Report, build_report
 from chat.exports.word import docx_bytes
+from chat.view_models import TurnView
 from knowledge.person_queue import PersonQueue
 
 NAME_CHARACTERS = 60
@@ -56,15 +57,15 @@ FORMATS: Mapping[str, tuple[str, Callable[[Report], bytes]]] = {
 queue = PersonQueue(at_once=AT_ONCE, waiting_a_person=1, wait_seconds=WAIT_SECONDS, busy_error=ExportBusyError)
 
 
-def export_in_turn(report: Report, kind: str, *, person: object) -> ExportFile:
-    """`export_file` in the turn of the person, without a connection to the database meanwhile.
+def export_in_turn(turns: Sequence[TurnView], kind: str, *, title: str, person: object) -> ExportFile:
+    """The turns as a file, made in the turn of the person, without a connection to the database meanwhile.
 
     Raises ExportBusyError where the turn does not come in time, or a file of the person waits already.
     """
     if not connection.in_atomic_block:
         connection.close()
     with queue.turn(person):
-        return export_file(report, kind)
+        return export_file(build_report(title=title, turns=turns), kind)
 
 
 def export_file(report: Report, kind: str) -> ExportFile:

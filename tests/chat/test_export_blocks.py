@@ -11,6 +11,7 @@ import pypdfium2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reportlab.platypus import Paragraph, Table
 
 from chat.errors import ExportTooLongError
 from chat.exports import pdf, word
@@ -98,6 +99,21 @@ HOSTILE = {
     "paragraph": (Block(kind="paragraph", runs=(Run(text="a\n" * 14_000),)),),  # of Markdown that was too much
     "table": tuple(markdown_blocks("a|b\n-|-\n" + "a|b\n" * 3_500)),
 }
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_part_of_a_layout_is_long_enough_for_its_square_to_count(name):
+    turn = replace(report("").turns[0], blocks=HOSTILE[name])
+
+    parts = list(pdf._flow(Report(title="T", turns=(turn,)), pdf._flowables))
+
+    tables = [part for part in parts if isinstance(part, Table)]
+    cells = [sum(map(len, part._cellvalues)) - len(part._cellvalues[0]) for part in tables]  # without the head
+    assert max(cells, default=0) <= pdf.TABLE_CELLS
+    paragraphs = [part for part in parts if isinstance(part, Paragraph)]
+    lines = [sum(hasattr(frag, "lineBreak") for frag in part.frags) for part in paragraphs]
+    assert max(lines) <= pdf.PART_CHARACTERS / pdf.LINE_COST
+    assert len(parts) > 15
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -13,8 +13,9 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from chat.exports import files
-from chat.exports.report import markdown_blocks
+from chat.errors import ExportBusyError
+from chat.exports import files, report
+from chat.exports.report import Block, markdown_blocks
 from chat.models import Conversation, Message, MessageCitation
 from tests.factories import ingest, make_set, make_user
 
@@ -190,17 +191,27 @@ def test_an_export_that_is_too_long_says_what_to_do(message, monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_export_holds_no_connection_to_the_database_while_it_is_made(message, monkeypatch):
-    connections = []
+def test_an_export_is_parsed_and_made_in_its_turn_without_a_connection_to_the_database(message, monkeypatch):
+    connections, turns, parse = [], [], report.markdown_blocks
 
-    def write(report: object) -> bytes:
+    def read(text: str) -> list[Block]:
+        connections.append(connection.connection)
+        with pytest.raises(ExportBusyError), replace(files.queue, wait_seconds=0.01).turn(person):
+            pytest.fail("a second export of the same person at once")
+        turns.append(text)
+        return parse(text)
+
+    def write(_report: object) -> bytes:
         connections.append(connection.connection)
         return b""
 
+    person = message.conversation.user_id
+    monkeypatch.setattr(report, "markdown_blocks", read)
     monkeypatch.setitem(files.FORMATS, "pdf", ("application/pdf", write))
 
     assert fetched(message, "pdf").status_code == 200
-    assert connections == [None]
+    assert connections == [None, None]
+    assert turns == [message.answer]
 
 
 @override_settings(LANGUAGE_CODE="zh-hans")
