@@ -8,8 +8,10 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.postgres.forms import SimpleArrayField
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -21,6 +23,7 @@ from accounts.key_forms import LifetimeField, ScopesField
 from accounts.models import ApiKey, User
 from accounts.scope import Scope
 from accounts.selectors import scopes_usable
+from accounts.shown_once import shown_once_store, shown_once_take
 from accounts.sign_in.second_factor import has_second_factor
 from accounts.sign_in.sessions import current_reference, sessions_of
 
@@ -75,6 +78,7 @@ class ApiKeyForm(forms.ModelForm):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @page
 def profile(request: HttpRequest, scope: Scope) -> HttpResponse:
     """Show and save the work profile."""
@@ -86,17 +90,21 @@ def profile(request: HttpRequest, scope: Scope) -> HttpResponse:
     return _profile(request, form=form)
 
 
+NEW_KEY = "new-key"
+
+
 @require_POST
-@never_cache
 @page
+@transaction.atomic
 def key_create(request: HttpRequest, scope: Scope) -> HttpResponse:
-    """Make a key; this answer is the only place where it is ever shown."""
+    """Make a key; the page that follows is the only place where it is ever shown."""
     user = signed_in(request)
     form = ApiKeyForm(request.POST, user=user)
     if not form.is_valid():
         return _profile(request, key_form=form)
     key, secret = services.api_key_create(user=user, actor=user, **form.cleaned_data)
-    return _profile(request, secret=secret, key_name=key.name)
+    shown_once_store(request, NEW_KEY, {"name": key.name, "secret": secret})
+    return redirect(reverse("accounts:profile") + "#new-key")
 
 
 @require_POST
@@ -115,16 +123,15 @@ def _profile(
     *,
     form: ProfileForm | None = None,
     key_form: ApiKeyForm | None = None,
-    secret: str = "",
-    key_name: str = "",
 ) -> HttpResponse:
     user = signed_in(request)
+    new_key = shown_once_take(request, NEW_KEY) or {}
     context = {
         "form": form or ProfileForm(instance=user),
         "key_form": key_form or ApiKeyForm(user=user),
         "keys": user.api_keys.filter(revoked=None),
-        "secret": secret,
-        "key_name": key_name,
+        "secret": new_key.get("secret", ""),
+        "key_name": new_key.get("name", ""),
         "places": sessions_of(user, current=current_reference(request)),
         "has_second_factor": has_second_factor(user),
         "keep_signals_days": settings.KEEP_SIGNALS_DAYS,

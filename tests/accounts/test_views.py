@@ -70,11 +70,23 @@ def test_the_profile_form_cannot_raise_rights(browser, user):
 
 def test_a_new_key_is_shown_once_and_works(browser, user):
     form = {"name": "script", "scopes": ["ask", "read"], "expires": "0"}
-    page = browser.post("/profile/keys", form).content.decode()
+    said = browser.post("/profile/keys", form)
+    assert (said.status_code, said["Location"]) == (302, "/profile#new-key")  # a reload makes no other key
+    page = browser.get("/profile").content.decode()
     secret = re.search(r'id="secret">([^<]+)<', page)[1]
 
     assert (api_key_get(secret).user, api_key_get(secret).scopes) == (user, ["ask", "read"])
     assert secret not in browser.get("/profile").content.decode()
+    assert ApiKey.objects.count() == 1
+
+
+def test_a_new_key_is_shown_in_the_browser_that_made_it_only(browser, user):
+    other = Client()
+    other.force_login(user)
+    browser.post("/profile/keys", {"name": "script", "scopes": ["read"], "expires": "0"})
+
+    assert 'id="secret"' not in other.get("/profile").content.decode()
+    assert 'id="secret"' in browser.get("/profile").content.decode()
 
 
 def test_the_scope_for_making_keys_is_not_offered_to_employees(browser, user):
