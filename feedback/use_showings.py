@@ -73,7 +73,7 @@ class _Collected:
         ids = [message.pk for message in messages]
         cited: dict[UUID, list[MessageCitation]] = defaultdict(list)
         citations = MessageCitation.objects.filter(message__in=ids).only(*_CITED)
-        for one in citations.order_by("message", "-cited", "number"):
+        for one in citations.order_by("message_id", "-cited", "number"):
             cited[one.message_id].append(one)
         passages = passages_now(home, {one.chunk_id for found in cited.values() for one in found})
         acts = _acts(ids)

@@ -53,5 +53,5 @@ def jobs_wait(*, scope: Scope, job_ids: Sequence[int]) -> list[JobStatus]:
             time.sleep(POLL_SECONDS)
     finally:
         line.close()
-    failed = items.filter(stage=IngestItem.Stage.FAILED).order_by("job").values_list("job", flat=True).distinct()
+    failed = items.filter(stage=IngestItem.Stage.FAILED).order_by("job_id").values_list("job", flat=True).distinct()
     return [job_get(scope=scope, job_id=job_id) for job_id in failed]

@@ -126,7 +126,7 @@ def entity_counts(*, scope: Scope, entities: Iterable[int], sets: Sequence[int] 
 def entity_mentions(*, scope: Scope, entity_id: int, sets: Sequence[int] = ()) -> QuerySet[Mention]:
     """Mentions of one entity in reading order, each with its passage and document."""
     rows = mentions_openable(scope=scope, sets=sets).filter(entity=entity_id)
-    return rows.select_related("chunk", "document", "version").order_by("document", "chunk__ordinal", "start", "pk")
+    return rows.select_related("chunk", "document", "version").order_by("document_id", "chunk__ordinal", "start", "pk")
 
 
 def entity_aliases(*, scope: Scope, entity_id: int, sets: Sequence[int] = ()) -> QuerySet[EntityAlias]:

@@ -9,6 +9,8 @@ import sys
 from importlib import import_module
 from pkgutil import iter_modules
 
+from django.apps import apps as django_apps
+
 import knowledge.indexes
 from knowledge import selectors
 from tests.forms_plugin import LONG_FILES
@@ -241,4 +243,21 @@ def test_every_spreadsheet_is_written_where_formulas_are_escaped():
             if names & SPREADSHEET_WRITERS.get(library.split(".")[0], set()):
                 offenders.append(module.at(node, f"{library} {sorted(names)}"))
 
+    assert offenders == []
+
+
+def test_no_query_is_ordered_by_the_ordering_of_another_table():
+    """`order_by("document")` joins documents and sorts as they do, in silence; `document_id` is a column at hand."""
+    fields = [field for model in django_apps.get_models() for field in model._meta.get_fields()]
+    columns = {field.name for field in fields if not field.is_relation}
+    keys = {field.name for field in fields if field.is_relation} - columns
+    offenders = []
+    for module in modules():
+        for node in module.nodes(ast.Call):
+            if getattr(node.func, "attr", "") != "order_by":
+                continue
+            names = [str(one.value) for one in node.args if isinstance(one, ast.Constant)]
+            offenders += [module.at(node, name) for name in names if name.lstrip("-").split("__")[-1] in keys]
+
+    assert {"document", "version", "job"} <= keys
     assert offenders == []

@@ -122,7 +122,7 @@ def _read(documents: Sequence[Document], terms: TermSpans | None, rules: str) ->
     by_version = {document.live_version_id: document for document in documents}
     versions = [pk for pk in by_version if pk is not None]
     mentions_remove(versions=versions)
-    chunks = Chunk.objects.filter(version__in=versions, kind__in=KINDS, retired=None).order_by("version", "ordinal")
+    chunks = Chunk.objects.filter(version__in=versions, kind__in=KINDS, retired=None).order_by("version_id", "ordinal")
     counts = dict.fromkeys(versions, 0)
     passages: list[ReadPassage] = []
     for version, rows in groupby(
