@@ -25,6 +25,7 @@ from knowledge.selectors.comparisons import pairs_of
 from knowledge.selectors.sets import sources_usable
 from knowledge.services import document_delete, document_retry, documents_bulk, job_cancel, job_pause, job_retry
 from knowledge.services.composition import set_sources_put
+from knowledge.services.document_restore import document_restore
 from knowledge.services.document_weights import documents_weigh
 from knowledge.services.documents import document_update
 from knowledge.services.edits import chunk_disable, edit_undo
@@ -120,6 +121,11 @@ class Stage:
         ids = list(rows.order_by("pk").values_list("pk", flat=True))
         return int(self.rng.choice(ids)) if ids and self.rng.random() > 0.05 else 999_999
 
+    def deleted(self) -> int:
+        """The id of any document that was deleted: nobody's list has it."""
+        ids = list(Document.objects.filter(state="deleted").order_by("pk").values_list("pk", flat=True))
+        return int(self.rng.choice(ids)) if ids else 999_999
+
     def some_sets(self, person: User) -> list[int]:
         mine = list(sets_managed(scope=scope_of(person)).order_by("pk").values_list("pk", flat=True))
         return self.rng.sample(mine, k=min(len(mine), self.rng.choice((1, 1, 2)))) or [self.any(KnowledgeSet)]
@@ -159,6 +165,7 @@ class Stage:
             "upload": lambda: self.upload(person),
             "load": lambda: self.load(person),
             "document_delete": lambda: document_delete(document_id=document, **who),
+            "document_restore": lambda: run_job(document_restore(document_id=self.deleted(), **who).pk),
             "document_update": lambda: document_update(document_id=document, clearance=rng.randrange(5), **who),
             "version_withdraw": lambda: version_withdraw(document_id=document, number=rng.choice((1, 1, 2)), **who),
             "document_retry": lambda: document_retry(document_id=document, **who),
