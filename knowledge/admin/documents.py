@@ -108,7 +108,7 @@ class DocumentAdmin(DocumentDeletion):
     list_filter = (HandsFilter, ReviewFilter, OriginalFilter, "sets", "source", ("clearance", ClearanceFilter))
     list_select_related = ("source", "review")
     search_fields = ("title", "external_id")
-    search_help_text = _("Title or external id")
+    search_help_text = _("Search titles and IDs")
     show_full_result_count = False
     actions = (
         *("move_selected", "copy_selected", "remove_selected"),
