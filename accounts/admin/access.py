@@ -195,6 +195,9 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """The event with the rights before and after, and the names of other fields."""
         super().save_related(request, form, formsets, change)
+        if change and "tenant" in form.changed_data:  # the form still held the groups of the old one
+            groups = form.instance.user_groups
+            groups.remove(*groups.exclude(tenant=form.instance.tenant_id))
         before, after = request._rights_before, _rights(form.instance)  # type: ignore[attr-defined]
         audit_record(
             actor=admin_user(request),

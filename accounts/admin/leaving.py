@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -16,8 +17,11 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.admin.base import admin_user, is_administrator
 from accounts.models import User
-from accounts.people.leaving import Remaining, hand_over, remaining
+from accounts.people.leaving import NewSecret, Remaining, hand_over, remaining, secrets_replace
 from accounts.people.services import person_deactivate
+from accounts.shown_once import shown_once_store, shown_once_take
+
+NEW_SECRETS = "new-secrets"
 
 
 class HandOverForm(forms.Form):
@@ -29,6 +33,15 @@ class HandOverForm(forms.Form):
     to = forms.CharField(
         label=gettext_lazy("To (user name)"), required=False, max_length=150, widget=UnfoldAdminTextInputWidget
     )
+    replaces_secrets = forms.BooleanField(
+        label=gettext_lazy("Revoke the API keys and replace the webhook secrets of what is handed over"),
+        help_text=gettext_lazy(
+            "This person may know them. The new owner creates new keys; the new webhook secrets are shown once, on the "
+            "next page."
+        ),
+        required=False,
+        initial=True,
+    )
 
     def __init__(self, *args: Any, leaver: User, ending: list[Remaining], **options: Any) -> None:
         super().__init__(*args, **options)
@@ -36,7 +49,7 @@ class HandOverForm(forms.Form):
         offered = [(one.ending.code, one.ending.label) for one in ending if one.can_be_handed_over]
         self.fields["what"].choices = offered  # type: ignore[attr-defined]
         if not offered:
-            del self.fields["what"], self.fields["to"]
+            del self.fields["what"], self.fields["to"], self.fields["replaces_secrets"]
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
@@ -56,13 +69,12 @@ def leaving_view(request: HttpRequest, *, user: User, context: dict[str, Any]) -
     ending = remaining(user)
     form = HandOverForm(request.POST if request.method == "POST" else None, leaver=user, ending=ending)
     if form.is_bound and form.is_valid() and user.is_active and not (user.pk == actor.pk and _ends(request)):
-        if form.cleaned_data.get("what"):
-            hand_over(user=user, to=form.cleaned_data["to"], actor=actor, codes=form.cleaned_data["what"])
-            messages.success(request, _("Handed over to %(name)s.") % {"name": form.cleaned_data["to"].username})
+        has_secrets = bool(form.cleaned_data.get("what")) and _hand_over(request, form, actor)
         if _ends(request):
             person_deactivate(user=user, actor=actor)
             messages.success(request, _("%(name)s was deactivated.") % {"name": user.username})
-            return HttpResponseRedirect(reverse("admin:accounts_user_change", args=[user.pk]))
+            if not has_secrets:
+                return HttpResponseRedirect(reverse("admin:accounts_user_change", args=[user.pk]))
         return HttpResponseRedirect(request.path)
     page = {
         **context,
@@ -71,8 +83,23 @@ def leaving_view(request: HttpRequest, *, user: User, context: dict[str, Any]) -
         "ending": ending,
         "form": form,
         "is_oneself": user.pk == actor.pk,
+        "new_secrets": shown_once_take(request, NEW_SECRETS) or [],
     }
     return TemplateResponse(request, "admin/accounts/user/leave.html", page)
+
+
+@transaction.atomic
+def _hand_over(request: HttpRequest, form: HandOverForm, actor: User) -> bool:
+    """Whether there are new secrets, which the page of this view shows next."""
+    to, codes = form.cleaned_data["to"], form.cleaned_data["what"]
+    made: list[NewSecret] = []
+    if form.cleaned_data["replaces_secrets"]:
+        made = secrets_replace(user=form.leaver, actor=actor, codes=codes)
+    hand_over(user=form.leaver, to=to, actor=actor, codes=codes)
+    if made:
+        shown_once_store(request, NEW_SECRETS, [{"of": one.of, "value": one.value} for one in made])
+    messages.success(request, _("Handed over to %(name)s.") % {"name": to.username})
+    return bool(made)
 
 
 def _ends(request: HttpRequest) -> bool:

@@ -7,7 +7,14 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, User
-from accounts.people.leaving import Ending, ends_with_person, person_leave, stays_after_person
+from accounts.people.leaving import (
+    Ending,
+    NewSecret,
+    ends_with_person,
+    person_leave,
+    secrets_replace,
+    stays_after_person,
+)
 from accounts.services import api_key_revoke
 from accounts.sign_in.models import BrowserSession
 from accounts.sign_in.sessions import sessions_end
@@ -25,6 +32,15 @@ def _end_service_accounts(user: User, actor: User) -> None:
 
 def _hand_over_service_accounts(user: User, to: User, actor: User) -> None:
     _service_accounts(user).update(service_owner=to)
+
+
+def _replace_secrets_of_service_accounts(user: User, actor: User) -> list[NewSecret]:
+    """Their keys are revoked, and the secrets of their sources replaced."""
+    made: list[NewSecret] = []
+    for account in _service_accounts(user):
+        _end_keys(account, actor)
+        made += secrets_replace(user=account, actor=actor, codes=["sources"])
+    return made
 
 
 def _keys(user: User) -> QuerySet[ApiKey]:
@@ -54,6 +70,7 @@ ends_with_person(
         rows=_service_accounts,
         end=_end_service_accounts,
         hand_over=_hand_over_service_accounts,
+        replace_secrets=_replace_secrets_of_service_accounts,
     )
 )
 ends_with_person(

@@ -19,6 +19,14 @@ from accounts.services import audit_record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewSecret:
+    """A secret in place of one that somebody knew. It is shown once."""
+
+    of: str  # the name of what it opens
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """One kind of what a person has made work. `relations`: `app.Model.field`."""
 
@@ -29,6 +37,8 @@ class Ending:
     is_named: bool = False  # `str` of a row means something to people
     end: Callable[[User, User], None]  # of the person, in the name of the actor
     hand_over: Callable[[User, User, User], None] | None = None  # from, to, actor: instead of ending it
+    replace_secrets: Callable[[User, User], list[NewSecret]] | None = None  # of the person, who knows the old ones
+    leave_tenant: Callable[[User, User], None] | None = None  # what else ends where the person goes to another tenant
 
 
 _endings: dict[str, Ending] = {}
@@ -91,10 +101,15 @@ def person_leave(*, user: User, actor: User) -> Mapping[str, int]:
 def person_move(*, user: User, actor: User) -> Mapping[str, int]:
     """Call before somebody's tenant changes: what the person made work in the old one ends, as when they leave it.
 
+    So do memberships in its groups and knowledge sets.
+
     The account stays active, and signs in again. Returns how many rows of each kind have ended.
     """
     ended = _end_all(user, actor)
     user.user_groups.clear()
+    for one in endings():
+        if one.leave_tenant is not None:
+            one.leave_tenant(user, actor)
     audit_record(actor=actor, action="user.move", target=user.username, **({"ended": ended} if ended else {}))
     return ended
 
@@ -133,3 +148,16 @@ def hand_over(*, user: User, to: User, actor: User, codes: Sequence[str]) -> Map
     if given:
         audit_record(actor=actor, action="user.hand_over", target=user.username, to=to.username, given=given)
     return given
+
+
+@transaction.atomic
+def secrets_replace(*, user: User, actor: User, codes: Sequence[str]) -> list[NewSecret]:
+    """Make worthless what the person knows of these kinds, before `hand_over`; returns the new secrets.
+
+    Keys are revoked without new ones: who takes the accounts over makes them.
+    """
+    made: list[NewSecret] = []
+    for one in endings():
+        if one.code in codes and one.replace_secrets is not None:
+            made += one.replace_secrets(user, actor)
+    return made

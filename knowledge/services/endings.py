@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
+
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from accounts.people.leaving import Ending, ends_with_person, stays_after_person
+from accounts.people.leaving import Ending, NewSecret, ends_with_person, stays_after_person
 from accounts.services import audit_record
 from knowledge.models import AccessRequest, KnowledgeSet, Source
+from knowledge.services.sources.credentials import credentials_encrypt
+
+SECRET_BYTES = 32
 
 
 def _sources(user: User) -> QuerySet[Source]:
@@ -27,6 +32,17 @@ def _end_sources(user: User, actor: User) -> None:
 
 def _hand_over_sources(user: User, to: User, actor: User) -> None:
     Source.objects.filter(owner=user).update(owner=to)
+
+
+def _replace_secrets_of_sources(user: User, actor: User) -> list[NewSecret]:
+    """New secrets of webhooks, those that are switched off included."""
+    made = []
+    for source in _sources(user).exclude(credentials=""):
+        new = NewSecret(of=source.name, value=secrets.token_urlsafe(SECRET_BYTES))
+        Source.objects.filter(pk=source.pk).update(credentials=credentials_encrypt({"secret": new.value}))
+        audit_record(actor=actor, action="source.credentials", target=source.name, source=source.pk)
+        made.append(new)
+    return made
 
 
 def _requests(user: User) -> QuerySet[AccessRequest]:
@@ -52,6 +68,16 @@ def _hand_over_sets(user: User, to: User, actor: User) -> None:
         audit_record(actor=actor, action="set.members", target=one.code, set=one.pk, owner_added=to.username)
 
 
+def _leave_sets(user: User, actor: User) -> None:
+    """Owner, editor or member of a set is only somebody of its tenant."""
+    for role in ("owners", "editors", "members"):
+        for one in KnowledgeSet.objects.filter(**{role: user}).order_by("code"):
+            getattr(one, role).remove(user)
+            audit_record(
+                actor=actor, action="set.members", target=one.code, set=one.pk, **{f"{role}_removed": user.username}
+            )
+
+
 def _nothing(user: User, actor: User) -> None:
     """Sets go on without an owner: administrators and editors keep them."""
 
@@ -65,6 +91,7 @@ ends_with_person(
         rows=_sources,
         end=_end_sources,
         hand_over=_hand_over_sources,
+        replace_secrets=_replace_secrets_of_sources,
     )
 )
 ends_with_person(
@@ -85,6 +112,7 @@ ends_with_person(
         rows=sets_left_alone,
         end=_nothing,
         hand_over=_hand_over_sets,
+        leave_tenant=_leave_sets,
     )
 )
 stays_after_person(

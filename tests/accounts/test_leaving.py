@@ -21,7 +21,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.access_events import Access
-from accounts.models import ApiKey, AuditEvent, User
+from accounts.models import ApiKey, AuditEvent, User, UserGroup
 from accounts.people.leaving import STAYS, endings, person_leave, remaining
 from accounts.people.records import PersonRecord
 from accounts.people.services import people_import, person_deactivate
@@ -41,6 +41,7 @@ from tests.house.sources import modules
 from tests.security.oracle.forms import form_of
 
 SECRET = "a secret of enough length"
+REMOVED = {"owners_removed", "editors_removed", "members_removed"}
 HOOKS = ("feed", "feed at rest", "feed of the robot")
 AGES = itertools.count()  # in seconds, so that no two signed requests are the same
 
@@ -105,10 +106,10 @@ def source_of(owner: User, name: str, **values: Any) -> Source:
     return Source.objects.create(tenant=owner.tenant, owner=owner, name=name, **values)
 
 
-def status_of_webhook(name: str) -> int:
+def status_of_webhook(name: str, *, secret: str = SECRET) -> int:
     """What a system hears that still knows the secret; the event changes nothing."""
     event = {"event": "delete", "external_id": "x"}
-    return send(name, event, secret=SECRET, at=time.time() - next(AGES)).status_code
+    return send(name, event, secret=secret, at=time.time() - next(AGES)).status_code
 
 
 def status_of(key: str) -> int:
@@ -299,6 +300,10 @@ def test_nothing_of_a_leaver_goes_on_and_coming_back_brings_nothing_back(world, 
 
 def test_nothing_of_the_old_tenant_goes_on_for_somebody_who_is_moved_to_another(world):
     other = make_tenant("other")
+    world.home.editors.add(world.eve)
+    world.home.members.add(world.eve)
+    world.home.owners.add(world.heir)
+    world.eve.user_groups.add(UserGroup.objects.create(tenant=world.eve.tenant, name="crew"))
     page = Client()
     page.force_login(world.root)
     address = f"/admin/accounts/user/{world.eve.pk}/change/"
@@ -313,6 +318,14 @@ def test_nothing_of_the_old_tenant_goes_on_for_somebody_who_is_moved_to_another(
     assert world.browser.get("/conversations").status_code == 302
     assert not User.objects.filter(username="robot", is_active=True).exists()
     assert AuditEvent.objects.get(action="user.move", target="eve").data["ended"]["keys"] == 1
+    assert [list(people.all()) for people in (world.home.owners, world.home.editors, world.home.members)] == [
+        [world.heir],
+        [],
+        [],
+    ]
+    assert not eve.user_groups.exists()
+    removed = [event.data for event in AuditEvent.objects.filter(action="set.members", target="home")]
+    assert {role for data in removed for role in data if data[role] == "eve"} == REMOVED
 
 
 def test_no_key_is_made_for_a_service_account_of_another_tenant(world):
@@ -383,8 +396,11 @@ def test_the_page_says_what_ends_before_it_does(world, root_page):
     assert not person.select("input[name=is_active]")  # no box that ends all this without a word
 
 
+WHAT = ["service_accounts", "sources", "sets"]
+
+
 def test_what_is_handed_over_goes_on(world, root_page):
-    what = ["service_accounts", "sources", "sets"]
+    what = WHAT
     root_page(act="deactivate", what=what, to="heir")
 
     assert not User.objects.get(pk=world.eve.pk).is_active
@@ -395,6 +411,32 @@ def test_what_is_handed_over_goes_on(world, root_page):
     assert world.heir in world.home.owners.all()
     event = AuditEvent.objects.get(action="user.hand_over")
     assert (event.data["to"], event.data["given"]) == ("heir", {**dict.fromkeys(what, 1), "sources": 3})
+
+
+def test_keys_and_secrets_of_what_is_handed_over_are_replaced_unless_that_is_unticked(world, root_page):
+    assert root_page().select_one("input[name=replaces_secrets]").has_attr("checked")
+
+    page = root_page(act="deactivate", what=WHAT, to="heir", replaces_secrets="on")
+
+    secrets = {one.get_text(): one.find_next("code").get_text() for one in page.select(".rs-secrets dt")}
+    assert secrets.keys() == set(HOOKS)
+    assert {status_of(key) for key in world.keys.values()} == {401}
+    assert [status_of_webhook(name) for name in HOOKS] == [401, 401, 401]
+    assert [status_of_webhook(name, secret=secrets[name]) for name in HOOKS] == [202, 401, 202]  # one is at rest
+    assert User.objects.get(username="robot").service_owner == world.heir
+    assert AuditEvent.objects.filter(action="source.credentials").count() == 3
+    assert AuditEvent.objects.filter(action="api_key.revoke").count() == 2
+    again = root_page()
+    assert not again.select(".rs-secrets")
+    assert not any(secret in str(again) for secret in secrets.values())
+
+
+def test_secrets_of_what_is_not_handed_over_are_not_replaced(world, root_page):
+    page = root_page(act="hand_over", what=["sets"], to="heir", replaces_secrets="on")
+
+    assert not page.select(".rs-secrets")
+    assert {status_of(key) for key in world.keys.values()} == {200}
+    assert [status_of_webhook(name) for name in HOOKS] == [202, 401, 202]
 
 
 @pytest.mark.parametrize("name", ["", "eve", "robot", "nobody"])
