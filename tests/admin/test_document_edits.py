@@ -42,7 +42,7 @@ def test_who_deletes_a_document_is_led_back_to_the_list(owner, own_set):
 
     answer = signed_in(owner).post(f"{LIST}{document.pk}/delete/", {"post": "yes"})
 
-    assert answer.headers["Location"] == LIST
+    assert answer.headers["Location"] == f"{LIST}?hands=all"  # where Undo stands beside it
     document.refresh_from_db()
     assert document.state == Document.State.DELETED
 

@@ -14,6 +14,7 @@ from knowledge import model_registry
 from ragcore.llm.client import LlmClient
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.model_limits import ModelLimits
 from tests.chat.answering.test_streaming import Announcing, model, writer
 from tests.scripted_llm import Reply, serving
 
@@ -150,7 +151,7 @@ async def test_without_a_first_word_in_time_the_sources_speak(streamed):
 async def test_a_text_that_nobody_reads_along_is_kept_as_far_as_it_came_in_time():
     with serving() as server:
         server.default = Reply(texts=("It has ", "four steps [1]."), hold_before=1)
-        writing, _ = writer(model(server), seconds=0.5, streamed=False)
+        writing, _ = writer(model(server, limits=ModelLimits(between_tokens_seconds=0.5)), streamed=False)
 
         draft = await writing.run()
 
