@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-latent bench-finetune bench-switch bench-set-models bench-use
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-latent bench-finetune bench-switch bench-set-models bench-use
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -73,6 +73,9 @@ bench-rewriting: install-dev ## Follow-up questions made standalone, and searchi
 
 bench-answers: install-dev ## Answers and refusals without a language model; DATA="DIR …"
 	$(BIN)/python -m bench.answers $(DATA)
+
+bench-everyday: install-dev ## Questions as people type them, over an organisation's files; DATA=DIR, SHOW=1 for every answer, KEEP=DIR for the database
+	$(BIN)/python -m bench.everyday $(if $(SHOW),--show) $(if $(KEEP),--keep $(KEEP)) $(DATA)
 
 bench-grounding: install-dev ## Which sentences no source supports; DATA="FILE …"
 	$(BIN)/python -m bench.grounding $(DATA)

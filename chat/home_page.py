@@ -6,28 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils.translation import get_language
-from redis.exceptions import RedisError
-
 from accounts.scope import Scope
-from chat.answering.example_check import known_verdicts, questions_check
-from chat.view_models import AxisChoices, SetChoice, text_lang
+from chat.answering.examples import SHOWN, Example, examples_known, examples_offered
+from chat.view_models import AxisChoices, SetChoice
 from knowledge.models import Document, name_in_language
 from knowledge.selectors import documents_askable, sets_readable
 from knowledge.selectors.keeping import documents_openable
 
-EXAMPLES = 6
-CHECKED = 12  # suggestions of which the first EXAMPLES with an answer are shown
 SETS = 8
 RECENT = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """A question that a readable set suggests."""
-
-    question: str
-    set_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,28 +46,12 @@ def home_page(*, scope: Scope, axes: Sequence[AxisChoices]) -> HomePage:
     examples = examples_known(scope=scope)
     return HomePage(
         examples=examples,
-        awaited=range(min(len(_offered(scope)), EXAMPLES) if examples is None else 0),
+        awaited=range(min(len(examples_offered(scope=scope)), SHOWN) if examples is None else 0),
         sets=open_sets[:SETS],
         more_sets=max(0, len(open_sets) - SETS),
         locked=sum(one.documents is None for one in every),
         recent=recent_documents(scope=scope),
     )
-
-
-def examples_known(*, scope: Scope) -> list[Example] | None:
-    """The examples to show, where all verdicts are kept; else None."""
-    offered = _offered(scope)
-    try:
-        verdicts = known_verdicts(scope=scope, questions=[one.question for one in offered])
-    except RedisError:
-        return None
-    return _shown(offered, verdicts) if len(verdicts) == len(offered) else None
-
-
-def examples_checked(*, scope: Scope) -> list[Example]:
-    """The examples to show, each searched for if there is no verdict on it. Raises what a search raises."""
-    offered = _offered(scope)
-    return _shown(offered, questions_check(scope=scope, questions=[one.question for one in offered]))
 
 
 def recent_documents(*, scope: Scope) -> list[RecentDocument]:
@@ -98,20 +69,3 @@ def recent_documents(*, scope: Scope) -> list[RecentDocument]:
         )
         for row in newest.prefetch_related("sets")
     ]
-
-
-def _offered(scope: Scope) -> list[Example]:
-    """Suggestions of readable sets: those in the reader's language first, from as many sets as possible."""
-    language = "zh-Hans" if (get_language() or "").startswith("zh") else "en"
-    rows = sets_readable(scope=scope).exclude(example_questions=[]).values_list(name_in_language(), "example_questions")
-    ranked = sorted(
-        (text_lang(question) != language, place, order, question, name)
-        for order, (name, questions) in enumerate(rows)
-        for place, question in enumerate(questions)
-    )
-    once = {question: Example(question=question, set_name=name) for *_rank, question, name in reversed(ranked)}
-    return list(once.values())[::-1][:CHECKED]
-
-
-def _shown(offered: Sequence[Example], verdicts: dict[str, bool]) -> list[Example]:
-    return [one for one in offered if verdicts.get(one.question)][:EXAMPLES]

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from django.utils.translation import gettext as _
 
+from chat.answering.capabilities import capabilities_text
 from chat.answering.context import AnswerContext
 from chat.answering.fallback import format_search_results, refusal_text, small_talk_reply
 from chat.answering.model_routing import route_generation
 from chat.answering.stage_ports import AnswerPorts
 from chat.answering.streaming import AnswerWriter, Draft, draft_from_loop
-from chat.executors import run_cpu
+from chat.executors import run_cpu, run_db
 from chat.rendering.text_emitter import TextEmitter
 from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError
 from ragcore.grounding.markers import document_ids
 from ragcore.grounding.plain_urls import known_addresses
 from ragcore.llm.usage import total_known_cost
+from ragcore.prompts.voice import one_line
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState, WrittenText
+from ragcore.understanding.small_talk import small_talk_kind
 
 
 async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerState) -> Draft:
@@ -77,6 +81,11 @@ async def show_search_results(context: AnswerContext, sources: Sequence[Source],
 async def reply_to_small_talk(context: AnswerContext, ports: AnswerPorts) -> Draft:
     """A reply to what needs no documents (V10)."""
     await ports.report_context(0)
+    if small_talk_kind(context.question.text) == "assistant":
+        name = one_line(context.config.voice.assistant_name)
+        request, language = context.request, context.question.language
+        about = partial(capabilities_text, scope=context.scope, sets=request.sets, language=language, name=name)
+        return Draft(text=await show_text(context, await run_db(about), (), known=()))
     text, model = await small_talk_reply(context.question, llm=ports.stage_ports.llm, voice=context.config.voice)
     if context.stop.is_set():
         return Draft(model=model, stopped=True)

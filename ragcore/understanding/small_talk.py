@@ -1,4 +1,7 @@
-"""Whether a question needs the knowledge base: greetings, thanks and questions about the conversation do not (V10)."""
+"""Whether a question needs the knowledge base (V10).
+
+Greetings, thanks, and questions about the conversation or about the assistant itself do not.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ from ragcore.text.normalise import normalise_query
 from ragcore.text.word_lists import read_section_lines
 
 Courtesy = Literal["thanks", "farewells", "greetings"]  # sections of greetings.txt; the first one of a text counts
-SmallTalk = Courtesy | Literal["conversation"]
+Subject = Literal["conversation", "assistant"]  # sections of whole questions
+SmallTalk = Courtesy | Subject
 MAX_CHARACTERS = 120  # nobody greets longer
 _BRACKETS = {"(": "(?:", ")": ")", "[": "(?:", "]": ")?", "|": "|", "?": "?"}
 _NOISE = re.compile(r"[^\w\s]+")
@@ -25,7 +29,7 @@ _SIMPLIFIED = str.maketrans({pair[0]: pair[1] for pair in _TRADITIONAL.split()})
 
 
 def needs_retrieval(text: str) -> bool:
-    """False only if the whole text is greetings and thanks, or one question about the conversation itself.
+    """False only if the whole text is greetings and thanks, or one question about the conversation or the assistant.
 
     Strict: whatever else stands beside a greeting makes it a question for the knowledge base.
     """
@@ -40,7 +44,7 @@ def small_talk_kind(text: str) -> SmallTalk | None:
     said = _courtesies(plain)
     if said:
         return next(kind for kind in get_args(Courtesy) if kind in said)
-    return "conversation" if _about_conversation().fullmatch(plain) else None
+    return next((subject for subject in get_args(Subject) if _about(subject).fullmatch(plain)), None)
 
 
 def may_be_small_talk(text: str, tokenizer: Tokenizer) -> bool:
@@ -88,9 +92,10 @@ def _lines(section: str) -> tuple[re.Pattern[str], ...]:
 
 
 @cache
-def _about_conversation() -> re.Pattern[str]:
-    fillers, lines = ("|".join(map(_pattern, _section(name))) for name in ("fillers", "conversation"))
-    return re.compile(rf"(?:(?:{fillers})\s*){{0,3}}(?:{lines})(?:\s*(?:{fillers})){{0,3}}\s*")
+def _about(subject: Subject) -> re.Pattern[str]:
+    """A question about this, with greetings before it and fillers around it."""
+    fillers, greetings, lines = ("|".join(map(_pattern, _section(name))) for name in ("fillers", "greetings", subject))
+    return re.compile(rf"(?:(?:{fillers}|{greetings})\s*){{0,3}}(?:{lines})(?:\s*(?:{fillers})){{0,3}}\s*")
 
 
 @cache

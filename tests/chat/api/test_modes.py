@@ -6,9 +6,10 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from accounts.models import Tenant
-from knowledge.models import SiteOptions
+from knowledge.models import KnowledgeSet, SiteOptions
 from ragcore.answering.stages.question import PLANS
 from tests.chat.conftest import sse
+from tests.factories import make_set
 from tests.scripted_llm import Reply
 
 QUESTION = "How many steps does the random access procedure have?"
@@ -130,6 +131,31 @@ async def test_a_greeting_is_answered_and_marked_as_not_from_the_knowledge_base(
 
     assert (answer["status"], answer["citations"]) == ("conversation", [])
     assert reply in answer["answer"]
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "example"),
+    [
+        ("what can you do", "You can ask about:** radio", QUESTION),
+        ("你好，你是谁？", "可以查询的内容：**无线", "什么是载波聚合？"),
+    ],
+)
+async def test_who_asks_what_can_be_asked_is_told_the_own_sets_and_questions_with_an_answer(
+    api, world, question, said, example
+):
+    unanswered = "What does the canteen serve on Mondays, 今天食堂有什么菜?"
+    await KnowledgeSet.objects.filter(pk=world.knowledge_set.pk).aupdate(
+        name_zh="无线", example_questions=[unanswered, QUESTION, "什么是载波聚合？"]
+    )
+    await sync_to_async(make_set)("closed", owners=[world.owner], visibility="members", example_questions=["Secret?"])
+
+    answer = await api.generate(question)
+
+    assert (answer["status"], answer["citations"]) == ("conversation", [])
+    assert said in answer["answer"]
+    assert f"- {example}" in answer["answer"]
+    assert "canteen" not in answer["answer"]
+    assert not any(word in answer["answer"] for word in ("closed", "Secret"))
 
 
 async def test_a_model_greets_without_sources(api, llm):

@@ -13,6 +13,10 @@ SMALL_TALK = [
     "请总结一下我们刚才的对话内容。", "你刚才说了什么", "我的上一个问题是什么？", "再说一遍",
     "What did I just ask?", "what was my first question", "Summarize our conversation so far, please.",
     "What have we talked about?", "Please repeat your last answer.",
+    "who are you", "hello, who are you?", "What's your name?", "what can you do", "What can I ask you about?", "help",
+    "how do I use this tool", "what documents do you have", "你是谁", "你好，你能做什么？", "你能帮我做什么",
+    "你会什么", "你有什么功能", "你可以回答哪些问题？", "你是机器人吗", "自我介绍一下",
+    "这里能查什么", "你能幫我做什麼",
 ]  # fmt: skip
 QUESTIONS = [
     "你好，什么是PRACH？", "你好世界程序怎么写", "谢谢这个词用英语怎么说",
@@ -21,6 +25,8 @@ QUESTIONS = [
     "HI 接口", "重复一遍随机接入的步骤",
     "Hi, what is PRACH?", "hello world", "What is a hello message?", "thanks to which protocol is it possible?",
     "Summarize the conversation handover procedure", "What did I2C replace?", "What did you say about PRACH?",
+    "what can you do about ALM-1008", "what do you know about beam management", "who is this for", "介绍一下载波聚合",
+    "你能帮我查一下载波聚合吗", "怎么用", "介绍一下", "what is this", "这个参数能做什么", "help desk phone number",
     "repeat request", "good morning calls", "what is a conversation", "How are you configuring the cell?", "ok", "",
 ]  # fmt: skip
 
@@ -41,6 +47,7 @@ def test_everything_else_is_searched_for(text):
         ("你好", "greetings"), ("Hi!", "greetings"), ("谢谢", "thanks"), ("hey, thanks", "thanks"),
         ("辛苦了", "thanks"), ("OK, thanks. Bye!", "thanks"), ("再见", "farewells"),
         ("我刚才问了什么？", "conversation"), ("What is PRACH?", None),
+        ("你是谁", "assistant"), ("Hello! What can you do?", "assistant"),
     ],
 )  # fmt: skip
 def test_what_kind_of_small_talk_a_text_is(text, kind):
