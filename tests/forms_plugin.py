@@ -14,7 +14,7 @@ from hypothesis import settings
 
 SHORT, FULL = "short", "full"
 MANY = 10  # times as many examples in the full form
-SYSTEMATIC_REQUESTS = 8  # for each operation of the API in the short form
+SYSTEMATIC_REQUESTS = 5  # for each operation of the API in the short form
 TOGETHER = "tests/browser/"
 # the longest one first: a process that begins one at the end leaves the others without work; the second and the third
 # need no database, so that two processes work while the first one migrates

@@ -43,7 +43,7 @@ from tests.factories import ingest, make_admin, make_set
 from tests.forms_plugin import examples, is_full, some_of
 from tests.live_site import serving_site
 
-EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", examples(4)))
+EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", examples(2)))
 SECONDS = 120  # of one request, far above the limits of the site itself
 
 

@@ -55,6 +55,18 @@ FLAGS = (
 )
 
 
+SHORT_FORM = frozenset((Path(__file__).parent / "short_form.txt").read_text(encoding="utf-8").splitlines())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A walk that `short_form.txt` does not name is left to the full form."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            name = f"{item.path.name}::{item.name}"
+            if SHORT_FORM.isdisjoint({name, name.partition("[")[0]}):
+                item.add_marker(pytest.mark.full)
+
+
 @dataclass(frozen=True)
 class LiveSite:
     """Where the running site is, who may sign in, and the model server behind it."""

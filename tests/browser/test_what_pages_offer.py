@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.acts import FOLDER, OPEN, Act, acts_on, has_test, is_writing, performed, table, write_table
+from tests.browser.conftest import SHORT_FORM
 from tests.browser.test_admin_pages import kinds_of_pages
 from tests.forms_plugin import is_full
 
@@ -57,6 +58,10 @@ def test_every_act_that_a_page_offers_is_in_the_table(addresses, open_page, live
 def test_every_act_of_the_table_has_a_test():
     assert {act: test for act, test in table().items() if test != OPEN and not has_test(test)} == {}
     assert sum(test == OPEN for test in table().values()) == OPEN_ACTS
+
+
+def test_the_short_form_names_tests_that_there_are():
+    assert [one for one in sorted(SHORT_FORM) if not has_test(one)] == []
 
 
 def test_these_tests_run_after_all_others_of_the_folder():

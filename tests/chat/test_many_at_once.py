@@ -35,10 +35,10 @@ STREAM = "/api/v1/rag/generate/stream"
 QUESTION = "What does a handover do?"
 ANSWER = Reply(texts=("A handover moves ", "a terminal from one cell ", "to another [1]."))
 HELD = Reply(texts=("A handover moves ", "a terminal from one cell ", "to another [1]."), hold_before=1)
-SILENT = 200 if is_full() else 40
-LEAVING = 100 if is_full() else 20
-EQUAL = 50
-STREAMS = 20
+SILENT = 200 if is_full() else 20
+LEAVING = 100 if is_full() else 10
+EQUAL = 50 if is_full() else 20
+STREAMS = 20 if is_full() else 10
 DISCONNECTS = 1000  # in the full form alone
 FOLLOWED = 8  # answers at a time
 DEADLINE_SECONDS = 60

@@ -177,6 +177,7 @@ def test_rounds_begin_anew_where_a_document_is_gone(admin, radio, told):
     assert "begun_anew" not in again.figures
 
 
+@pytest.mark.full
 def test_rounds_begin_anew_where_documents_are_in_other_folds(admin, radio, told):
     row = start(admin, radio)
     killed(row, 2)
@@ -189,6 +190,7 @@ def test_rounds_begin_anew_where_documents_are_in_other_folds(admin, radio, told
     assert row.curve == ended(start(admin, radio)).curve
 
 
+@pytest.mark.full
 def test_passages_that_came_since_do_not_count(admin, radio, told):
     whole = ended(start(admin, radio))
     row = start(admin, radio)

@@ -135,6 +135,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_numbers(admin, radio, 
     assert bytes(row.weights) == bytes(whole.weights)
 
 
+@pytest.mark.full
 def test_a_training_ends_at_a_checkpoint_for_what_else_waits_and_goes_on_with_the_same_numbers(
     admin, radio, golden, monkeypatch
 ):
@@ -330,7 +331,7 @@ def test_cases_of_a_long_document_renew_the_lease_and_prepare_each_passage_once(
     assert alive.call_count >= golden.cases.count() // 2
 
 
-@pytest.mark.parametrize(("low", "is_said"), [(-0.01, True), (0.02, False)])
+@pytest.mark.parametrize(("low", "is_said"), [(-0.01, True), pytest.param(0.02, False, marks=pytest.mark.full)])
 def test_a_gain_that_may_be_chance_is_called_so(admin, radio, golden, low, is_said):
     row = trained(admin, radio)
     row.figures["overall"] = {name: {**one, "low": low} for name, one in row.figures["overall"].items()}

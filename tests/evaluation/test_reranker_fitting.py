@@ -302,7 +302,10 @@ def ends_like(row, whole) -> None:
     assert {name: getattr(row, name) for name in same} == {name: getattr(whole, name) for name in same}
 
 
-@pytest.mark.parametrize("steps", [1, 9, len(WORDS), len(WORDS) + 1, len(WORDS) + 13])
+LONG = [pytest.param(steps, marks=pytest.mark.full) for steps in (1, len(WORDS), len(WORDS) + 13)]
+
+
+@pytest.mark.parametrize("steps", [9, len(WORDS) + 1, *LONG])
 def test_a_fit_that_is_killed_goes_on_and_ends_with_the_same_weights(admin, golden, whole, steps, monkeypatch):
     """In the middle of the questions, between questions and fits, and in the middle of the fits."""
 
@@ -331,6 +334,7 @@ def test_a_fit_that_is_killed_goes_on_and_ends_with_the_same_weights(admin, gold
     assert row.starts == 2
 
 
+@pytest.mark.full
 def test_a_fit_ends_at_a_checkpoint_for_what_else_waits_and_goes_on_with_the_same_weights(
     admin, golden, whole, monkeypatch
 ):

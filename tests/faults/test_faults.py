@@ -24,16 +24,13 @@ def world(tmp_path_factory):
     product.stop()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.faults
 @pytest.mark.timeout(480)  # the waits of a round may last 15 + 60 + 180 s, after the start of the product
 @pytest.mark.parametrize(
     ("number", "part"),
-    [
-        pytest.param(0, "worker", marks=pytest.mark.full),
-        pytest.param(1, POSTGRES, marks=pytest.mark.full),
-        (2, SUPERVISOR),
-    ],
+    [(0, "worker"), (1, POSTGRES), (2, SUPERVISOR)],
 )
 def test_kill_9_loses_nothing(world, number, part):
     plan = Plan.of(seed=SEED, number=number, parts=[part])

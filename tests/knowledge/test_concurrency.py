@@ -17,10 +17,11 @@ from knowledge.services.edits import chunk_replace
 from knowledge.services.maintenance import index_check, indexes_refresh
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.forms_plugin import is_full
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROUNDS = 6
+ROUNDS = 12 if is_full() else 3
 WORDS = ["beam", "antenna", "filter", "carrier", "preamble", "terminal", "uplink", "handover", "timer", "cell"]
 
 

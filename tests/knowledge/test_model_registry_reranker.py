@@ -82,6 +82,7 @@ def test_a_model_that_cannot_be_loaded_does_not_stop_the_search(settings, ask, t
     assert record.note["error"] == "reranker_refused"
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 def test_a_cross_encoder_orders(settings, ask, tmp_path):
     model = save_cross_encoder(tmp_path)
