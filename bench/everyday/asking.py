@@ -18,7 +18,8 @@ from chat.models import Message
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest
 from knowledge.models import KnowledgeSet
-from knowledge.services import document_upload, indexes_refresh, set_create
+from knowledge.services import document_upload, indexes_refresh
+from knowledge.services.sets import set_create
 
 CODE = "everyday"
 VERDICTS: tuple[Verdict, ...] = ("useful", "wrong", "wrongly_refused")

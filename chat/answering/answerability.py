@@ -14,6 +14,8 @@ from knowledge.types import Retrieved
 from ragcore.answerability import score_answerability, threshold_for
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
+from ragcore.text.codes import codes_in, missing_codes
+from ragcore.text.question_type import question_type
 from ragcore.types import Language, Source
 from ragcore.types.answering import AnswerState
 
@@ -79,6 +81,12 @@ def _probability_verdict(
     )
 
 
+def lacks_code(question: str, sources: Sequence[Source]) -> bool:
+    """Whether no source has a code that the question names; of compared things one may be there."""
+    missing = missing_codes(question, [f"{s.passage.title}\n{s.passage.external_id}\n{s.text}" for s in sources])
+    return bool(missing) and (len(missing) == len(codes_in(question)) or question_type(question) != "comparison")
+
+
 def verdict_by_sources(
     question: str,
     sources: Sequence[Source],
@@ -92,6 +100,8 @@ def verdict_by_sources(
 
     `lowered`: log-odds by which the line of the asked sets lies below the shipped one.
     """
+    if lacks_code(question, sources):
+        return Verdict(is_answerable=False)
     judged = score_answerability(
         question,
         sources,

@@ -342,7 +342,7 @@ def summary_blocks(runs: Sequence[Sequence[Statement]], words: Wording) -> list[
 def _whole_table(rows: Sequence[Statement], words: Wording) -> str:
     """Rows of one table, each with the marker of its own passage; the number of those that are left out is said."""
     shown = rows if len(rows) <= WHOLE_ROWS else rows[:FIRST_ROWS]
-    lines = table(shown[0].head, [_row_marked(row.cells, row.source.number, words) for row in shown])
+    lines = table(shown[0].head, [row_marked(row.cells, row.source.number, words) for row in shown])
     left = len(rows) - len(shown)
     return f"{lines}\n\n**{words.more_rows.format(number=left)}**" if left else lines
 
@@ -353,10 +353,11 @@ def _apart(blocks: Sequence[str]) -> list[str]:
 
 def rows_table(head: Sequence[str], rows: Sequence[Sequence[str]], number: int, words: Wording) -> str:
     """Rows of a source's table below its head, each with the marker in its last filled cell."""
-    return table(head, [_row_marked(row, number, words) for row in rows])
+    return table(head, [row_marked(row, number, words) for row in rows])
 
 
-def _row_marked(row: Sequence[str], number: int, words: Wording) -> list[str]:
+def row_marked(row: Sequence[str], number: int, words: Wording) -> list[str]:
+    """The cells of a row with the marker in the last filled one."""
     last = max((at for at, cell in enumerate(row) if cell), default=0)
     return [cite(cell, number, words) if at == last else cell for at, cell in enumerate(row)]
 

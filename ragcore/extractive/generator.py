@@ -33,10 +33,11 @@ from ragcore.extractive.formatting import (
     with_source_language,
     wording_for,
 )
-from ragcore.extractive.named import about_named, named_titles
+from ragcore.extractive.named import about_codes, about_named, named_titles
 from ragcore.extractive.quantities import gives_quantity
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
+from ragcore.extractive.row_blocks import found_rows_block
 from ragcore.extractive.sections import find_list_around, find_section_answer, find_steps
 from ragcore.extractive.sentence_model import (
     SentenceFeatures,
@@ -46,9 +47,17 @@ from ragcore.extractive.sentence_model import (
     refers_back,
 )
 from ragcore.extractive.sentences import Statement, read_statements
-from ragcore.extractive.spans import choose_points, choose_runs, main_source, nearest, point_columns
+from ragcore.extractive.spans import (
+    choose_points,
+    choose_runs,
+    main_source,
+    nearest,
+    paragraph_around,
+    point_columns,
+)
 from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summary_runs
+from ragcore.extractive.table_lookup import find_named_rows, find_rows_of_kind
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_type import question_type
 from ragcore.text.tokenise import stop_words
@@ -63,7 +72,8 @@ UNSURE_COLUMNS = 400  # of the passage that is shown where no sentence probably 
 QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
-DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best
+DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best, and its paragraph completed
+PARAGRAPH_COLUMNS = 500
 BESIDE = 0.05  # probability from which a sentence is added
 MOST_BESIDE = 3
 BESIDE_DEFINITION = 0.15  # share of the best sentence's probability that another one needs beside a definition
@@ -151,6 +161,10 @@ class ExtractiveGenerator:
         kind = question_type(question)
         if kind == "comparison" and (block := self._comparison(question, found, words)):
             return [block]
+        found = [found[at] for at in about_codes(question, found)]
+        is_told = gives_quantity(question, found).any()  # "at most 8": nothing is counted
+        if not is_told and (rows := find_rows_of_kind(question, found, self._tokenizer)):
+            return [found_rows_block(rows, words)]
         # what a thing is may be said anywhere, not only in the document that is called after it
         named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)
         found = [found[at] for at in about_named(found, named)]
@@ -167,7 +181,8 @@ class ExtractiveGenerator:
             return []
         limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
         choice = choose_sentences(found, chances, limits, question)
-        around = find_list_around(choice.best, found)
+        wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
+        around = find_list_around(choice.best, found, is_asked=wants_list)
         if around is not None:
             lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
             items = [(text, around.number) for text in around.items]
@@ -175,9 +190,11 @@ class ExtractiveGenerator:
             return [*lead, block, *_supplements(choice, words)]
         if steps := find_steps(question, choice.best, found):
             return [point_blocks([[step] for step in steps], words)[0]]
+        if choice.best.head and (named_rows := find_named_rows(question, choice.best, found, self._tokenizer)):
+            return [found_rows_block(named_rows, words)]
         is_sure = chances.max() >= SURE_FACT
-        if choice.best.is_row and not is_sure and (rows := rows_around(choice.best, found)):
-            return [passage_block(rows, words), *_supplements(choice, words)]
+        if choice.best.is_row and not is_sure and (around_it := rows_around(choice.best, found)):
+            return [passage_block(around_it, words), *_supplements(choice, words)]
         if not choice.best.is_row and (
             explained := self._explanation(question, known, scores, choice, named, words, is_sure=is_sure)
         ):
@@ -224,12 +241,14 @@ class ExtractiveGenerator:
         aspects = aspect_coverage(question, found, self._tokenizer)
         places = main_source(found, scores, aspects)
         runs = choose_runs(found, places, self._relevance.probabilities(known, scores, aspects, question), question)
+        chances = {id(s): float(chance) for s, chance in zip(found, chances_of(scores), strict=True)}
         if known.kind in FACTS:
             runs = nearest(runs, chances_of(scores)[[found.index(s) for s in runs]], most_columns=UNSURE_COLUMNS)
+        elif sum(chances[id(s)] for s in runs) < DOUBTFUL and runs and runs[0].source is choice.best.source:
+            runs = _with_paragraph(runs, choice.best, found, question)
         shown = [
             replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in with_tables(runs, found)
         ]
-        chances = {id(s): float(chance) for s, chance in zip(found, chances_of(scores), strict=True)}
         held = sum(chances[id(s)] for s in runs)
         lead = [f"**{words.closest}**\n\n"] if held < DOUBTFUL else []
         missing: list[Statement] = []
@@ -243,6 +262,14 @@ class ExtractiveGenerator:
         if not block:
             return []
         return [*lead, *block, *([supplement([[s] for s in missing], words)] if missing else [])]
+
+
+def _with_paragraph(
+    runs: Sequence[Statement], best: Statement, found: Sequence[Statement], question: str
+) -> list[Statement]:
+    """The runs of the best sentence's source and the rest of its paragraph, in the order of the source."""
+    whole = paragraph_around(best, found, question, most_columns=PARAGRAPH_COLUMNS)
+    return sorted({id(s): s for s in [*runs, *whole]}.values(), key=lambda s: s.position)
 
 
 def prefer_full_coverage(chances: FloatArray, known: SentenceFeatures) -> FloatArray:

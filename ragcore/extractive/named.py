@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
+from ragcore.text.codes import codes_in, without_codes
 from ragcore.text.tokenise import stop_words
 
 LEAST_WORDS = 2  # of a title, so that it names something
@@ -36,6 +37,23 @@ def about_named(found: Sequence[Statement], named: frozenset[str]) -> list[int]:
     if best.source.passage.title not in named:
         return list(range(len(found)))
     return [at for at, s in enumerate(found) if s.source.passage.title in named]
+
+
+def about_codes(question: str, found: Sequence[Statement]) -> list[int]:
+    """Places of the sentences of the sources that hold most of the question's codes, with their titles.
+
+    All places where the question names none, or several versions, which stand in documents of their own.
+    """
+    codes = codes_in(question)
+    if not found or not codes or sum("." in code for code in codes) > 1:
+        return list(range(len(found)))
+    sources = {s.source.number: s.source for s in found}
+    held = {
+        number: len(codes) - len(without_codes(codes, f"{one.passage.title}\n{one.text}"))
+        for number, one in sources.items()
+    }
+    most = max(held.values())
+    return [at for at, s in enumerate(found) if held[s.source.number] == most]
 
 
 def _words(title: str, tokenizer: Tokenizer) -> set[str]:

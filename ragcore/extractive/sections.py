@@ -29,6 +29,7 @@ MIN_STEPS = 3
 MAX_SENTENCES = 3  # of a section's text
 MAX_COLUMNS = 1100  # of an answer by a section
 MAX_LIST_COLUMNS = 900  # of an answer by a list
+SHORT_LIST_COLUMNS = 500  # of a list that is shown whole where one of its points answers
 MIN_PRECISION = 0.5  # share of the heading's own content words that the question asks for
 MAX_ANNOUNCING = 120  # columns of a sentence that announces a list or a table
 DERIVED_LETTERS = 4  # that a word has at least from which another one is derived
@@ -39,6 +40,7 @@ _OPAQUE = ("`", "$", "~", "![", ">")  # code, formulas, pictures and quotations
 _DERIVED = re.compile(r"(?:ure?|ments?|at|ation|ion|er|or|ance?|ence?|iti|ity|ive?|ing|ed)")  # endings of stems
 _STEPS = re.compile(r"\bsteps\b|\bprocedure\b|步骤|步驟|流程|哪几步|哪幾步", re.IGNORECASE)
 _COUNT = re.compile(r"[一二两兩三四五六七八九十]+[种種类類个個项項]|two|three|four|five|six")
+_STOPS = (".", "。", "；", ";", "!", "！")
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[一二三四五六七八九十]+、)\s*")
 
 
@@ -51,23 +53,46 @@ class ListAnswer:
     items: tuple[str, ...]
 
 
-def find_list_around(best: Statement, found: Sequence[Statement]) -> ListAnswer | None:
-    """The whole list that the best sentence is a point of; None if it is none, or if the list is too long to show."""
-    if not best.is_item:
+def find_list_around(best: Statement, found: Sequence[Statement], *, is_asked: bool = True) -> ListAnswer | None:
+    """The whole list that the best sentence is a point of; None if it is none, or if the list is too long to show.
+
+    Where no list is asked for, of a longer one the point alone.
+    """
+    units = _units([s for s in found if s.source.number == best.source.number and s.heading == best.heading])
+    first = last = next(at for at, unit in enumerate(units) if best in unit)
+    if not units[first][0].is_item:
         return None
-    same = [s for s in found if s.source.number == best.source.number and s.heading == best.heading]
-    at = same.index(best)
-    first = last = at
-    while first and same[first - 1].is_item and not same[first].announced:
+    while first and units[first - 1][0].is_item and not units[first][0].announced:
         first -= 1
-    while last + 1 < len(same) and same[last + 1].is_item and not same[last + 1].announced:
+    while last + 1 < len(units) and units[last + 1][0].is_item and not units[last + 1][0].announced:
         last += 1
-    points = same[first : last + 1]
-    intro = points[0].announced
-    items = [s.text.removeprefix(s.announced).strip() for s in points]
+    if first < last and best not in units[first] and _is_title(units[first], units[last]):
+        first += 1
+    points = units[first : last + 1]
+    intro = points[0][0].announced
+    items = [" ".join(s.text.removeprefix(s.announced).strip() for s in point) for point in points]
+    if not is_asked and sum(map(columns, items)) > SHORT_LIST_COLUMNS:
+        own = next(item for item, point in zip(items, points, strict=True) if best in point)
+        return ListAnswer(intro, best.source.number, (own,))
     if not MIN_ITEMS <= len(items) <= MAX_ITEMS or sum(map(columns, (intro, *items))) > MAX_LIST_COLUMNS:
         return None
     return ListAnswer(intro, best.source.number, tuple(items))
+
+
+def _units(statements: Sequence[Statement]) -> list[list[Statement]]:
+    """The sentences of one section, those of one line or point together."""
+    units: list[list[Statement]] = []
+    for one in statements:
+        if units and one.continues and one.position == units[-1][-1].position + 1:
+            units[-1].append(one)
+        else:
+            units.append([one])
+    return units
+
+
+def _is_title(first: Sequence[Statement], last: Sequence[Statement]) -> bool:
+    """Whether the first point of a list is its title: one without a full stop before others with one."""
+    return len(first) == 1 and not first[0].text.endswith(_STOPS) and last[-1].text.endswith(_STOPS)
 
 
 def find_steps(question: str, best: Statement, found: Sequence[Statement]) -> list[Statement]:
@@ -259,7 +284,10 @@ def _sections(sources: Sequence[Source]) -> Iterator[Section]:
                 continue
             section = Section(source, len(heading[1]), heading[2])
             is_first = source.passage.ordinal == 0 and source.text.lstrip().startswith(line.strip())
-            section.is_document = is_first or section.title == source.passage.title
+            is_named = section.title == source.passage.title or (
+                section.level == 1 and section.title in source.passage.title
+            )
+            section.is_document = is_first or is_named
             while open_sections and open_sections[-1].level >= section.level:
                 open_sections.pop()
             if open_sections:

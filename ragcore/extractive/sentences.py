@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ragcore.ports import Tokenizer
@@ -42,6 +42,7 @@ _LINK = re.compile(r"\S*https?://\S+")
 _QUESTION = re.compile(r"[?？][」』”\")）.]*\s*\Z")
 _BOLD = re.compile(r"\s*(?:\*\*[^*]+\*\*|__[^_]+__)\s*")
 _STOP = re.compile(r"[.。]\Z")
+_PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*\Z")
 STEP = re.compile(r"step\s+\d+\b|第[一二三四五六七八九十\d]+步|步骤\s*\d+|步驟\s*\d+", re.IGNORECASE)
 
 
@@ -59,6 +60,8 @@ class Statement:
     is_row: bool = False  # of a table
     head: tuple[str, ...] = ()  # names of the row's columns
     cells: tuple[str, ...] = ()  # of the row, as many as `head`
+    paragraph: int = 0  # place of its paragraph in the source, 0-based
+    continues: bool = False  # the line or the point of the sentence before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class _Piece:
     is_row: bool = False
     head: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
+    paragraph: int = 0
+    continues: bool = False
 
 
 def read_statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Statement]:
@@ -103,6 +108,8 @@ def _statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Stateme
                         is_row=piece.is_row,
                         head=piece.head,
                         cells=piece.cells,
+                        paragraph=piece.paragraph,
+                        continues=piece.continues,
                     )
                 )
     return found
@@ -131,8 +138,11 @@ def _kept_pieces(text: str) -> tuple[_Piece, ...]:
 def _pieces(text: str) -> Iterator[_Piece]:
     announced = heading = ""
     head: tuple[str, ...] = ()
-    raws = _with_leads(split_sentences(without_pictures(captions_once(text))))
+    raws = _with_leads(_whole_rows(split_sentences(without_pictures(captions_once(text)))))
+    paragraph, before = 0, "\n"
     for raw, following in zip(raws, [*raws[1:], ""], strict=False):
+        paragraph += _PARAGRAPH_END.search(before) is not None
+        continues, before = not before.endswith("\n"), raw
         if is_row(raw):
             if is_rule(raw):
                 continue
@@ -142,7 +152,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
             if is_rule(following):
                 head = cells_of(raw)
             else:
-                yield _row(raw, heading, head)
+                yield replace(_row(raw, heading, head), paragraph=paragraph)
             continue
         head = ()
         if title := _title(raw):
@@ -157,9 +167,26 @@ def _pieces(text: str) -> Iterator[_Piece]:
             if plain.endswith((":", "：")) and len(plain) < LONG_CHARS:
                 announced = f"{plain} "
             elif not _LINK.fullmatch(plain) and plain:
-                yield _Piece(plain, heading, intro.strip(), bool(_ITEM.match(raw)))
+                is_item = bool(_ITEM.match(raw))
+                yield _Piece(plain, heading, intro.strip(), is_item, paragraph=paragraph, continues=continues)
+                continues = True
     if announced:
         yield _Piece(announced.strip(), heading)
+
+
+def _whole_rows(raws: Sequence[str]) -> list[str]:
+    """The sentences, those of each row of a table in one piece: what stands in its cells belongs together."""
+    joined: list[str] = []
+    at = 0
+    while at < len(raws):
+        end = at + 1
+        if is_row(raws[at]):
+            while end < len(raws) and not raws[end - 1].endswith("\n"):
+                end += 1
+        is_whole = raws[end - 1].rstrip().endswith("|")
+        joined += ["".join(raws[at:end])] if is_whole else raws[at:end]
+        at = end
+    return joined
 
 
 def _with_leads(raws: Sequence[str]) -> list[str]:

@@ -107,6 +107,25 @@ def _is_beside(runs: Sequence[Statement], at: int, first: int, last: int) -> boo
     return abs(runs[at].position - runs[last if at > last else first].position) == 1
 
 
+def paragraph_around(
+    best: Statement, found: Sequence[Statement], question: str, *, most_columns: int
+) -> list[Statement]:
+    """The paragraph of the best sentence; of one that is too long, the best sentence and its neighbours."""
+    section = [s for s in found if s.source is best.source and s.heading == best.heading and is_of_use(s, question)]
+    usable = section if best in section else [best]
+    at = usable.index(best)
+    first = next(n for n, s in enumerate(usable) if s.paragraph == best.paragraph)
+    last = first
+    while last + 1 < len(usable) and usable[last + 1].paragraph == best.paragraph:
+        last += 1
+    width = sum(columns(s.text) for s in usable[first : last + 1])
+    if width > most_columns:
+        chances = np.zeros(len(usable), np.float32)
+        chances[at] = 1.0
+        return nearest(usable, chances, most_columns=most_columns)
+    return usable[first : last + 1]
+
+
 def needs_before(text: str) -> bool:
     """Whether a sentence cannot be understood without the one before it."""
     return refers_back(text) or _GOES_ON.match(text) is not None

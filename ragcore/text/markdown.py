@@ -26,6 +26,7 @@ _MARKS = re.compile(
     r"^\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)+|`{1,3}|\*{2,3}|__|!?\[(?=[^\]]{1,500}+\]\()|(?<=\w)\]\([^)\s]{0,2000}+\)|<[^>]{1,40}>"
     r"|(?<![\w*])\*(?=[^\s*][^*]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])"
 )
+_FIRST_STEP = re.compile(r"\s*(1[.)])\s+(?=[^|]*\s2[.)]\s)")
 _MAY_BE_MARKED = re.compile(r"[`*_\[\]<]|^\s*(?:[-+>]|\d{1,3}[.)])")  # a character that every match of _MARKS has
 _MARKER_LIKE = re.compile(r"\[(\d{1,3})\]")
 _CELLS = re.compile(r"(?:(?<!\s)\s+)?\|\s*")
@@ -98,8 +99,13 @@ def is_row(line: str) -> bool:
 
 
 def cells_of(row: str) -> tuple[str, ...]:
-    """The cells of a row without Markdown marks."""
-    return tuple(map(plain_text, row_cells(row)))
+    """The cells of a row without Markdown marks; one that counts steps keeps the number of the first."""
+    return tuple(map(_plain_cell, row_cells(row)))
+
+
+def _plain_cell(cell: str) -> str:
+    first = _FIRST_STEP.match(cell)
+    return f"{first[1]} {plain_text(cell[first.end() :])}" if first else plain_text(cell)
 
 
 def tables(lines: Iterable[str]) -> Iterator[Table]:

@@ -240,7 +240,9 @@ def test_an_embedder_adds_meaning_to_words():
             return 1.0
 
     others = " ".join(f"Bird number {n} sings in the garden." for n in range(30))
-    sources = (source(1, f"Dogs eat. Birds sing. Dogs eat sand. {others} The feline sleeps. Ants walk. Fish swim."),)
+    sources = (
+        source(1, f"Dogs eat. Birds sing. Dogs eat sand.\n\n{others}\n\nThe feline sleeps. Ants walk. Fish swim."),
+    )
     best = Limits(core_sentences=1)
     blind, seeing = (ExtractiveGenerator(TOKENIZER, embedder, limits=best) for embedder in (None, Synonyms()))
 
@@ -271,14 +273,14 @@ def test_rows_without_a_head_are_their_cells():
     assert [statement.text for statement in read_statements([table], TOKENIZER)] == ["Earth · 10 Ω", "Mast · 1°"]
 
 
-def test_the_row_that_answers_stands_below_its_head(generator):
+def test_the_row_that_answers_is_told_with_the_names_of_its_columns(generator):
     text = answer(
         generator,
         "How high may the resistance of the earthing be?",
         source(1, "| Checked | Limit |\n|---|---|\n| Resistance of the earthing | 10 Ω |\n| Lean of the mast | 1° |\n"),
     )
 
-    assert text == "| Checked | Limit |\n| --- | --- |\n| Resistance of the earthing | 10 Ω [1] |"
+    assert text == "Resistance of the earthing · Limit: 10 Ω [1]"
 
 
 def test_a_sentence_that_sends_the_reader_to_a_table_comes_with_it(generator):

@@ -1,0 +1,25 @@
+"""Rows that a question names, as Markdown: one row cell by cell, several as a table (A2)."""
+
+from __future__ import annotations
+
+from ragcore.extractive.formatting import Wording, cite, row_marked, table
+from ragcore.extractive.table_lookup import TableRows
+from ragcore.text.markdown import labelled
+from ragcore.text.scripts import columns
+
+ROW_COLUMNS = 200  # of a row that stands in one line
+
+
+def found_rows_block(found: TableRows, words: Wording) -> str:
+    """Rows that a question names, each with the marker of its own passage.
+
+    One row alone is told cell by cell behind the names of the columns.
+    """
+    if len(found.rows) > 1:
+        return table(found.head, [row_marked(cells, number, words) for cells, number in found.rows])
+    cells, number = found.rows[0]
+    whole = labelled(found.head, cells)
+    if columns(whole) <= ROW_COLUMNS:
+        return cite(whole, number, words)
+    points = [labelled(("", name), ("", cell)) for name, cell in zip(found.head, cells, strict=True) if cell]
+    return "\n".join(f"- {cite(point, number, words)}" for point in points)

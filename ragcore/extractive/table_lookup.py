@@ -1,0 +1,260 @@
+"""Rows of a table that answer a question, with the columns that it asks for (A2).
+
+A question names a row by what its cells say ("SC-210", "ALM-7", "held in Oslo") and a column by its head or by a word
+for what is asked ("how much": price). One row is looked up, or several where it joins them ("weight and size"); where a
+list or a number is asked for, all rows of which a cell says what the question names are taken.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ragcore.extractive.sentences import Statement
+from ragcore.ports import Tokenizer
+from ragcore.text.normalise import nfkc
+from ragcore.text.question_sides import question_sides
+from ragcore.text.scripts import CJK
+from ragcore.text.tokenise import stop_words
+from ragcore.text.word_lists import read_lines
+
+VALUE_CHARACTERS = 16  # of a cell that may be the value of a kind: "Oslo", "in work"
+LEAST_LEAD = 1.25  # times as much as the second row's weight, so that a row is the one that was named
+LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head and title hold
+MOST_COLUMNS = 8  # of a whole row
+MOST_ROWS = 20  # of a kind
+MOST_JOINED = 4  # rows that a question names one beside the other
+LEAST_LETTERS = 3  # of a word that is compared by its beginning: "max", "maximum"
+_SEVERAL = re.compile(
+    r"哪些|哪几|哪幾|都有(?:哪|谁|什么)|有哪|列出|列一下|都列|全部|所有|多少[个個条條种種项項款家位名]|几[个個条條种種项項款家位名]"
+    r"|[一总總]共|共有|[共总總][计計数]"
+    r"|\bwhich \w+s\b|\blist\b|\bhow many\b|\bnumber of\b|\bcount\b|\ball\b|\bwhat are\b",
+    re.IGNORECASE,
+)
+_JOINS = re.compile(r"[、和与及跟]|以及|还有|多少.*多少|多久.*多久|\band\b|,|，")
+_CODE = re.compile(r"[a-z]*\d[a-z0-9]*(?:[-./][a-z0-9]+)*|[a-z]+(?:[-./][a-z0-9]+)+|(?<![a-z])[a-z](?![a-z])", re.I)
+_HAN = re.compile(rf"[{CJK}]")
+_BETWEEN = re.compile(r"[,，、;；/+()（）]")
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """Rows of one table as they are to be shown."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], int], ...]  # cells of the chosen columns, and the number of the source
+
+
+def find_rows_of_kind(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
+    """All rows of the first table that has some of the kind that a question wants listed or counted; else None."""
+    if not _SEVERAL.search(question):
+        return None
+    asked = _Asked.of(question, tokenizer)
+    for members in _tables(found):
+        table = _Table(members, tokenizer)
+        if (rows := table.of_kind(asked)) and len(rows) <= MOST_ROWS:
+            return table.shown(rows, asked)
+    return None
+
+
+def find_named_rows(
+    question: str, best: Statement, found: Sequence[Statement], tokenizer: Tokenizer
+) -> TableRows | None:
+    """The rows of the best row's table that the question names; None where none stands out."""
+    members = next((members for members in _tables(found) if best in members), None)
+    if members is None:
+        return None
+    asked, table = _Asked.of(question, tokenizer), _Table(members, tokenizer)
+    rows = (table.joined(asked) if _JOINS.search(question) else []) or table.named(asked)
+    return table.shown(rows, asked) if rows else None
+
+
+def _tables(found: Sequence[Statement]) -> list[list[Statement]]:
+    """The rows of each table, those of all its passages together, in the order of the sources."""
+    groups: dict[tuple[int, tuple[str, ...]], list[Statement]] = {}
+    for one in found:
+        if one.head:
+            groups.setdefault((one.source.passage.version, one.head), []).append(one)
+    return list(groups.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question as tables are compared with it."""
+
+    text: str  # NFKC, lower case
+    words: frozenset[str]  # content words
+    codes: frozenset[str]  # with a digit or a hyphen, or one letter
+
+    @classmethod
+    def of(cls, question: str, tokenizer: Tokenizer) -> _Asked:
+        passed = stop_words() | question_sides()
+        words = frozenset(w for w in tokenizer.words(question) if w not in passed and not w.isspace())
+        return cls(_plain(question), words, frozenset(_codes(question)))
+
+    def holds(self, value: str, head: str = "") -> bool:
+        """Whether the question names a value: a Latin one as whole words, a Chinese one anywhere.
+
+        A single Chinese character counts beside the name of its column: 高优先级.
+        """
+        if not value:
+            return False
+        if _HAN.search(value):
+            return value in self.text if len(value) > 1 else bool(head) and f"{value}{head}" in self.text
+        return re.search(rf"(?<![a-z0-9-]){re.escape(value)}(?![a-z0-9-])", self.text) is not None
+
+    def has(self, word: str) -> bool:
+        """Whether a word of a cell is asked for, itself or by its beginning."""
+        if word in self.words:
+            return True
+        if _HAN.search(word):
+            return len(word) > 1 and word in self.text
+        starts = (w for w in self.words if len(w) >= LEAST_LETTERS and w.isascii())
+        return len(word) >= LEAST_LETTERS and any(word.startswith(w) or w.startswith(word) for w in starts)
+
+
+class _Table:
+    """The rows of one table, those of all its passages."""
+
+    def __init__(self, members: Sequence[Statement], tokenizer: Tokenizer) -> None:
+        self.head = members[0].head
+        self.members = sorted(members, key=lambda s: (s.source.passage.ordinal, s.position))
+        self.heads = [_plain(name) for name in self.head]
+        self.cells = [[_plain(cell) for cell in s.cells] for s in self.members]
+        self.words = [frozenset(tokenizer.words(" ".join(s.cells))) for s in self.members]
+        self.firsts = [self._content(tokenizer.words(s.cells[0])) for s in self.members]
+        self.codes = [frozenset(_codes(" ".join(s.cells))) for s in self.members]
+        self.head_words = [self._content(tokenizer.words(name)) for name in self.head]
+        passage = self.members[0].source.passage
+        title = " ".join((passage.title, *passage.heading_path, members[0].heading))
+        self.about = frozenset(tokenizer.words(title)) | frozenset(_codes(title))
+
+    def named(self, asked: _Asked) -> list[int]:
+        """The row that the question names; [] where none stands out."""
+        keys = [self._keys_of(at, asked) for at in range(len(self.members))]
+        frequency = Counter(key for row in keys for key in row)
+        weights = [sum(self._weight(frequency[key]) for key in row) for row in keys]
+        order = sorted(range(len(weights)), key=lambda at: -weights[at])
+        first = order[0]
+        second = weights[order[1]] if len(order) > 1 else 0.0
+        if weights[first] <= 0 or weights[first] < LEAST_LEAD * second or not self._explains(first, asked):
+            return []
+        return [first]
+
+    def joined(self, asked: _Asked) -> list[int]:
+        """Two or more rows whose first cells together hold what the question joins; else []."""
+        wanted = {w for row in self.firsts for w in row if asked.has(w)} - self.about
+        chosen: list[int] = []
+        while wanted and len(chosen) < MOST_JOINED:
+            best = max(range(len(self.firsts)), key=lambda at: self._worth(at, wanted))
+            covered = {w for w in self.firsts[best] if w in wanted}
+            if not covered:
+                break
+            chosen.append(best)
+            wanted -= covered
+        return sorted(chosen) if len(chosen) > 1 else []
+
+    def of_kind(self, asked: _Asked) -> list[int]:
+        """All rows with the values that the question names: one of them in each column of which it names some."""
+        conditions: dict[int, set[str]] = {}
+        for column, head in enumerate(self.heads):
+            values = {row[column] for row in self.cells if 0 < len(row[column]) <= VALUE_CHARACTERS} - self.about
+            named = {value for value in values if asked.holds(value, head)} or self._with_word(column, asked)
+            if named and (column > 0 or len(named) > 1):
+                conditions[column] = named
+        if not conditions:
+            return []
+        rows = range(len(self.cells))
+        return [at for at in rows if all(self.cells[at][column] in values for column, values in conditions.items())]
+
+    def shown(self, rows: Sequence[int], asked: _Asked) -> TableRows:
+        """These rows in the columns that identify them and those that were asked for; all columns where none was."""
+        wanted = self._columns_asked(asked)
+        held = {at for at in range(len(self.head)) for row in rows if asked.holds(self.cells[row][at], self.heads[at])}
+        columns = sorted({0} | held | wanted) if wanted else list(range(min(len(self.head), MOST_COLUMNS)))
+        return TableRows(
+            tuple(self.head[at] for at in columns),
+            tuple(
+                (tuple(self.members[row].cells[at] for at in columns), self.members[row].source.number) for row in rows
+            ),
+        )
+
+    def _with_word(self, column: int, asked: _Asked) -> set[str]:
+        """Short values of a column of which a part is a word of the question that others lack: "field, Oslo"."""
+        values = {row[column] for row in self.cells if 0 < len(row[column]) <= 2 * VALUE_CHARACTERS}
+        words = asked.words - self.about - frozenset[str]().union(*self.head_words)
+        held = {w: {v for v in values if w in map(str.strip, _BETWEEN.split(v))} for w in words}
+        return set().union(*(found for found in held.values() if found and found != values))
+
+    def _content(self, words: Iterable[str]) -> frozenset[str]:
+        return frozenset(w for w in words if w not in stop_words() and any(map(str.isalnum, w)))
+
+    def _keys_of(self, at: int, asked: _Asked) -> frozenset[str]:
+        """Words, codes and values of the question that a row has, and that are not what the whole table is about."""
+        values = {v for v in self.cells[at] if len(v) <= VALUE_CHARACTERS and asked.holds(v)}
+        words = {w for w in self.words[at] if w in asked.words} | {w for w in self.firsts[at] if asked.has(w)}
+        return frozenset(words | asked.codes & self.codes[at] | values) - self.about
+
+    def _weight(self, rows: int) -> float:
+        """How much it says of a row that it has something which this many rows have; 0 where all have it."""
+        return math.log(len(self.members) / rows) if rows else 0.0
+
+    def _worth(self, at: int, wanted: Collection[str]) -> tuple[int, float]:
+        """How many wanted words the first cell of a row holds, and their share of it."""
+        held = sum(w in wanted for w in self.firsts[at])
+        return held, held / (len(self.firsts[at]) or 1)
+
+    def _explains(self, at: int, asked: _Asked) -> bool:
+        """Whether row, head and title hold most of what the question says, or the row the code that it names."""
+        if asked.codes & self.codes[at] - self.about:
+            return True
+        known = self.words[at].union(self.about, *self.head_words)
+        text = " ".join((*self.cells[at], *self.heads))
+        lacking = [w for w in asked.words if w not in known and not (_HAN.search(w) and w in text)]
+        return len(lacking) <= (1 - LEAST_EXPLAINED) * len(asked.words)
+
+    def _columns_asked(self, asked: _Asked) -> set[int]:
+        """Columns behind the first one whose head the question names, or a word for what it holds."""
+        behind = range(1, len(self.head))
+        coded = {at for at in behind if (codes := frozenset(_codes(self.head[at]))) and codes <= asked.codes}
+        if coded:
+            return coded
+        common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
+        named = {at for at in behind if any(asked.has(w) for w in self.head_words[at] - common)}
+        return named | {at for at in behind if _is_asked_by_group(asked.text, self.heads[at])}
+
+
+def _is_asked_by_group(question: str, head: str) -> bool:
+    """Whether the question has a word for what a column with this head holds."""
+    return any(_has_any(question, asking) and _has_any(head, heads) for asking, heads in _column_groups())
+
+
+def _has_any(text: str, words: Iterable[str]) -> bool:
+    return any((word in text) if _HAN.search(word) else re.search(rf"\b{re.escape(word)}", text) for word in words)
+
+
+@cache
+def _column_groups() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    groups = []
+    for line in read_lines("ragcore.extractive", "column_words.txt"):
+        asking, heads = line.split("|")
+        groups.append((_listed(asking), _listed(heads)))
+    return tuple(groups)
+
+
+def _listed(words: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in words.split(","))
+
+
+def _codes(text: str) -> Iterator[str]:
+    for match in _CODE.finditer(nfkc(text)):
+        yield match.group().lower()
+
+
+def _plain(text: str) -> str:
+    return _SPACE.sub(" ", nfkc(text)).strip().lower()

@@ -1,0 +1,47 @@
+"""Codes that questions name, and whether texts hold them (D21)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.text.codes import codes_in, missing_codes, without_codes
+
+
+@pytest.mark.parametrize(
+    ("question", "codes"),
+    [
+        ("ALM-2099怎么处理", ["alm2099"]),
+        ("list price of the SC410", ["sc410"]),
+        ("BBU9 V3.4.0什么时候发布", ["bbu9", "3.4.0"]),
+        ("3.2.0的站能直接升3.3.0不", ["3.2.0", "3.3.0"]),
+        ("root cause of INC-2025-047", ["inc2025047"]),
+        ("ＧＬ－８９９ error", ["gl899"]),
+        ("How fast is 5G, and what does FR1 mean?", []),
+        ("Revenue in FY2019 and on 12 June 2025, 7.8 kg", []),
+        ("随机接入是什么", []),
+    ],
+)
+def test_names_with_digits_and_versions_are_codes(question, codes):
+    assert codes_in(question) == codes
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "missing"),
+    [
+        ("ALM-2099怎么处理", "| ALM-2098 | 过温 |", ["alm2099"]),
+        ("alm 2098? ALM2098", "| ALM-2098 | 过温 |", []),
+        ("5364满功率 AAU5364", "HN-AAU5364-A", []),
+        ("V1.11.0", "版本 V11.1.0、V1.11.01", ["1.11.0"]),
+        ("V1.11.0", "版本 v1.11.0。", []),
+        ("1.11.0", "1.11.0.3", ["1.11.0"]),
+    ],
+)
+def test_a_code_is_there_also_as_part_of_a_longer_name_but_a_version_is_not_another_one(question, text, missing):
+    assert missing_codes(question, [text]) == missing
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_what_a_text_says_itself_is_never_missing_in_it(question, other):
+    assert without_codes(codes_in(question), f"{question} {other}") == [] or "." in "".join(codes_in(question))
