@@ -188,43 +188,53 @@ def cosine_floor(*, tenant_id: int) -> float | None:
 
     Calibrated on the tenant's passages when the site was switched to the model, else as the model was measured.
     """
+    return setup_now().floor(tenant_id=tenant_id) or floor_of_model(embedder())
+
+
+def floor_of_model(model: Embedder) -> float | None:
+    """The same for a model wherever it is used: what comes with it, or what was measured for it. Uses the ORM."""
     from knowledge.embedder_fit import WholeVectors, default_floor
+    from ragcore.embedding.packaged import PackagedEmbedder
 
-    if calibrated := setup_now().floor(tenant_id=tenant_id):
-        return calibrated
-    found = embedder()
-    return default_floor(found.model) if isinstance(found, WholeVectors) else None
+    if isinstance(model, PackagedEmbedder):
+        return model.floor
+    return default_floor(model.model) if isinstance(model, WholeVectors) else None
 
 
-def reranker(spec: SearchModelSpec | None = None) -> Reranker | None:
-    """The reranker in use, or another one; None: there is to be none."""
+def reranker(spec: SearchModelSpec | None = None, *, embedding_model: str = "") -> Reranker | None:
+    """The reranker in use, or another one; None: there is to be none.
+
+    `embedding_model`: whose cosines it gets, because fitted weights go with a model; "": the one in use.
+    """
     spec = spec or setup_now().reranker
-    return None if spec.client == "none" else reranker_of(spec)
+    if spec.client == "none":
+        return None
+    return reranker_of(spec, (embedding_model or live_model()) if spec.is_linear else "")
 
 
 @lru_cache(KEPT_EMBEDDERS)
-def reranker_of(spec: SearchModelSpec) -> Reranker:
-    """The same client for equal models."""
+def reranker_of(spec: SearchModelSpec, embedding_model: str = "") -> Reranker:
+    """The same client for equal models. `embedding_model`: whose cosines a linear one gets."""
     from ragcore.reranking import RERANKERS
     from ragcore.reranking.pairs import PairReranker, PairScorer
 
-    client = RERANKERS.create(spec.client, _search_client(spec))
+    client = RERANKERS.create(spec.client, replace(_search_client(spec), embedding_model=embedding_model))
     if isinstance(client, PairScorer):
         return PairReranker(client, RedisScoreCache(settings.REDIS_URL))
     return client
 
 
-def second_reranker(spec: SearchModelSpec | None = None) -> Reranker | None:
-    """Who orders where the first one fails: the linear one, which needs no model and no server."""
+def second_reranker(spec: SearchModelSpec | None = None, *, embedding_model: str = "") -> Reranker | None:
+    """Who orders where the first one fails: the linear one, which needs no model and no server. See `reranker`."""
     spec = spec or setup_now().reranker
-    return None if spec.client in ("none", "linear") else _linear_reranker()
+    return None if spec.client in ("none", "linear") else _linear_reranker(embedding_model or live_model())
 
 
-@cache
-def _linear_reranker() -> Reranker:
+@lru_cache(KEPT_EMBEDDERS)
+def _linear_reranker(embedding_model: str) -> Reranker:
     from ragcore.reranking.linear import LinearReranker
 
-    return LinearReranker.shipped()
+    return LinearReranker.shipped(embedding_model)
 
 
 @cache
@@ -311,12 +321,16 @@ def client_settings(endpoint: Endpoint, limits: ModelLimits = DEFAULT_LIMITS) ->
     return ClientSettings(base_url=endpoint.url, api_key=endpoint.key, limits=limits, permitted=permitted_at(endpoint))
 
 
-@cache
 def extractive_generator() -> LLMGenerator:
-    """Answers made of sentences of the sources."""
+    """Answers made of sentences of the sources; the embedder in use tells those in the other language."""
+    return _extractive_generator(setup_now().embedder)
+
+
+@lru_cache(KEPT_EMBEDDERS)
+def _extractive_generator(spec: SearchModelSpec) -> LLMGenerator:
     from ragcore.extractive.generator import ExtractiveGenerator
 
-    return ExtractiveGenerator(tokenizer())
+    return ExtractiveGenerator(tokenizer(), embedder_of(spec))
 
 
 def generator() -> LLMGenerator:

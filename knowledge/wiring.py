@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from accounts.scope import Scope
 from knowledge import model_registry
@@ -83,7 +82,12 @@ def retrieval_pipeline(
         backend.note["set_models"] = [one.as_note() for one in own]
         asked = SetModelEmbedder(asked, own, backend.note["set_models"], is_whole=len(parts) == 1)
     reranker = reranker_spec(model_id=options.reranker_model)
-    fitted = partial(with_fitted_weights, scope=scope, version=options.reranker_weights)
+    first, second = (
+        with_fitted_weights(
+            found(reranker, embedding_model=embedder.model), scope=scope, version=options.reranker_weights
+        )
+        for found in (model_registry.reranker, model_registry.second_reranker)
+    )
     ports = Ports(
         lexical=backend.lexical,
         vectors=_vectors(scope, visible, backend, parts, embedder.model),
@@ -96,8 +100,8 @@ def retrieval_pipeline(
         lexicon=lexicon or None,
         graph=graph,
         use=ScopedUseIndex(scope, visible, embedder, sets, within) if options.use_shift > 0 else None,
-        reranker=fitted(model_registry.reranker(reranker)) if options.rerank else None,
-        second_reranker=fitted(model_registry.second_reranker(reranker)) if options.rerank else None,
+        reranker=first if options.rerank else None,
+        second_reranker=second if options.rerank else None,
         together=together,
         backend_note=backend.note,
     )

@@ -59,6 +59,7 @@ class ClientSettings:
     batch: int = 0  # texts of one request; 0: as suits the model
     budget_seconds: float = 5.0  # for one question
     trust_remote_code: bool = False  # run code that comes with a model
+    embedding_model: str = ""  # of a reranker: the model whose cosines it gets; "": any
     # of an embedder: what stands before texts, and how tokens become one vector ("": as the model says)
     query_prefix: str = ""
     document_prefix: str = ""

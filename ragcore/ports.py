@@ -23,6 +23,7 @@ from ragcore.types import (
     NameMention,
     ParsedDocument,
     Passage,
+    PassageHead,
     Pixels,
     Query,
     RecognisedLine,
@@ -262,8 +263,8 @@ class FactsIndex(Protocol):
 
     def documents(self, documents: Sequence[int]) -> dict[int, DocumentFacts]: ...
 
-    def heads(self, chunks: Sequence[int]) -> dict[int, str]:
-        """Title and headings of chunks, one text each."""
+    def heads(self, chunks: Sequence[int]) -> dict[int, PassageHead]:
+        """What stands above chunks, and the language that they are in."""
         ...
 
 

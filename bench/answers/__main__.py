@@ -14,32 +14,29 @@ models are trained on one half of the titles (`python -m ragcore.training`); --h
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-import ragcore.answerability.model
-import ragcore.extractive.sentence_model
 from bench.answers import narrowing as narrowed
 from bench.answers.everyday import everyday_answers
 from bench.answers.measure import HEAD, answers_of, made_scores, table_row
-from ragcore.answerability.model import Script, script_of, threshold_for
+from ragcore.answerability.model import MEANING_FILE, script_of, threshold_for
 from ragcore.answerability.own_line import lowered_by, lowered_line
 from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.fitted_weights import fitted_weights
 from ragcore.metrics.bootstrap import mean_interval
 from ragcore.options import AnswerOptions
 from ragcore.ports import FloatArray, GenerationRequest
 from ragcore.training import refusal_training as refusing
-from ragcore.training.__main__ import cosine_embedder, read_answer_sets, weights_file
+from ragcore.training.__main__ import read_answer_sets, shipped_words
 from ragcore.training.answer_sets import half_of
+from ragcore.training.embedders import embedder_arguments, given_embedder
 
 WRITTEN = 5  # digits of a weight
 LINE = AnswerOptions().false_refusals  # the rate whose shipped line is measured
-READ: tuple[Script, ...] = ("en",)  # what the product's embedder reads
 
 
 def answers(given: argparse.Namespace) -> None:
@@ -71,12 +68,15 @@ def refusals(given: argparse.Namespace) -> None:
     lines = "shipped line | false refusals there | own line | false refusals there | lowered by"
     print(f"| set | unanswerable | {' | '.join(head)} | {lines} |")
     print("|---|---|" + "---|" * (len(head) + 5))
-    shipped = json.loads(weights_file(ragcore.answerability.model).read_text(encoding="utf-8"))
+    shipped = shipped_words()
     for data in read_answer_sets(given):
         can, cannot = refusing.parts(data, half=given.half, limit=given.limit)
         script = script_of(data.answerable[0].text)
-        reader = cosine_embedder(given, script)
-        weights = np.asarray((shipped["meaning"]["weights"] if reader else shipped["weights"])[script])
+        reader = given_embedder(given) if given.meaning else None
+        by_meaning = fitted_weights("ragcore.answerability", MEANING_FILE, reader.model) if reader else None
+        if by_meaning is None or script not in by_meaning["weights"]:
+            reader, by_meaning = None, shipped
+        weights = np.asarray(by_meaning["weights"][script])
         answered = refusing.judged(data.name, ((q, False) for q in can), data.ranking, embedder=reader)
         line = threshold_for("en" if script == "en" else "zh", len(data.ranking.passages), LINE)
         lowered = lowered_by(made_scores(data.ranking, weights, embedder=reader), line)
@@ -143,9 +143,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--limit", type=int, default=300, help="questions of each set")
     parser.add_argument("--half", type=int, choices=(0, 1), help="only questions about this half of the titles")
-    parser.add_argument("--no-embedder", action="store_true", help="rank by words alone")
+    embedder_arguments(parser)
     parser.add_argument("--meaning", action="store_true", help="refusals: the cosine of question and sentence, too")
-    parser.add_argument("--models", type=Path, default=Path(os.environ.get("DATA_DIR", "var")) / "models")
     given = parser.parse_args(arguments if arguments[:1] and arguments[0] in COMMANDS else ["answers", *arguments])
     if not given.folders and given.command != "everyday":
         parser.error("which folders?")

@@ -21,13 +21,12 @@ from bench.grounding.confidence import confidence_report
 from bench.grounding.rgb import NOISE, measured, request
 from bench.grounding.speed import speed_report
 from ragcore.answerability import score_answerability, threshold_for
-from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.support_model import MODEL_FILE, SupportModel
-from ragcore.ports import Embedder
 from ragcore.prompts.refusals import is_refusal, refusal
 from ragcore.text.scripts import language_of
 from ragcore.text.tokenise import JiebaTokenizer
+from ragcore.training.embedders import embedder_arguments, given_embedder
 from ragcore.training.support_training import HEAD, annotated, findings, table
 
 WRITTEN = 5  # digits of a weight
@@ -37,7 +36,7 @@ EMBEDDED = 1000  # sentences from which the weights with vectors are fitted
 def faithfulness(given: argparse.Namespace) -> None:
     """Print one row a method."""
     found = annotated(given.file)
-    for embedder in (None, _embedder(given)):
+    for embedder in (None, given_embedder(given)):
         data = table(found, tokenizer=JiebaTokenizer(), embedder=embedder)
         groups, unsupported = len(set(data.groups.tolist())), int((~data.supported).sum())
         means = "words and vectors" if embedder is not None else "words alone"
@@ -50,7 +49,7 @@ def faithfulness(given: argparse.Namespace) -> None:
 
 def rgb(given: argparse.Namespace) -> None:
     """Print one row a file."""
-    tokenizer, embedder = JiebaTokenizer(), _embedder(given)
+    tokenizer, embedder = JiebaTokenizer(), given_embedder(given)
     generator = ExtractiveGenerator(tokenizer, embedder)
 
     def extracted(question: str, sources: Sequence[Any], row: Any) -> str:
@@ -74,15 +73,11 @@ def rgb(given: argparse.Namespace) -> None:
 
 
 def confidence(given: argparse.Namespace) -> None:
-    print(confidence_report(given.folder, limit=given.limit, embedder=_embedder(given)))
+    print(confidence_report(given.folder, limit=given.limit, embedder=given_embedder(given)))
 
 
 def speed(given: argparse.Namespace) -> None:
     print(speed_report(given.folder))
-
-
-def _embedder(given: argparse.Namespace) -> Embedder | None:
-    return None if given.no_embedder else EmbeddedEmbedder(given.models)
 
 
 def _overlap_from() -> float | None:
@@ -105,8 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for command in (faithfulness, rgb, confidence, speed):
         own = commands.add_parser(command.__name__)
         own.set_defaults(run=command)
-        own.add_argument("--no-embedder", action="store_true", help="words alone")
-        own.add_argument("--models", type=Path, default=Path("data/models"), help="where the exported embedder is kept")
+        embedder_arguments(own)
         own.add_argument("--limit", type=int, default=300, help="passages or questions of a set")
         if command is faithfulness:
             own.add_argument("file", type=Path)

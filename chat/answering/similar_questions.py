@@ -28,15 +28,15 @@ from ragcore.understanding.same_question import is_same_question, question_form
 logger = logging.getLogger(__name__)
 
 KEPT_QUESTIONS = 200  # of one group, the latest
-# Least cosine of two questions, by the beginning of the model's name. Paraphrases and near misses overlap by far, so it
-# only spares comparisons; what is the same is decided by the rules.
-FLOORS = {"embedded-": 0.75}
+# Least cosine of two questions, by the model. Paraphrases and near misses overlap by far, so it only spares
+# comparisons; what is the same is decided by the rules.
+FLOORS = {"embedded-minilm-ngrams-1": 0.75, "embedded-e5-ngrams-1": 0.8}
 FLOOR = 0.9  # of other models
 
 
 def least_cosine(model: str) -> float:
     """The least cosine for a model of vectors."""
-    return next((floor for beginning, floor in FLOORS.items() if model.startswith(beginning)), FLOOR)
+    return FLOORS.get(model, FLOOR)
 
 
 @dataclass(slots=True, kw_only=True)

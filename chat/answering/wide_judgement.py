@@ -91,7 +91,7 @@ def _answering_document(state: AnswerState) -> int | None:
     """The document that the answer to the wide search begins with; the first source where nothing can be quoted."""
     sources: Sequence[Source] = state.sources
     request = GenerationRequest(question=state.query, sources=tuple(sources))
-    text = "".join(ExtractiveGenerator(model_registry.tokenizer()).blocks(request))
+    text = "".join(ExtractiveGenerator(model_registry.tokenizer(), model_registry.embedder()).blocks(request))
     match = _MARKER.search(text)
     number = int(match[1]) if match else sources[0].number
     return next((source.passage.document for source in sources if source.number == number), None)

@@ -150,7 +150,7 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
 
 def _fits(row: RerankerFit) -> bool:
     """Whether its features are those of the reranker, or it has no weights."""
-    return row.weights is None or row.features == list(FEATURES)
+    return row.weights is None or set(row.features) <= set(FEATURES)
 
 
 def _with_usable(rows: QuerySet[GoldenSet]) -> QuerySet[GoldenSet]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from knowledge.model_registry import live_model
 from ragcore.ports import FloatArray
 from ragcore.reranking.linear import FEATURES, LinearReranker, design
 from ragcore.training.reranker_fitting import STRENGTHS, CrossFitting, RankedList
@@ -137,8 +138,8 @@ def progress_unpack(checkpoint: bytes) -> FitProgress | None:
 
 
 def packaged_weights() -> FloatArray:
-    """float32[2f], near to which weights are fitted."""
-    return np.array(LinearReranker.shipped().weights, dtype=np.float32)
+    """float32[2f], near to which weights are fitted: those for the embedding model in use."""
+    return np.array(LinearReranker.shipped(live_model()).weights, dtype=np.float32)
 
 
 def _made_with() -> list[Any]:

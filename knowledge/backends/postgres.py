@@ -25,7 +25,7 @@ from knowledge.indexes.visible_passages import (
 )
 from knowledge.selectors import sets_readable
 from ragcore.ports import FloatArray
-from ragcore.types import DocumentFacts, Expansion, Hit, NamedDocument, NameMention, Passage, Query
+from ragcore.types import DocumentFacts, Expansion, Hit, NamedDocument, NameMention, Passage, PassageHead, Query
 
 Corrections = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
 Asked = tuple[tuple[str, ...], Corrections, tuple[Expansion, ...]]
@@ -193,7 +193,7 @@ class ScopedFactsIndex:
     def documents(self, documents: Sequence[int]) -> dict[int, DocumentFacts]:
         return facts_load(scope=self.scope, visible=self.visible, readable=self._readable(), documents=documents)
 
-    def heads(self, chunks: Sequence[int]) -> dict[int, str]:
+    def heads(self, chunks: Sequence[int]) -> dict[int, PassageHead]:
         return heads_load(scope=self.scope, visible=self.visible, chunks=chunks)
 
     def _readable(self) -> Sequence[int]:

@@ -12,7 +12,7 @@ from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import EpochCache
 from knowledge.indexes.statements import fetch, ids_text
 from knowledge.indexes.visibility import Visible
-from ragcore.types import DocumentFacts, Passage
+from ragcore.types import DocumentFacts, Passage, PassageHead
 
 # ── passages ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -122,7 +122,9 @@ WHERE d.id = ANY(%(documents)s) AND d.id IN ({visible})
 GROUP BY d.id
 """
 HEADS = """
-SELECT c.id, d.title, c.heading_path
+SELECT c.id, d.title, c.heading_path, (
+    SELECT e.language FROM knowledge_indexentry e WHERE e.chunk_id = c.id AND e.representation = 'body' LIMIT 1
+)
 FROM knowledge_chunk c
 JOIN knowledge_document d ON d.live_version_id = c.version_id
 WHERE c.id = ANY(%(chunks)s::bigint[]) AND d.id IN ({visible})
@@ -132,7 +134,7 @@ WHERE c.id = ANY(%(chunks)s::bigint[]) AND d.id IN ({visible})
 KEPT_RIGHTS = 8  # that differ, in one process
 KEPT_HEADS = 10_000  # for each of them, about 2 MB
 
-_heads: EpochCache[dict[int, str]] = EpochCache(limit=KEPT_RIGHTS)
+_heads: EpochCache[dict[int, PassageHead]] = EpochCache(limit=KEPT_RIGHTS)
 
 
 def facts_load(
@@ -147,18 +149,21 @@ def facts_load(
     return {row[0]: _facts(row[1], json.loads(row[2]), json.loads(row[3] or "[]")) for row in rows}
 
 
-def heads_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict[int, str]:
-    """Title and headings by chunk id, one text each; chunks that the asker may not see are left out.
+def heads_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict[int, PassageHead]:
+    """Title and headings by chunk id, and the language; chunks that the asker may not see are left out.
 
     What was read for an asker with the same rights is kept for one corpus epoch.
     """
-    kept: dict[int, str] = {}
+    kept: dict[int, PassageHead] = {}
     if visible.epoch is not None:
         kept = _heads.get((scope.tenant_id, visible.sql, str(visible.params)), epoch=visible.epoch, make=dict)
     found = {chunk: head for chunk in chunks if (head := kept.get(chunk)) is not None}
     if missing := [chunk for chunk in chunks if chunk not in found]:
         rows = fetch(visible.applied(HEADS), {**visible.params, "chunks": ids_text(missing)})
-        fresh = {chunk: " ".join([title, *headings]) for chunk, title, headings in rows}
+        fresh = {
+            chunk: PassageHead(" ".join([title, *headings]), language or "other")
+            for chunk, title, headings, language in rows
+        }
         if len(kept) + len(fresh) > KEPT_HEADS:
             kept.clear()
         kept.update(fresh)

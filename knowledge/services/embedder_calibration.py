@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from knowledge.embedder_fit import WholeVectors, default_floor
 from knowledge.indexes.embedder_fill import passages_paired
-from knowledge.model_registry import embedder_of, live_model
+from knowledge.model_registry import embedder_of, floor_of_model, live_model
 from knowledge.model_setup import setup_now
 from knowledge.models import IndexEntry
 from knowledge.search_model_setup import SearchModelSpec
@@ -57,5 +56,4 @@ def _floor(tenant_id: int, live: Embedder, target: Embedder) -> float | None:
 def floor_of(model: Embedder, tenant_id: int) -> float:
     """The default of `min_cosine` that holds now, or for another model than the live one the default of that model."""
     calibrated = setup_now().floor(tenant_id=tenant_id) if model.model == live_model() else None
-    fitted = default_floor(model.model) if isinstance(model, WholeVectors) else None
-    return calibrated or fitted or RetrievalOptions().min_cosine
+    return calibrated or floor_of_model(model) or RetrievalOptions().min_cosine

@@ -1,10 +1,13 @@
 """A linear model over the signs that sources answer a question, and where to draw the line (D21, D23).
 
-weights.json holds the weights, the thresholds and the record of the training; `python -m ragcore.training refusals`
-makes it. Logistic regression on questions that a corpus answers and questions that it does not. Each script (English,
-simplified and traditional Chinese) has its own weights; all scores are on one scale, so one table of thresholds serves.
-For a script that the product's own embedder reads there are also weights with the cosine of question and sentence. The
-cosines of another embedder have another scale; with it words alone decide.
+weights.json holds the weights of words, the thresholds and the record of the training; `python -m ragcore.training
+refusals` makes it. Logistic regression on questions that a corpus answers and questions that it does not. Each script
+(English, simplified and traditional Chinese) has its own weights; all scores are on one scale, so one table of
+thresholds serves.
+
+Weights with the cosine of question and sentence belong to an embedding model, in one file each (`python -m
+ragcore.training meaning`): of the scripts that it reads, and of sources in the other language. With a model that has
+none, words alone decide, and sources in the other language hardly ever answer.
 """
 
 from __future__ import annotations
@@ -19,12 +22,16 @@ from typing import Literal
 
 import numpy as np
 
+from ragcore.answerability.across import FEATURES as ACROSS
+from ragcore.answerability.across import across_features, sources_across
 from ragcore.answerability.features import FEATURES, compute_features
+from ragcore.fitted_weights import file_of, fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.scripts import ZH_SHARE, cjk_share, is_traditional
 from ragcore.types import Language, Source
 
 WEIGHTS_FILE = "weights.json"
+MEANING_FILE = "meaning_weights.json"
 SMALL = 100  # passages of a set
 OWN_WORDS = 0.5  # share of the question by idf that stands in the best sentence and its neighbours
 Script = Literal["zh", "zht", "en"]
@@ -50,10 +57,16 @@ class Answerability:
 @dataclass(frozen=True, slots=True)
 class _Model:
     weights: Mapping[str, FloatArray]  # script -> float32[f + 1]: one of each sign, and the constant
-    embedder: str  # the model that `meaning` was trained with
-    meaning: Mapping[str, FloatArray]  # the same with the cosine, of scripts that it reads
     thresholds: Mapping[str, Mapping[str, Sequence[float]]]  # script -> passages -> score at each of `rates`
     rates: Sequence[float]  # false refusals, ascending
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What was fitted to the cosines of one embedding model; all on the scale of the words."""
+
+    weights: Mapping[str, FloatArray] = field(default_factory=dict)  # as _Model.weights, of scripts that it reads
+    across: FloatArray | None = None  # float32[signs of `across` + 1]
 
 
 def score_answerability(
@@ -67,16 +80,41 @@ def score_answerability(
     """Judge the sources of a question; no usable sentence scores 0.
 
     `idf`: of the question's terms that the corpus knows (Query.weights). `embedder`: adds the cosine of question and
-    best sentence, for about 10 ms more; it is only asked if it is the one of the training.
+    best sentence, for about 10 ms more, and judges sources in the other language, for about 100 ms; it is only asked
+    if weights were fitted to it. Of the sources in both languages those that answer best decide.
     """
-    model, script = _model(), script_of(question)
-    weights, asked = model.weights[script], None
-    if embedder is not None and embedder.model == model.embedder and script in model.meaning:
-        weights, asked = model.meaning[script], embedder
+    meaning = _meaning(embedder.model) if embedder is not None else _Meaning()
+    if embedder is None or meaning.across is None or not (foreign := sources_across(question, sources)):
+        return _in_one_language(question, sources, meaning, tokenizer=tokenizer, embedder=embedder, idf=idf)
+    numbers = {source.number for source in foreign}
+    own = [source for source in sources if source.number not in numbers]
+    judged = _in_one_language(question, own, meaning, tokenizer=tokenizer, embedder=embedder, idf=idf)
+    found = across_features(question, foreign, tokenizer=tokenizer, embedder=embedder)
+    if found is None:
+        return judged
+    return max(judged, _scored(found, ACROSS, meaning.across), key=lambda one: one.score)
+
+
+def _in_one_language(
+    question: str,
+    sources: Sequence[Source],
+    meaning: _Meaning,
+    *,
+    tokenizer: Tokenizer,
+    embedder: Embedder | None,
+    idf: Mapping[str, float] | None,
+) -> Answerability:
+    script = script_of(question)
+    weights = meaning.weights.get(script)
+    asked = embedder if weights is not None else None
     found = compute_features(question, sources, tokenizer=tokenizer, embedder=asked, idf=idf)
     if found is None:
         return Answerability(score=0.0)
-    row = design(np.array([[found[name] for name in FEATURES]]))[0]
+    return _scored(found, FEATURES, _model().weights[script] if weights is None else weights)
+
+
+def _scored(found: Mapping[str, float], names: Sequence[str], weights: FloatArray) -> Answerability:
+    row = design(np.array([[found[name] for name in names]]))[0]
     return Answerability(score=1 / (1 + math.exp(-float(row @ weights))), features=found)
 
 
@@ -114,8 +152,19 @@ def _model() -> _Model:
     record = json.loads(files("ragcore.answerability").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
     if record["signs"] != list(FEATURES):
         raise ValueError(f"{WEIGHTS_FILE} was trained on other signs; run ragcore.training refusals")
-    weights, meaning = (
-        {script: np.asarray(values, np.float32) for script, values in table.items()}
-        for table in (record["weights"], record["meaning"]["weights"])
-    )
-    return _Model(weights, record["meaning"]["embedder"], meaning, record["thresholds"], record["rates"])
+    return _Model(_arrays(record["weights"]), record["thresholds"], record["rates"])
+
+
+@cache
+def _meaning(embedder: str) -> _Meaning:
+    record = fitted_weights("ragcore.answerability", MEANING_FILE, embedder)
+    if record is None:
+        return _Meaning()
+    across = record["across"]
+    if record["signs"] != list(FEATURES) or (across and across["signs"] != list(ACROSS)):
+        raise ValueError(f"{file_of(MEANING_FILE, embedder)} was trained on other signs; run ragcore.training meaning")
+    return _Meaning(_arrays(record["weights"]), np.asarray(across["weights"], np.float32) if across else None)
+
+
+def _arrays(table: Mapping[str, Sequence[float]]) -> dict[str, FloatArray]:
+    return {script: np.asarray(values, np.float32) for script, values in table.items()}

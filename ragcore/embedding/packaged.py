@@ -25,6 +25,7 @@ class PackagedEmbedder(ABC, Generic[ModelT]):
 
     model: str
     dimensions = 768
+    floor: float | None = None  # default of the option `min_cosine`; None: the option's own
 
     def __init__(self, cache_dir: Path, threads: int = 0) -> None:
         self._cache_dir = cache_dir

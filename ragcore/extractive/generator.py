@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ragcore.extractive.across import across_scores
 from ragcore.extractive.answer_patterns import asked_extent, asks_several, cue_kind, definition_subject
 from ragcore.extractive.choice import (
     Limits,
@@ -138,8 +139,8 @@ class ExtractiveGenerator:
         """The best sentences of an answer, or nothing but its quotations."""
         if style == "precise":
             return quoted(text)
-        known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
-        chances = prefer_full_coverage(chances_of(self._scorer.scores(known)), known)
+        known, scores = self._scored(question, found)
+        chances = prefer_full_coverage(chances_of(scores), known)
         worth = {s.text: float(chance) for s, chance in zip(found, chances, strict=True)}
         return shortened(text, lambda sentence: worth.get(sentence, 0.0))
 
@@ -168,8 +169,8 @@ class ExtractiveGenerator:
         # what a thing is may be said anywhere, not only in the document that is called after it
         named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)
         found = [found[at] for at in about_named(found, named)]
-        known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
-        scores = self._scorer.scores(known) + QUANTITY_WEIGHT * gives_quantity(question, found)
+        known, scores = self._scored(question, found)
+        scores = scores + QUANTITY_WEIGHT * gives_quantity(question, found)
         chances = prefer_full_coverage(chances_of(scores), known)
         if not known.column("definition").any():
             section = find_section_answer(
@@ -202,13 +203,18 @@ class ExtractiveGenerator:
         core = _core(question, with_tables(choice.core, found), choice.best, known, chances)
         return [passage_block(core, words), *_supplements(choice, words)]
 
+    def _scored(self, question: str, found: Sequence[Statement]) -> tuple[SentenceFeatures, FloatArray]:
+        """Features and log-odds of sentences: by words, and by meaning where they are in the other language."""
+        known = compute_sentence_features(question, found, self._tokenizer)
+        return known, self._scorer.scores(known) + across_scores(question, found, self._embedder)
+
     def _comparison(self, question: str, found: Sequence[Statement], words: Wording) -> str | None:
         """The table that compares the things which a question names; None where there is none."""
         things = find_compared(question, self._tokenizer)
         if things is None:
             return None
-        known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
-        chances = prefer_full_coverage(chances_of(self._scorer.scores(known)), known)
+        known, scores = self._scored(question, found)
+        chances = prefer_full_coverage(chances_of(scores), known)
         return compare_in_table(things, found, chances, self._tokenizer, words)
 
     def _explanation(

@@ -21,7 +21,7 @@ import numpy as np
 
 from ragcore.extractive.answer_patterns import PATTERNS, answer_cues, definition_test
 from ragcore.extractive.sentences import Statement
-from ragcore.ports import Embedder, FloatArray, Tokenizer
+from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.lexical_features import (
     TermWeights,
     adjacent_share,
@@ -66,7 +66,6 @@ FEATURES = (
     "unfinished",  # no full stop: a title, a row, a fragment
     "row",  # cells of a table
     "item",  # point of a list
-    "similarity",  # cosine to the question, with an embedder
 )
 NEAR_CHARACTERS = {"cjk": 24, "latin": 70}
 MATCHES = 8  # of what was asked for, looked at in one sentence
@@ -101,26 +100,21 @@ def refers_back(text: str) -> bool:
     return _PRONOUN.match(text) is not None
 
 
-def compute_sentence_features(
-    question: str, found: Sequence[Statement], tokenizer: Tokenizer, embedder: Embedder | None = None
-) -> SentenceFeatures:
-    """Every feature of every sentence; similarity is 0 without an embedder."""
+def compute_sentence_features(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> SentenceFeatures:
+    """Every feature of every sentence."""
     found = tuple(found)
     key = ("sentence features", tokenizer, question, tuple(map(id, found)))  # by identity: `found` is kept with them
     table = cached(key, lambda: (found, _table(question, found, tokenizer)))[1].copy()
-    if found and embedder is not None:
-        vectors = embedder.embed_documents([statement.text for statement in found])
-        table[:, FEATURES.index("similarity")] = vectors @ embedder.embed_queries([question])[0]
     return SentenceFeatures(found, table, cjk_share(question), wanted(question))
 
 
 def _table(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> FloatArray:
-    """float32[n, len(FEATURES)] without similarity, which is 0."""
+    """float32[n, len(FEATURES)]."""
     table = np.zeros((len(found), len(FEATURES)), dtype=np.float32)
     if found:
         prepared = _Question.of(question, found, tokenizer)
         for at in range(len(found)):
-            named = prepared.features(at) | {"similarity": 0.0}
+            named = prepared.features(at)
             table[at] = [named[name] for name in FEATURES]
     return table
 
@@ -192,7 +186,7 @@ class _Question:
         )
 
     def features(self, at: int) -> dict[str, float]:
-        """Every feature of one sentence by name, without similarity."""
+        """Every feature of one sentence by name."""
         return self._coverage(at) | self._source(at) | self._answer_form(at) | self._wording(at)
 
     def _coverage(self, at: int) -> dict[str, float]:
@@ -308,7 +302,6 @@ class SentenceScorer:
     """Weights of the features and, after them, of their interactions with the share of CJK in the question."""
 
     weights: tuple[float, ...]
-    similarity: float = 4.0  # of the cosine, beside the trained weights: training sees no embedder
 
     @classmethod
     def shipped(cls) -> SentenceScorer:
@@ -317,8 +310,7 @@ class SentenceScorer:
 
     def scores(self, known: SentenceFeatures) -> FloatArray:
         """float32[n]: log-odds within one question; only their differences mean anything."""
-        meaning = self.similarity * known.column("similarity")
-        return np.asarray(design(known) @ np.asarray(self.weights, np.float32) + meaning, dtype=np.float32)
+        return np.asarray(design(known) @ np.asarray(self.weights, np.float32), dtype=np.float32)
 
     def probabilities(self, known: SentenceFeatures) -> FloatArray:
         """float32[n]: how likely each sentence is the one that answers, given that one of them does; sum 1."""

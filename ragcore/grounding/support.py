@@ -70,7 +70,7 @@ def support_states(
     judge = _Judge(
         similarity=similarity,
         evidence=SupportFeatures(similarity.texts, similarity.embedder),
-        model=model or SupportModel.shipped(),
+        model=model or SupportModel.shipped(similarity.embedder.model if similarity.embedder else ""),
         threshold=threshold,
     )
     found = [claim for claim in claims(text) if squeeze(claim) not in refused]

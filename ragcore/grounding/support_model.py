@@ -3,10 +3,11 @@
 Features are shares in [0, 1] or small counts, so that weights can be read. A window is one to three sentences of a
 source.
 
-The weights ship in support_model.json with the record of their training; `python -m ragcore.training support` makes
-them.
-There are two sets of weights: one of words alone, and one that joins its log odds with the cosine of vectors. The
-second has few weights on purpose: fitted to everything at once, the cosine of edited sentences outweighed the words.
+Two sets of weights: one of words alone, which ships in support_model.json (`python -m ragcore.training support`), and
+one that joins its log odds with the cosine of vectors. That one belongs to an embedding model, a file for each
+(`support-meaning`). It has few weights on purpose: fitted to everything at once, the cosine of edited sentences
+outweighed the words. A sentence in another language than its sources, Chinese or English, is judged by meaning and
+figures alone.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from importlib.resources import files
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.fitted_weights import fitted_weights
 from ragcore.grounding.facts import (
     clauses,
     figures,
@@ -42,7 +44,7 @@ from ragcore.text.lexical_features import (
 )
 from ragcore.text.matching import cosine_matrix, keywords
 from ragcore.text.normalise import squeeze
-from ragcore.text.scripts import cjk_share
+from ragcore.text.scripts import beginning_language, cjk_share, is_across, language_of
 from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import read_sections
 
@@ -82,11 +84,13 @@ FEATURES = (
     "reporting",  # share of words with which an answer speaks about its sources
 )
 MEANING = ("by_words", "cosine")  # log odds by the features above; best cosine of a source's sentence
+ACROSS = ("cosine", "missing_figures")  # for sources in the other language: best cosine, figures that they lack
 MOST = 3
 WINDOW = 3
 COMPARED = 3  # sentences whose vectors are compared, those that share most words
 READ = 2  # sentences whose wording is compared
 Vector = npt.NDArray[np.float64]
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _MARKER = re.compile(r"(?:(?<!\s)\s+)?\[\d{1,3}\]")
 
 
@@ -107,6 +111,20 @@ class SupportFeatures:
     def cosine(self, sentence: str, cited: Sequence[int] = ()) -> float:
         """Best cosine of the sentences that share most words, 0 to 1, as far as the embedder can be trusted."""
         return self._cosine(_MARKER.sub("", sentence), self._cached_features(sentence, cited)[1])
+
+    def is_across(self, sentence: str, cited: Sequence[int] = ()) -> bool:
+        """Whether all of the sources are in the other language, Chinese or English."""
+        language = language_of(_MARKER.sub("", sentence))
+        pool = self.texts.of(cited)
+        return bool(pool) and all(is_across(language, beginning_language(source.lower)) for source in pool)
+
+    def across(self, sentence: str, cited: Sequence[int] = ()) -> Vector:
+        """float64[len(ACROSS)] of a sentence and sources in the other language."""
+        text, pool = _MARKER.sub("", sentence), self.texts.of(cited)
+        cosine = self._cosine(text, [said for source in pool for said in source.sentences])
+        lower = " ".join(source.lower for source in pool)
+        missing = sum(figure not in lower for figure in _FIGURE.findall(text))
+        return np.array([cosine, min(MOST, missing)], np.float64)
 
     def _cached_features(self, sentence: str, cited: Sequence[int]) -> tuple[Vector, list[str]]:
         key = sentence, tuple(cited)
@@ -282,6 +300,8 @@ def _missing(claim: _Claim, pool: Sequence[SourceText], match: _Match) -> tuple[
 
 
 MODEL_FILE = "support_model.json"
+MEANING_FILE = "support_meaning.json"
+NEUTRAL = "embedded-minilm-ngrams-1"  # whose weights serve a model without any, as they always did
 SURE_FROM = 0.7  # by words alone; vectors are asked only below
 
 
@@ -291,14 +311,21 @@ class SupportModel:
 
     words: tuple[float, ...]  # see `design`
     meaning: tuple[float, ...]
+    across: tuple[float, ...] = ()  # a constant, and weights of ACROSS; (): words decide there, too
 
     @classmethod
-    def shipped(cls) -> SupportModel:
-        """The weights that come with the product. Raises ValueError if they are of other features."""
-        return _shipped()
+    def shipped(cls, embedding_model: str = "") -> SupportModel:
+        """The weights that come with the product for this embedding model, or those of NEUTRAL.
+
+        Raises ValueError if they are of other features.
+        """
+        return _shipped(embedding_model)
 
     def probability(self, evidence: SupportFeatures, sentence: str, cited: Sequence[int] = ()) -> float:
         """Of one sentence and the sources that it cites (all sources if none)."""
+        if self.across and evidence.embedder is not None and evidence.is_across(sentence, cited):
+            row = np.r_[1.0, evidence.across(sentence, cited)]
+            return float(logistic(np.array([row @ np.array(self.across)]))[0])
         share = np.array([cjk_share(sentence)])
         by_words = design(evidence.features(sentence, cited)[None], share) @ np.array(self.words)
         if evidence.embedder is None or logistic(by_words)[0] >= SURE_FROM:
@@ -318,8 +345,12 @@ def logistic(scores: npt.NDArray[np.float64]) -> Vector:
 
 
 @cache
-def _shipped() -> SupportModel:
+def _shipped(embedding_model: str) -> SupportModel:
     record = json.loads((files("ragcore.grounding") / MODEL_FILE).read_text(encoding="utf-8"))
-    if record["features"] != list(FEATURES) or record["meaning_features"] != list(MEANING):
+    own = fitted_weights("ragcore.grounding", MEANING_FILE, embedding_model)
+    meaning = own or fitted_weights("ragcore.grounding", MEANING_FILE, NEUTRAL)
+    assert meaning is not None
+    if record["features"] != list(FEATURES) or meaning["features"] != list(MEANING):
         raise ValueError(f"{MODEL_FILE} was trained on other features; run python -m ragcore.training support")
-    return SupportModel(words=tuple(record["words"]), meaning=tuple(record["meaning"]))
+    across = tuple(meaning["across"]) if own else ()
+    return SupportModel(words=tuple(record["words"]), meaning=tuple(meaning["weights"]), across=across)

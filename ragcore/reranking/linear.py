@@ -1,18 +1,17 @@
 """A reranker without a neural network: a linear model over lexical and vector features (D5).
 
-The weights ship in linear_reranker.json with the record of their training; `manage.py train_reranker` makes them.
+Weights belong to the embedding model whose cosines they were fitted with. They ship in a file for each packaged model
+with the record of their training; `python -m ragcore.training reranker` makes them.
 Listwise training: softmax cross-entropy over the candidates of a question (Cao et al., Learning to Rank: From
 Pairwise Approach to Listwise Approach, ICML 2007).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from math import isfinite
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.errors import WeightsRefusedError
+from ragcore.fitted_weights import fitted_weights
 from ragcore.ports import FloatArray, RerankInput, RerankScore
 from ragcore.text.lexical_features import (
     TermWeights,
@@ -32,6 +32,7 @@ from ragcore.text.lexical_features import (
     ordered_proximity,
 )
 from ragcore.text.matching import MARK, needles, presence, searchable
+from ragcore.text.scripts import beginning_language, is_across
 from ragcore.types import Query
 
 FEATURES = (
@@ -50,8 +51,14 @@ FEATURES = (
     "first_match",  # how early in the text the rarest matching term stands
     "length",  # logarithm of the text's length
     "body",  # BM25 of the text alone, without title and headings, by the sum of idf of the question
+    "across",  # 1 where the passage is in the other language, so that words cannot match
+    "across_dense",  # the cosine there, 0 elsewhere
+    "across_relative",  # the same by the best candidate's
+    "across_coverage",  # the coverage there: names and numbers that both languages write alike
 )
 WEIGHTS_FILE = "linear_reranker.json"
+NEUTRAL = "embedded-minilm-ngrams-1"  # whose weights serve a model without any, as they always did
+CLIFF = 4.0  # a factor of about 50 in odds
 BODY_B = 0.75  # of BM25
 PAIR_GAP = 4  # characters between two terms that stand together
 LENGTH_SCALE = 10
@@ -68,12 +75,20 @@ def rerank_features(query: Query, candidates: Sequence[RerankInput]) -> FloatArr
     titles = [
         searchable(c.passage.title) if c.passage.heading_path else h for c, h in zip(candidates, heads, strict=True)
     ]
-    named = question.text_features(titles, heads, [searchable(c.passage.text) for c in candidates]) | {
+    bodies = [searchable(c.passage.text) for c in candidates]
+    across = np.array([is_across(query.language, beginning_language(c.passage.text)) for c in candidates], dtype=float)
+    named = question.text_features(titles, heads, bodies) | {
         "bm25_relative": bm25 / (bm25.max(initial=0.0) or 1.0),
         "bm25_absolute": bm25 / question.repeated / 2.2,  # a term's weight is below k1 + 1
         "dense": dense,
         "dense_relative": dense / (dense.max(initial=0.0) or 1.0),
         "coarse": coarse,
+    }
+    named |= {
+        "across": across,
+        "across_dense": across * dense,
+        "across_relative": across * named["dense_relative"],
+        "across_coverage": across * named["coverage"],
     }
     return np.column_stack([named[name] for name in FEATURES]).astype(np.float32)
 
@@ -140,29 +155,32 @@ class LinearReranker:
 
     weights: tuple[float, ...]  # one per feature and, after them, its interaction with the share of CJK
     name: str = "linear"
-    cliff: float = 4.0  # a factor of about 50 in odds
+    cliff: float = CLIFF
 
     @classmethod
     def from_settings(cls, argument: str, settings: ClientSettings) -> LinearReranker:
-        """The shipped weights; nothing is configured."""
-        return cls.shipped()
+        """The weights that come with the product for the embedding model of the settings."""
+        return cls.shipped(settings.embedding_model)
 
     @classmethod
-    def shipped(cls) -> LinearReranker:
-        """The weights that come with the product. Raises ValueError if they are of other features."""
-        record = json.loads(files("ragcore.reranking").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
-        if record["features"] != list(FEATURES):
-            raise ValueError(f"{WEIGHTS_FILE} was trained on other features; run manage.py train_reranker")
-        return cls(weights=tuple(record["weights"]), cliff=record["cliff"])
+    def shipped(cls, embedding_model: str = "") -> LinearReranker:
+        """The weights that come with the product for this embedding model, or those of NEUTRAL.
+
+        Raises ValueError if they are of other features.
+        """
+        own = fitted_weights(__package__, WEIGHTS_FILE, embedding_model)
+        record = own or fitted_weights(__package__, WEIGHTS_FILE, NEUTRAL)
+        assert record is not None
+        try:
+            return cls(weights=_of_all_features(record["weights"], record["features"]), cliff=record["cliff"])
+        except WeightsRefusedError as error:
+            raise ValueError(f"{WEIGHTS_FILE} was trained on other features; run ragcore.training reranker") from error
 
     @classmethod
     def fitted(cls, weights: Sequence[float], features: Sequence[str], *, number: int) -> LinearReranker:
         """Weights that were fitted to judged questions, under a name that says which. Raises WeightsRefusedError."""
-        if list(features) != list(FEATURES):
-            raise WeightsRefusedError("features")
-        if len(weights) != 2 * len(FEATURES) or not all(isfinite(weight) for weight in weights):
-            raise WeightsRefusedError("damaged")
-        return cls(weights=tuple(weights), name=f"{cls.client.kind}, fitted {number}", cliff=cls.shipped().cliff)
+        known = _of_all_features(weights, features)
+        return cls(weights=known, name=f"{cls.client.kind}, fitted {number}", cliff=cls.shipped().cliff)
 
     def score(self, query: Query, candidates: Sequence[RerankInput]) -> list[RerankScore]:
         """One score a candidate, in the order given, with the value of every feature."""
@@ -174,6 +192,19 @@ class LinearReranker:
             RerankScore(score=score, detail=dict(zip(FEATURES, row, strict=True)))
             for score, row in zip(scores.tolist(), matrix.tolist(), strict=True)
         ]
+
+
+def _of_all_features(weights: Sequence[float], features: Sequence[str]) -> tuple[float, ...]:
+    """A weight and an interaction for each of FEATURES, 0 for those that came after the fit.
+
+    Raises WeightsRefusedError.
+    """
+    if not set(features) <= set(FEATURES) or len(set(features)) != len(features):
+        raise WeightsRefusedError("features")
+    if len(weights) != 2 * len(features) or not all(isfinite(weight) for weight in weights):
+        raise WeightsRefusedError("damaged")
+    halves = (dict(zip(features, half, strict=True)) for half in (weights[: len(features)], weights[len(features) :]))
+    return tuple(half.get(name, 0.0) for half in halves for name in FEATURES)
 
 
 def design(matrix: FloatArray, cjk_share: float) -> FloatArray:

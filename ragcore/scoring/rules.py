@@ -92,7 +92,8 @@ class AnswerJudge:
     def carried(self, said: Sequence[str], texts: Sequence[str]) -> list[float]:
         """Probability that the texts carry each claim."""
         sources = [_source(number, text) for number, text in enumerate(texts, 1)]
-        evidence, model = SupportFeatures(SourceTexts(sources, self.tokenizer), self.embedder), SupportModel.shipped()
+        evidence = SupportFeatures(SourceTexts(sources, self.tokenizer), self.embedder)
+        model = SupportModel.shipped(self.embedder.model if self.embedder else "")
         return [model.probability(evidence, claim) for claim in said]
 
     def cosine(self, text: str, other: str) -> float:

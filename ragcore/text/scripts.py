@@ -13,6 +13,7 @@ KANA_HANGUL = "\u3040-\u30ff\u31f0-\u31ff\u1100-\u11ff\uac00-\ud7af"
 CJK = HAN + KANA_HANGUL  # for use inside a character class
 
 ZH_SHARE = 0.2  # a Chinese sentence full of English product names still reads as Chinese
+SEEN = 400  # characters of a passage that tell its language
 FOREIGN_SHARE = 0.2  # kana or hangul among CJK from which the text is Japanese or Korean
 
 _HAN = re.compile(f"[{HAN}]")
@@ -39,6 +40,16 @@ def language_of(text: str) -> Language:
     if han + foreign and cjk_share(text) >= ZH_SHARE:
         return "other" if foreign / (han + foreign) > FOREIGN_SHARE else "zh"
     return "en" if _LATIN.search(text) else "other"
+
+
+def is_across(question: Language, passage: Language) -> bool:
+    """Whether a question and a passage are in languages whose words cannot match, one of them Chinese."""
+    return {question, passage} == {"zh", "en"}
+
+
+def beginning_language(passage: str) -> Language:
+    """The language of a long text by its beginning."""
+    return language_of(passage[:SEEN])
 
 
 def language_tag(text: str) -> str:

@@ -1,23 +1,25 @@
 """Training of the shipped models, on public sets; without a database.
 
     python -m ragcore.training sentences DIR …    ragcore/extractive/extractive_weights.json
+    python -m ragcore.training across DIR …       ragcore/extractive/across_weights.MODEL.json
     python -m ragcore.training relevance DIR …    ragcore/extractive/relevance_weights.json
     python -m ragcore.training refusals DIR …     ragcore/answerability/weights.json
+    python -m ragcore.training meaning DIR …      ragcore/answerability/meaning_weights.MODEL.json, with --across DIR …
     python -m ragcore.training support DIR …      ragcore/grounding/support_model.json, with --out
+    python -m ragcore.training reranker DIR …     ragcore/reranking/linear_reranker.MODEL.json
+    python -m ragcore.training support-meaning DIR …   ragcore/grounding/support_meaning.MODEL.json, with --across
     python -m ragcore.training rotation           ragcore/embedding/embedded_rotation_1.npz, with --out; reads no set
     python -m ragcore.training centres            ragcore/embedding/e5_centres_1.npy, with --out; reads no set
 
 DIR holds corpus.jsonl, queries.jsonl with answers, qrels.tsv, and for refusals perhaps unanswerable.jsonl; for
 relevance answerable.jsonl and unanswerable.jsonl with chosen sentences. Sentences and refusals train on one half of the
-titles (--half 0). The reranker is trained by `manage.py train_reranker`, because its candidates come from the product's
-own index.
+titles (--half 0). MODEL is the name of the model of --embedder: weights that read cosines are kept by it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -27,25 +29,36 @@ from typing import Any
 import numpy as np
 
 import ragcore.answerability.model
+import ragcore.extractive.across
 import ragcore.extractive.relevance
 import ragcore.extractive.sentence_model
+import ragcore.grounding.support_model
+import ragcore.reranking.linear
+from ragcore.answerability.across import FEATURES as ACROSS
 from ragcore.answerability.features import FEATURES as GATE_FEATURES
-from ragcore.answerability.model import Script, design, script_of
+from ragcore.answerability.model import MEANING_FILE
 from ragcore.embedding.e5 import E5Small
 from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.embedding.rotation import PREFIX, projection_pack
 from ragcore.extractive.relevance import feature_names
 from ragcore.extractive.sentence_model import FEATURES as SENTENCE_FEATURES
+from ragcore.fitted_weights import file_of
 from ragcore.grounding.support_model import FEATURES as SUPPORT_FEATURES
-from ragcore.grounding.support_model import MEANING
-from ragcore.ports import Embedder, FloatArray
+from ragcore.grounding.support_model import MEANING, SupportModel
+from ragcore.grounding.support_model import MEANING_FILE as SUPPORT_MEANING_FILE
+from ragcore.reranking.linear import CLIFF, LinearReranker
+from ragcore.reranking.linear import FEATURES as RERANKER_FEATURES
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
-from ragcore.training import refusal_training, relevance_training, sentence_training
-from ragcore.training.answer_sets import AnswerSet, answer_set
+from ragcore.training import refusal_training, relevance_training, sentence_training, support_meaning_training
+from ragcore.training.across_training import across_lists, across_sentences_fit, first_right
+from ragcore.training.answer_sets import AnswerSet, answer_set, folder_name
 from ragcore.training.centre_training import centres_fitted
+from ragcore.training.embedders import embedder_arguments, given_embedder, scripts_read, training_embedder
+from ragcore.training.meaning_training import across_fit, meaning_fit, script_of_set
 from ragcore.training.refusal_training import visible_thresholds
 from ragcore.training.relevance_training import explained_questions
+from ragcore.training.reranker_training import ranked_lists, reranker_train
 from ragcore.training.rotation_training import fitting_texts, rotation_fitted
 from ragcore.training.support_examples import examples
 from ragcore.training.support_training import (
@@ -61,13 +74,11 @@ from ragcore.training.support_training import (
 
 DIGITS = 5  # of a weight
 WITH_VECTORS = 1000  # sentences from which the weights with vectors are fitted
-EMBEDDER_READS: tuple[Script, ...] = ("en",)  # scripts that the product's embedder reads
 
 
 def read_answer_sets(given: argparse.Namespace) -> list[AnswerSet]:
-    """The folders, ranked with the embedder that comes with the product."""
-    tokenizer = JiebaTokenizer()
-    embedder: Embedder | None = None if given.no_embedder else EmbeddedEmbedder(given.models)
+    """The folders, ranked with the embedder of `--embedder`."""
+    tokenizer, embedder = JiebaTokenizer(), given_embedder(given)
     return [answer_set(d, tokenizer=tokenizer, counter=counter(), embedder=embedder) for d in given.folders]
 
 
@@ -91,9 +102,31 @@ def train_sentences(given: argparse.Namespace) -> None:
     )
 
 
+def train_across(given: argparse.Namespace) -> None:
+    """Fit to sources in the other language on one half of the titles; tell how well it does on the other one."""
+    embedder, half = training_embedder(given.embedder, given.models), given.half or 0
+    sets = read_answer_sets(given)
+    mine, others = (
+        [one for data in sets for one in across_lists(data, embedder=embedder, half=half_, limit=given.limit)]
+        for half_ in (half, 1 - half)
+    )
+    constant, cosine = across_sentences_fit(mine)
+    _write(
+        ragcore.extractive.across,
+        {"constant": round(constant, DIGITS), "cosine": round(cosine, DIGITS)},
+        {
+            "questions": len(mine),
+            "right_sentence_first": round(first_right(others, (constant, cosine)), 4),
+            "by_words": round(first_right(others, (0.0, 0.0)), 4),
+        },
+        given,
+        embedder.model,
+    )
+
+
 def train_relevance(given: argparse.Namespace) -> None:
     """Fit on all articles, tell how well weights of other articles do, and write the weights."""
-    reader = _embedder(given)
+    reader = given_embedder(given)
     asked = [
         one
         for folder in given.folders
@@ -116,10 +149,7 @@ def train_relevance(given: argparse.Namespace) -> None:
 def train_refusals(given: argparse.Namespace) -> None:
     """Fit on one half of the titles, draw the thresholds on the other one, and write both."""
     loaded, half = read_answer_sets(given), given.half or 0
-    groups = []
-    for data in loaded:
-        reader = cosine_embedder(given, script_of(data.answerable[0].text))
-        groups.append(refusal_training.groups_of(data, half=half, limit=given.limit, embedder=reader))
+    groups = [refusal_training.groups_of(data, half=half, limit=given.limit) for data in loaded]
     weights = refusal_training.scripts_fit(groups)
     thresholds = visible_thresholds(loaded, weights, half=1 - half, limit=given.limit)
     _write(
@@ -127,7 +157,6 @@ def train_refusals(given: argparse.Namespace) -> None:
         {
             "signs": list(GATE_FEATURES),
             "weights": {script: _rounded(values) for script, values in weights.items()},
-            "meaning": {"embedder": EmbeddedEmbedder.model, "weights": _with_meaning(given, groups, weights)},
             "rates": list(refusal_training.RATES),
             "thresholds": thresholds,
         },
@@ -139,37 +168,89 @@ def train_refusals(given: argparse.Namespace) -> None:
     )
 
 
-def _with_meaning(
-    given: argparse.Namespace, groups: Sequence[refusal_training.Groups], weights: Mapping[Script, FloatArray]
-) -> dict[str, list[float]]:
-    """Weights with the cosine, of the scripts that the embedder reads; on the scale of those without it."""
-    made: dict[str, list[float]] = {}
-    for script in EMBEDDER_READS if given.meaning else ():
-        mine = [one for one in groups if one.script == script]
-        if mine:
-            fitted = refusal_training.scripts_fit(mine, meaning=True)[script]
-            rows = np.vstack([design(one.answered.matrix) for one in mine])
-            made[script] = _rounded(refusal_training.aligned(fitted, rows @ fitted, rows @ weights[script]))
-    return made
+def train_reranker(given: argparse.Namespace) -> None:
+    """Fit on all questions, or on one half of the articles; tell how well it does on articles not fitted to."""
+    lists = [
+        one
+        for data in read_answer_sets(given)
+        for one in ranked_lists(data, limit=given.limit, half=given.half, within=data.name in given.within)
+    ]
+    near = np.array(LinearReranker.shipped(EmbeddedEmbedder.model).weights, np.float32)
+    trained = reranker_train(lists, near=near)
+    for name, (before, after) in trained.held_out.items():
+        print(f"{name}: nDCG@10 among the candidates, by cosine {before:.4f}, reranked {after:.4f}")
+    _write(
+        ragcore.reranking.linear,
+        {"features": list(RERANKER_FEATURES), "weights": _rounded(trained.weights), "cliff": CLIFF},
+        {
+            "questions": trained.questions,
+            "cross_validated_ndcg10": {
+                name: {"by_cosine": round(before, 4), "reranked": round(after, 4)}
+                for name, (before, after) in trained.held_out.items()
+            },
+        },
+        given,
+        _model_of(given),
+    )
+
+
+def train_meaning(given: argparse.Namespace) -> None:
+    """Fit what reads cosines on one half of the titles, on the scale of the shipped weights of words."""
+    embedder, half = training_embedder(given.embedder, given.models), given.half or 0
+    words = {script: np.asarray(values) for script, values in shipped_words()["weights"].items()}
+    sets = [data for data in read_answer_sets(given) if script_of_set(data) in scripts_read(embedder)]
+    across = [answer_set(d, tokenizer=JiebaTokenizer(), counter=counter(), embedder=embedder) for d in given.across]
+    groups = [refusal_training.groups_of(data, half=half, limit=given.limit, embedder=embedder) for data in sets]
+    record: dict[str, Any] = {
+        "signs": list(GATE_FEATURES),
+        "weights": {script: _rounded(values) for script, values in meaning_fit(groups, words).items()},
+        "across": {},
+    }
+    if across:
+        weights, questions = across_fit(across, groups, words, embedder=embedder, half=half, limit=given.limit)
+        record["across"] = {"signs": list(ACROSS), "weights": _rounded(weights), "questions": questions}
+    target = weights_file(ragcore.answerability.model, embedder.model, name=MEANING_FILE)
+    _write_to(given.out or target, record, {"questions": sum(len(one.answered.matrix) for one in groups)}, given)
+
+
+def shipped_words() -> dict[str, Any]:
+    """The record of the answerability by words."""
+    record: dict[str, Any] = json.loads(weights_file(ragcore.answerability.model).read_text(encoding="utf-8"))
+    return record
+
+
+def _model_of(given: argparse.Namespace) -> str:
+    embedder = given_embedder(given)
+    return "" if embedder is None else embedder.model
 
 
 def _rounded(weights: Any) -> list[float]:
     return [round(float(weight), DIGITS) for weight in weights]
 
 
-def weights_file(module: Any) -> Path:
-    return Path(module.__file__).with_name(module.WEIGHTS_FILE)
+def weights_file(module: Any, model: str = "", *, name: str = "") -> Path:
+    """Where a module's weights are; `model`: those for an embedding model; `name`: of another file of the module."""
+    name = name or module.WEIGHTS_FILE
+    return Path(module.__file__).with_name(file_of(name, model) if model else name)
 
 
-def _write(module: Any, record: Mapping[str, Any], figures: Mapping[str, Any], given: argparse.Namespace) -> None:
-    names = [folder.parent.name if folder.name == "dev" else folder.name for folder in given.folders]
-    words_alone = " --no-embedder" * given.no_embedder + " --meaning" * given.meaning
+def _write(
+    module: Any, record: Mapping[str, Any], figures: Mapping[str, Any], given: argparse.Namespace, model: str = ""
+) -> None:
+    _write_to(given.out or weights_file(module, model), record, figures, given)
+
+
+def _write_to(target: Path, record: Mapping[str, Any], figures: Mapping[str, Any], given: argparse.Namespace) -> None:
+    names = map(folder_name, given.folders)
+    how = " --no-embedder" if given.no_embedder else f" --embedder {given.embedder}"
+    how += "" if given.half is None else f" --half {given.half}"
+    how += f" --across {' '.join(map(folder_name, given.across))}" if given.across else ""
+    how += f" --within {' '.join(given.within)}" if given.within else ""
     trained = {
         "at": datetime.now(tz=UTC).date().isoformat(),
-        "command": f"python -m ragcore.training {given.command} {' '.join(names)} --limit {given.limit}{words_alone}",
+        "command": f"python -m ragcore.training {given.command} {' '.join(names)} --limit {given.limit}{how}",
         **figures,
     }
-    target = given.out or weights_file(module)
     target.write_text(json.dumps({**record, "trained": trained}, indent=1) + "\n", encoding="utf-8")
     print(f"{target}: {json.dumps(trained)}")
 
@@ -182,23 +263,12 @@ def train_support(given: argparse.Namespace) -> None:
     figure = score_method("words alone", data.supported, scores >= 0.5, scores)
     print(f"{len(found)} sentences; five folds by article\n\n{HEAD}\n{figure.row()}")
     model = fitted(data)
-    if not given.no_embedder:
-        small = table(found[:: -(-len(found) // WITH_VECTORS)], tokenizer=JiebaTokenizer(), embedder=_embedder(given))
-        both = cross_validated(small, lambda part, test: probabilities(fitted(part), test))
-        print(score_method(f"words and vectors, {len(both)} of them", small.supported, both >= 0.5, both).row())
-        model = fitted(small, words=model.words)
     print("\n| kind | sentences | right |\n|---|---|---|", *by_kind(data, scores), sep="\n")
     for name, value in zip(("constant", *SUPPORT_FEATURES), model.words, strict=False):
         print(f"{name:20} {value:+.3f}")
-    print(
-        "with vectors:",
-        *(f"{name} {value:+.3f}" for name, value in zip(("constant", *MEANING), model.meaning, strict=False)),
-    )
     record = {
         "features": list(SUPPORT_FEATURES),
-        "meaning_features": list(MEANING),
         "words": [round(float(w), DIGITS) for w in model.words],
-        "meaning": [round(float(w), DIGITS) for w in model.meaning],
         "training": {
             "sources": "CMRC 2018 (CC BY-SA 4.0), DRCD (CC BY-SA 3.0), SQuAD 2.0 and XQuAD (CC BY-SA 4.0), CLAP NQ "
             "(Apache-2.0; passages CC BY-SA 3.0); sentences edited by ragcore/training/support_edits.py "
@@ -207,7 +277,6 @@ def train_support(given: argparse.Namespace) -> None:
             "command": f"python -m ragcore.training support {' '.join(f.resolve().parent.name for f in given.folders)} "
             f"--limit {given.limit}",
             "sentences": len(found),
-            "sentences_with_vectors": 0 if given.no_embedder else len(found[:: -(-len(found) // WITH_VECTORS)]),
             "unsupported": int((~data.supported).sum()),
             "balanced_accuracy_five_folds_by_article": round(figure.balanced_accuracy, 4),
             "auc_five_folds_by_article": round(figure.auc, 4),
@@ -218,13 +287,33 @@ def train_support(given: argparse.Namespace) -> None:
         given.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-def _embedder(given: argparse.Namespace) -> Embedder | None:
-    return None if given.no_embedder else EmbeddedEmbedder(given.models)
-
-
-def cosine_embedder(given: argparse.Namespace, script: Script) -> Embedder | None:
-    """The embedder where `--meaning` wants the cosine and the script is one that it reads."""
-    return EmbeddedEmbedder(given.models) if given.meaning and script in EMBEDDER_READS else None
+def train_support_meaning(given: argparse.Namespace) -> None:
+    """Fit what reads cosines to some of the sentences, beside the shipped weights of words."""
+    embedder, words = training_embedder(given.embedder, given.models), SupportModel.shipped().words
+    found = examples(given.folders, limit=given.limit)
+    some = table(found[:: -(-len(found) // WITH_VECTORS)], tokenizer=JiebaTokenizer(), embedder=embedder)
+    weights = support_meaning_training.meaning_fit(some, words=words, embedder=embedder)
+    figures: dict[str, Any] = {"sentences": len(some.supported)}
+    for name, model in (
+        ("words", SupportModel(words=words, meaning=())),
+        ("both", SupportModel(words=words, meaning=weights)),
+    ):
+        scores = probabilities(model, some)
+        row = score_method(name, some.supported, scores >= 0.5, scores)
+        figures |= {f"balanced_accuracy_{name}": round(row.balanced_accuracy, 4), f"auc_{name}": round(row.auc, 4)}
+    across: tuple[float, ...] = ()
+    if given.across:
+        mine, others = (
+            support_meaning_training.across_table(
+                given.across, tokenizer=JiebaTokenizer(), embedder=embedder, half=half
+            )
+            for half in (0, 1)
+        )
+        across = support_meaning_training.across_fit(mine)
+        figures["across_other_half"] = round(support_meaning_training.balanced_accuracy(others, across), 4)
+    target = weights_file(ragcore.grounding.support_model, embedder.model, name=SUPPORT_MEANING_FILE)
+    record = {"features": list(MEANING), "weights": _rounded(weights), "across": _rounded(across)}
+    _write_to(given.out or target, record, figures, given)
 
 
 def train_rotation(given: argparse.Namespace) -> None:
@@ -232,7 +321,7 @@ def train_rotation(given: argparse.Namespace) -> None:
     groups = fitting_texts(most=given.limit)
     for group in groups:
         print(f"{group.name}: {len(group.texts)} texts, weight {group.weight}")
-    rotation = rotation_fitted(groups, EmbeddedEmbedder(given.models))
+    rotation = rotation_fitted(groups, training_embedder(given.embedder, given.models))
     if given.out:
         np.savez(given.out, projection=np.frombuffer(projection_pack(rotation), "<f2").reshape(-1, PREFIX))
 
@@ -248,14 +337,18 @@ def train_centres(given: argparse.Namespace) -> None:
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "sentences": train_sentences,
+    "across": train_across,
     "relevance": train_relevance,
     "refusals": train_refusals,
+    "meaning": train_meaning,
     "support": train_support,
+    "support-meaning": train_support_meaning,
+    "reranker": train_reranker,
     "rotation": train_rotation,
     "centres": train_centres,
 }
 WITHOUT_FOLDERS = frozenset({"rotation", "centres"})
-WITH_CHOSEN = frozenset({"support", "relevance"})  # that read folders of another form
+WITH_CHOSEN = frozenset({"support", "support-meaning", "relevance"})  # that read folders of another form
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -267,9 +360,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--limit", type=int, default=300, help="questions, passages or texts of each set")
     parser.add_argument("--half", type=int, choices=(0, 1), help="only questions about this half of the titles")
-    parser.add_argument("--no-embedder", action="store_true", help="words alone")
-    parser.add_argument("--meaning", action="store_true", help="refusals: the cosine of question and sentence, too")
-    parser.add_argument("--models", type=Path, default=Path(os.environ.get("DATA_DIR", "var")) / "models")
+    embedder_arguments(parser)
+    parser.add_argument("--within", nargs="*", default=[], help="reranker: sets of which only one title competes")
+    parser.add_argument("--across", nargs="*", type=Path, default=[], help="meaning: sets across languages")
     parser.add_argument("--out", type=Path, help="where to write weights")
     given = parser.parse_args(arguments)
     if not given.folders and given.command not in WITHOUT_FOLDERS:
@@ -277,7 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for folder in given.folders if given.command not in WITH_CHOSEN else ():
         if not (folder / "qrels.tsv").is_file():
             sys.exit(f"{folder} holds no qrels.tsv")
-    if given.command == "support":
+    if given.command.startswith("support"):
         np.seterr(all="raise", under="ignore")
     COMMANDS[given.command](given)
 

@@ -31,6 +31,7 @@ from ragcore.types import ParsedDocument, Passage, Query, Source
 POOL = 40  # candidates of each arm
 K1, B = 1.2, 0.75
 SEED = 7
+PREFIX = 384  # numbers of a vector that are compared first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ def answer_set(
             text=row["text"],
             answers=tuple(row.get("answers", [])),
             wanted=frozenset(found),
-            about=min(titles.get(d, d) or d for d in found),
+            about=row.get("about") or min(titles.get(d, d) or d for d in found),
         )
         for row in rows(folder / "queries.jsonl")
         if (found := wanted.get(str(row["id"])))
@@ -156,7 +157,10 @@ class Ranking:
     idf: dict[str, float]  # of every term of the corpus
     postings: dict[str, list[tuple[int, float]]]  # term -> passages with BM25's weight of the term there
     vectors: FloatArray | None = None
-    reranker: LinearReranker = field(default_factory=LinearReranker.shipped)
+    reranker: LinearReranker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reranker = LinearReranker.shipped(self.embedder.model if self.embedder else "")
 
     @classmethod
     def of(
@@ -183,19 +187,24 @@ class Ranking:
 
     def sources(self, question: str, *, without: frozenset[str] = frozenset()) -> list[Source]:
         """The numbered sources of a question, best first; `without`: documents that are not there."""
+        query, inputs = self.candidates(question, without=without)
+        scores = [s.score for s in self.reranker.score(query, inputs)] if inputs else []
+        options = AnswerOptions()
+        order = sorted(range(len(inputs)), key=lambda i: -scores[i])[: options.max_chunks]
+        ranked = [(inputs[i].passage, scores[i]) for i in order]
+        return build_context(ranked, budget_tokens=options.context_tokens, counter=self.counter)
+
+    def candidates(self, question: str, *, without: frozenset[str] = frozenset()) -> tuple[Query, list[RerankInput]]:
+        """The passages that words or meaning propose, in the order of the corpus, with their scores by arm."""
         query = self.query(question)
         lexical: dict[int, float] = defaultdict(float)
         for term in query.terms:
             for at, weight in self.postings.get(term, ()):
                 lexical[at] += weight
         dense = self._dense(query)
-        allowed = [at for at in {*_best(lexical), *_best(dense)} if self.passages[at].external_id not in without]
-        inputs = [RerankInput(passage=self.passages[at], arms=_arms(at, lexical, dense)) for at in sorted(allowed)]
-        scores = [s.score for s in self.reranker.score(query, inputs)] if inputs else []
-        options = AnswerOptions()
-        order = sorted(range(len(inputs)), key=lambda i: -scores[i])[: options.max_chunks]
-        ranked = [(inputs[i].passage, scores[i]) for i in order]
-        return build_context(ranked, budget_tokens=options.context_tokens, counter=self.counter)
+        found = sorted({*_best(lexical), *(_best(dense[0]) if dense else ())})
+        allowed = [at for at in found if self.passages[at].external_id not in without]
+        return query, [RerankInput(passage=self.passages[at], arms=_arms(at, lexical, dense)) for at in allowed]
 
     def query(self, question: str) -> Query:
         """The question as stages want it, with idf of the terms that the corpus knows."""
@@ -210,17 +219,27 @@ class Ranking:
             weights={term: self.idf[term] for term in terms if term in self.idf},
         )
 
-    def _dense(self, query: Query) -> dict[int, float]:
+    def _dense(self, query: Query) -> tuple[dict[int, float], dict[int, float]] | None:
+        """Cosines of whole vectors and of their first halves."""
         if self.embedder is None or self.vectors is None:
-            return {}
-        cosines = self.vectors @ self.embedder.embed_queries([query.text])[0]
-        return dict(enumerate(map(float, np.asarray(cosines))))
+            return None
+        asked = self.embedder.embed_queries([query.text])[0]
+        whole, prefix = (
+            self.vectors[:, :size] @ asked[:size] / (self._lengths(size) * np.linalg.norm(asked[:size]))
+            for size in (len(asked), PREFIX)
+        )
+        return dict(enumerate(map(float, whole))), dict(enumerate(map(float, prefix)))
+
+    def _lengths(self, size: int) -> FloatArray:
+        return np.asarray(np.linalg.norm(self.vectors[:, :size], axis=1) if self.vectors is not None else 1.0)
 
 
 def _best(scores: Mapping[int, float]) -> list[int]:
     return sorted(scores, key=lambda at: -scores[at])[:POOL]
 
 
-def _arms(at: int, lexical: Mapping[int, float], dense: Mapping[int, float]) -> dict[str, float]:
+def _arms(
+    at: int, lexical: Mapping[int, float], dense: tuple[Mapping[int, float], Mapping[int, float]] | None
+) -> dict[str, float]:
     arms = {"lexical": lexical.get(at, 0.0)}
-    return arms | {"dense": dense[at], "coarse": dense[at]} if dense else arms
+    return arms | {"dense": dense[0][at], "coarse": dense[1][at]} if dense else arms

@@ -1,10 +1,13 @@
-"""Public sets in the form that `manage.py load_benchmark` reads, for the training of the reranker.
+"""Public sets in the form of a retrieval set, for the training of the reranker.
 
-    python -m ragcore.training.reranker_data OUT --halves DIR DIR --tatqa DIR
+    python -m ragcore.training.reranker_data OUT --halves DIR DIR --tatqa DIR --joined NAME DIR DIR
 
-`--halves`: XQuAD in two folders, questions of one language over passages of the other; questions and passages of the
-same language are put together (XQuAD is parallel). `--tatqa`: TAT-QA (contexts.jsonl), whose questions ask about the
-table and paragraphs at hand: each becomes a passage under the title of its context.
+`--halves`: XQuAD in two folders, questions of one language over passages of the other. It is parallel, so that there
+are five sets: questions and passages of the same language, of two languages, and all questions over all passages. Each
+question says which article it is about, in both languages the same. `--joined`: passages and questions of two sets in
+one, such as questions across languages among passages of the language of the questions. `--tatqa`: TAT-QA
+(contexts.jsonl), whose questions ask about the table and paragraphs at hand: each becomes a passage under the title of
+its context.
 """
 
 from __future__ import annotations
@@ -12,13 +15,15 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 Row = Mapping[str, Any]
 SHORTEST_ANSWER = 3  # characters; shorter ones occur everywhere
 LANGUAGES = re.compile(r"-(en|zh)-")
+ARTICLE = re.compile(r"-(?:en|zh)-(\w+)-")
 
 
 def set_write(folder: Path, *, corpus: Iterable[Row], queries: Iterable[Row], relevant: Mapping[str, list[str]]) -> int:
@@ -31,15 +36,33 @@ def set_write(folder: Path, *, corpus: Iterable[Row], queries: Iterable[Row], re
     return len(asked)
 
 
-def halves_joined(*, questions: Path, passages: Path, out: Path) -> int:
-    """Questions of the first folder over the passages of the second, which are in the language of the questions."""
-    corpus = list(_rows(passages / "corpus.jsonl"))
-    language = _language(corpus[0]["id"])
+def halves_joined(*, questions: Sequence[Path], passages: Sequence[Path], out: Path) -> int:
+    """Questions of the first folders over the passages of the second ones, in whichever languages these are."""
+    corpora = [list(_rows(folder / "corpus.jsonl")) for folder in passages]
+    languages = [_language(corpus[0]["id"]) for corpus in corpora]
     relevant: dict[str, list[str]] = {}
-    for line in (questions / "qrels.tsv").read_text(encoding="utf-8").splitlines():
-        query, passage = line.split("\t")[:2]
-        relevant.setdefault(query, []).append(LANGUAGES.sub(f"-{language}-", passage, count=1))
-    return set_write(out, corpus=corpus, queries=_rows(questions / "queries.jsonl"), relevant=relevant)
+    for query, passage in chain.from_iterable(map(_relevant, questions)):
+        relevant.setdefault(query, []).extend(LANGUAGES.sub(f"-{name}-", passage, count=1) for name in languages)
+    asked = [
+        {**row, "answers": _answers(row), "about": _article(relevant[row["id"]][0])}
+        for folder in questions
+        for row in _rows(folder / "queries.jsonl")
+        if row["id"] in relevant
+    ]
+    return set_write(out, corpus=chain.from_iterable(corpora), queries=asked, relevant=relevant)
+
+
+def sets_joined(*, folders: Sequence[Path], out: Path) -> int:
+    """Passages and questions of several sets in one; ids begin with the number of the set."""
+    corpus: list[Row] = []
+    queries: list[Row] = []
+    relevant: dict[str, list[str]] = {}
+    for number, folder in enumerate(folders):
+        corpus += [{**row, "id": f"{number}/{row['id']}"} for row in _rows(folder / "corpus.jsonl")]
+        queries += [{**row, "id": f"{number}/{row['id']}"} for row in _rows(folder / "queries.jsonl")]
+        for query, passage in _relevant(folder):
+            relevant.setdefault(f"{number}/{query}", []).append(f"{number}/{passage}")
+    return set_write(out, corpus=corpus, queries=queries, relevant=relevant)
 
 
 def tatqa_passages(*, folder: Path, out: Path) -> int:
@@ -76,6 +99,22 @@ def _table(rows: Iterable[Iterable[Any]]) -> str:
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows)
 
 
+def _relevant(folder: Path) -> Iterator[tuple[str, str]]:
+    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
+        query, passage = line.split("\t")[:2]
+        yield query, passage
+
+
+def _answers(row: Row) -> list[str]:
+    """In both languages."""
+    return list(dict.fromkeys(chain.from_iterable(row.get(f"answers{name}", ()) for name in ("", "_en", "_zh"))))
+
+
+def _article(passage: str) -> str:
+    found = ARTICLE.search(passage)
+    return found.group(1) if found else passage
+
+
 def _language(passage: str) -> str:
     found = LANGUAGES.search(passage)
     if found is None:
@@ -92,16 +131,30 @@ def _lines(path: Path, lines: Iterable[str]) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def _pairs(halves: Sequence[Path]) -> Iterator[tuple[str, list[Path], list[Path]]]:
+    """Name of a set, folders of its questions and of its passages."""
+    first, second = halves  # questions of one language, passages of the other
+    asked, said = (_language(next(iter(_rows(folder / "corpus.jsonl")))["id"]) for folder in (second, first))
+    yield asked, [first], [second]
+    yield said, [second], [first]
+    yield f"{asked}_{said}", [first], [first]
+    yield f"{said}_{asked}", [second], [second]
+    yield "both", [first, second], [first, second]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--halves", nargs=2, type=Path, default=[])
     parser.add_argument("--tatqa", type=Path)
+    parser.add_argument("--joined", nargs=3, action="append", default=[], metavar=("NAME", "DIR", "DIR"))
     given = parser.parse_args()
-    for questions, passages in (given.halves, given.halves[::-1]) if given.halves else ():
-        language = _language(next(iter(_rows(passages / "corpus.jsonl")))["id"])
-        out = given.out / f"xquad_{language}"
+    for name, questions, passages in _pairs(given.halves) if given.halves else ():
+        out = given.out / f"xquad_{name}"
         print(f"{out}: {halves_joined(questions=questions, passages=passages, out=out)} questions")
+    for name, *folders in given.joined:
+        out = given.out / name
+        print(f"{out}: {sets_joined(folders=[Path(folder) for folder in folders], out=out)} questions")
     if given.tatqa:
         out = given.out / "tatqa"
         print(f"{out}: {tatqa_passages(folder=given.tatqa, out=out)} questions")

@@ -45,10 +45,12 @@ class CrossFit:
     after: Values  # the same, each by a strength that its own fold had no part in choosing
 
 
-def weights_fit(lists: Sequence[RankedList], *, near: FloatArray | None = None, penalty: float = L2) -> FloatArray:
-    """Minimise softmax cross-entropy, every group weighing the same, and penalty · |w - near|². float32[2f].
+def weights_fit(
+    lists: Sequence[RankedList], *, near: FloatArray | None = None, penalty: float | FloatArray = L2
+) -> FloatArray:
+    """Minimise softmax cross-entropy, every group weighing the same, and Σ penalty · (w - near)². float32[2f].
 
-    `near`: None for 0.
+    `near`: None for 0. `penalty`: of all weights, or of each.
     """
     from scipy.optimize import minimize
 
@@ -67,7 +69,7 @@ def weights_fit(lists: Sequence[RankedList], *, near: FloatArray | None = None, 
         powers = np.exp(scores)
         totals = np.repeat(np.add.reduceat(powers, starts), lengths)
         away = weights - start
-        value = -float(np.sum(share * relevant * (scores - np.log(totals)))) + penalty * float(away @ away)
+        value = -float(np.sum(share * relevant * (scores - np.log(totals)))) + float(np.sum(penalty * away**2))
         gradient = rows.T @ (share * (powers / totals - relevant)) + 2 * penalty * away
         return value, gradient
 

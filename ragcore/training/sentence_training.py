@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize
 
 from ragcore.extractive.sentence_model import compute_sentence_features, design
-from ragcore.extractive.sentences import read_statements
+from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import FloatArray
 from ragcore.text.normalise import squeeze
 from ragcore.training.answer_sets import AnswerSet, SetQuestion, half_of
@@ -39,18 +40,23 @@ def sentence_lists(data: AnswerSet, *, half: int, limit: int) -> Iterable[Senten
 def sentence_list(data: AnswerSet, question: SetQuestion, sources: Sequence[Source]) -> SentenceList | None:
     """None where no sentence of a right document holds a right answer, or all sentences do."""
     found = read_statements(sources, data.ranking.tokenizer)
+    right = right_sentences(question, found)
+    if not right.any() or right.all():
+        return None
+    return SentenceList(
+        data.name, design(compute_sentence_features(question.text, found, data.ranking.tokenizer)), right
+    )
+
+
+def right_sentences(question: SetQuestion, found: Sequence[Statement]) -> npt.NDArray[np.bool_]:
+    """bool[n]: which sentences are of a right document and hold a right answer."""
     golds = [gold for answer in question.answers if (gold := squeeze(answer))]
-    right = np.array(
+    return np.array(
         [
             s.source.passage.external_id in question.wanted and any(gold in squeeze(s.text) for gold in golds)
             for s in found
         ],
         dtype=bool,
-    )
-    if not right.any() or right.all():
-        return None
-    return SentenceList(
-        data.name, design(compute_sentence_features(question.text, found, data.ranking.tokenizer)), right
     )
 
 

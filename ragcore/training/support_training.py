@@ -206,22 +206,17 @@ def sources_of(texts: Sequence[str]) -> list[Source]:
     ]
 
 
-def fitted(data: Table, *, ridge: float = RIDGE, words: Sequence[float] | None = None) -> SupportModel:
-    """Both sets of weights; without vectors the second one is empty. `words`: the first set, if it is known already."""
-    by_words = tuple(_weights(data.words, data, ridge) if words is None else words)
-    model = SupportModel(words=by_words, meaning=())
-    if data.cosine is None:
-        return model
-    constant, constant_cjk = _constants(model, data, data.cosine)
-    return SupportModel(words=by_words, meaning=(constant, 1.0, COSINE, constant_cjk, 0.0, COSINE_CJK))
+def fitted(data: Table, *, ridge: float = RIDGE) -> SupportModel:
+    """The weights of words."""
+    return SupportModel(words=tuple(_weights(data.words, data, ridge)), meaning=())
 
 
 def probabilities(model: SupportModel, data: Table) -> Array:
     """As `SupportModel.probability`: by words, and by meaning where words do not suffice."""
     by_words = logistic(_log_odds(model, data))
-    if data.cosine is None:
+    if data.cosine is None or not model.meaning:
         return by_words
-    by_meaning = logistic(design(_joined(model, data, data.cosine), data.cjk) @ np.array(model.meaning))
+    by_meaning = logistic(design(joined(model, data, data.cosine), data.cjk) @ np.array(model.meaning))
     return np.where(by_words < SURE_FROM, by_meaning, by_words)
 
 
@@ -229,7 +224,7 @@ def _log_odds(model: SupportModel, data: Table) -> Array:
     return np.asarray(design(data.words, data.cjk) @ np.array(model.words))
 
 
-def _joined(model: SupportModel, data: Table, cosine: Array) -> Array:
+def joined(model: SupportModel, data: Table, cosine: Array) -> Array:
     """float64[n, len(evidence.MEANING)]."""
     return np.column_stack([_log_odds(model, data), cosine])
 
@@ -272,9 +267,8 @@ def _weights(rows: Array, data: Table, ridge: float) -> Array:
     return np.asarray(found.x / scale, np.float64)
 
 
-def _constants(model: SupportModel, data: Table, cosine: Array) -> tuple[float, float]:
-    """Constant of the weights with vectors and its change for CJK, the others given."""
-    given = design(_joined(model, data, cosine), data.cjk) @ np.array([0, 1, COSINE, 0, 0, COSINE_CJK])
+def constants_fit(given: Array, data: Table) -> tuple[float, float]:
+    """Constant of the weights with vectors and its change for CJK; `given`: float64[n], log odds by the other ones."""
     target, share = _targets(data)
 
     def loss(constants: Array) -> float:

@@ -109,6 +109,13 @@ class Hit(NamedTuple):
         return list(map(partial(tuple.__new__, cls), rows))
 
 
+class PassageHead(NamedTuple):
+    """What is known of a passage before its text is loaded."""
+
+    text: str  # title and headings
+    language: Language = "other"  # of the passage itself
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """The text of a chunk with what a reader needs to recognise its source."""

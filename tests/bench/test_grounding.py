@@ -16,9 +16,16 @@ from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training import __main__ as training
 from ragcore.training.support_edits import Corpus, faithful, unfaithful
 from ragcore.training.support_examples import Example, examples, statement
+from ragcore.training.support_meaning_training import (
+    HARDLY,
+    SLOPE,
+    AcrossTable,
+    across_fit,
+    balanced_accuracy,
+    meaning_fit,
+)
 from ragcore.training.support_summaries import _caused, _certain, _swapped, condensed, invented
 from ragcore.training.support_training import (
-    COSINE,
     Table,
     annotated,
     auc,
@@ -179,6 +186,25 @@ def test_training_tells_copies_from_strangers_in_documents_that_it_has_not_seen(
     assert (beside.unsupported, beside.supported) == (1, 0)
 
 
+class Trusted:
+    """An embedder that hardly reads Chinese."""
+
+    model, dimensions = "trusted", 2
+
+    def trust(self, cjk_share):
+        return 0.3 if cjk_share else 0.6
+
+
+def test_what_supports_a_sentence_in_the_other_language_is_learnt_from_meaning_and_figures():
+    rows = np.array([[0.9, 0], [0.8, 0], [0.85, 0], [0.3, 0], [0.2, 0], [0.9, 2], [0.85, 1], [0.8, 1]])
+    data = AcrossTable(rows, np.array([True, True, True, False, False, False, False, False]))
+
+    constant, cosine, missing = across_fit(data)
+
+    assert cosine > 0 > missing
+    assert balanced_accuracy(data, (constant, cosine, missing)) > 0.8
+
+
 def test_the_cosine_joins_the_words_with_a_weight_that_is_given_and_a_constant_that_is_fitted():
     rows = np.zeros((8, len(FEATURES)))
     rows[:4, 0] = 1.0
@@ -193,11 +219,12 @@ def test_the_cosine_joins_the_words_with_a_weight_that_is_given_and_a_constant_t
         overlap=cosine,
     )
 
-    model = fitted(data)
-    kept = fitted(data, words=model.words)
+    words = fitted(data).words
+    weights = meaning_fit(data, words=words, embedder=Trusted())
+    model = SupportModel(words=words, meaning=weights)
 
-    assert (model.meaning[1], model.meaning[2]) == (1.0, COSINE)
-    assert kept == model
+    assert weights[1:3] == pytest.approx((1.0, SLOPE / 0.6))
+    assert weights[5] == pytest.approx(HARDLY / 0.3 - SLOPE / 0.6)
     assert ((probabilities(model, data) >= 0.5) == data.supported).all()
 
 

@@ -376,13 +376,13 @@ def test_the_floor_is_that_of_the_model_or_above_unlike_questions():
     near /= np.linalg.norm(near, axis=1, keepdims=True)
     of_its_own = [frozenset([at]) for at in range(80)]
 
-    assert similar_floor("embedded-minilm", apart * 0.1, of_its_own) == pytest.approx(0.6)
+    assert similar_floor("embedded-minilm-ngrams-1", apart * 0.1, of_its_own) == pytest.approx(0.6)
     assert similar_floor("bge-m3", apart * 0.1, of_its_own) == pytest.approx(0.75)
-    assert 0.6 < similar_floor("embedded-minilm", near, of_its_own) < 0.95
-    assert similar_floor("embedded-minilm", near, [frozenset([1])] * 80) == pytest.approx(
+    assert 0.6 < similar_floor("embedded-minilm-ngrams-1", near, of_its_own) < 0.95
+    assert similar_floor("embedded-minilm-ngrams-1", near, [frozenset([1])] * 80) == pytest.approx(
         0.6
     )  # all about the same document
-    assert similar_floor("embedded-minilm", near[:0], []) == pytest.approx(0.6)
+    assert similar_floor("embedded-minilm-ngrams-1", near[:0], []) == pytest.approx(0.6)
 
 
 def test_the_rows_of_candidates_are_found_by_their_index(owner, home, corpus, few_are_enough):

@@ -14,7 +14,7 @@ from ragcore.ports import Ports
 from ragcore.retrieval.pipeline import stage
 from ragcore.text.matching import shares_in
 from ragcore.text.normalise import nfkc
-from ragcore.text.scripts import CJK
+from ragcore.text.scripts import CJK, is_across
 from ragcore.types import Candidate, DocumentFacts, Profile, Query, State
 
 # Which facts of a document a field of the profile is compared with, and its share of the largest boost.
@@ -156,6 +156,8 @@ def _within(part: str, whole: str) -> bool:
     return len(letters) >= least and f" {part} " in f" {whole} "
 
 
+ACROSS = 0.5  # of a cosine, that words would have added to it in the other language
+READS = 0.5  # trust in an embedder, for both scripts, from which it is taken to see what is said in the other one
 STYLE_WEIGHTS: Mapping[str, float] = {"precise": 0.8}  # of the dense arm, instead of the formula (V5)
 BOOST_RANGE = (0.5, 2.0)  # of the factor of a document, whatever stages before agreed on
 
@@ -168,7 +170,8 @@ class FuseRsf:
     Score: (alpha * dense + (1 - alpha) * (lexical + title_weight * heading)) * boost, each ranking scaled by its own
     best hit and its theoretical minimum (0), so that a lone bad hit does not become 1. `heading` is the share of the
     question's terms, by idf, that stand in title and headings; `boost` is that of the document (state.boosts).
-    Without boosts and headings the score lies in [0, 1].
+    Without boosts and headings the score lies in [0, 1]. In a passage of the other language, Chinese or English, words
+    cannot match: there ACROSS * dense stands in the place of `lexical`, where the embedder reads both.
 
     alpha grows with the query: 0.4 + 0.3 / (1 + exp(-(words - centre) / slope)), moved by state.alpha_shift. Instead of
     that stands, where it is set, `vector_weight_zh` or `vector_weight_en` for a question in this language, then
@@ -190,7 +193,7 @@ class FuseRsf:
         shift = state.alpha_shift if by == "formula" else 0.0
         trust = ports.embedder.trust(state.query.cjk_share)
         alpha = min(max(wanted + shift, 0.0), 1.0, trust)
-        raw = self._fused(state, ports, alpha)
+        raw, across = self._fused(state, ports, alpha)
         factors = {chunk: _factor(state, chunk) for chunk in raw} if state.boosts else {}
         scores = {chunk: score * factors.get(chunk, 1.0) for chunk, score in raw.items()}
         ranked = state.ranked(
@@ -204,6 +207,7 @@ class FuseRsf:
                 "trust": trust,
                 "shift": round(shift, 4),
                 "style": state.query.style,
+                "across": across,
                 "boosted": sum(factors.get(chunk, 1.0) != 1.0 for chunk in raw),
             },
         )
@@ -220,18 +224,22 @@ class FuseRsf:
             return STYLE_WEIGHTS[query.style], "style"
         return 0.4 + 0.3 / (1 + exp(-(query.token_count - self.centre) / self.slope)), "formula"
 
-    def _fused(self, state: State, ports: Ports, alpha: float) -> dict[int, float]:
-        """Scores before boosts."""
+    def _fused(self, state: State, ports: Ports, alpha: float) -> tuple[dict[int, float], int]:
+        """Scores before boosts, and how many of them are of passages in the other language."""
         dense, lexical = (scaled(state.arms.get(arm, {}), self.each) for arm in ("dense", "lexical"))
         titled = islice(state.arms.get("title", {}), self.each)
         chunks = list(dict.fromkeys([*lexical, *dense, *titled]))
-        heads = ports.facts.heads(chunks) if self.title_weight > 0 and ports.facts is not None else {}
-        shares = shares_in(state.query.weights, heads.values())
-        bonus = {chunk: self.title_weight * shares[head] for chunk, head in heads.items()}
+        heads = ports.facts.heads(chunks) if ports.facts is not None else {}
+        shares = shares_in(state.query.weights, {head.text for head in heads.values()}) if self.title_weight > 0 else {}
+        across = {chunk for chunk, head in heads.items() if is_across(state.query.language, head.language)}
+        if min(ports.embedder.trust(0.0), ports.embedder.trust(1.0)) < READS:
+            across = set()
+        words = lexical | {chunk: ACROSS * dense.get(chunk, 0.0) for chunk in across}
+        bonus = {chunk: self.title_weight * shares.get(head.text, 0.0) for chunk, head in heads.items()}
         return {
-            chunk: alpha * dense.get(chunk, 0.0) + (1 - alpha) * (lexical.get(chunk, 0.0) + bonus.get(chunk, 0.0))
+            chunk: alpha * dense.get(chunk, 0.0) + (1 - alpha) * (words.get(chunk, 0.0) + bonus.get(chunk, 0.0))
             for chunk in chunks
-        }
+        }, len(across)
 
 
 def _factor(state: State, chunk: int) -> float:

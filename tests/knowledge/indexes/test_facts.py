@@ -7,6 +7,7 @@ from knowledge.indexes import visible_passages
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_askable
+from ragcore.types import PassageHead
 from tests.factories import ingest, make_set, make_user, scope_of
 from tests.knowledge.indexes.test_plans import indexes_used, visible  # noqa: F401 (a fixture)
 
@@ -58,7 +59,7 @@ def test_nothing_is_told_of_hidden_documents(owner, common):
 
     assert low.documents([secret.pk]) == {}
     assert low.heads([chunk.pk]) == {}
-    assert index_of(owner).heads([chunk.pk]) == {chunk.pk: "secret Power"}
+    assert index_of(owner).heads([chunk.pk]) == {chunk.pk: PassageHead("secret Power", "en")}
 
 
 def test_facts_and_headings_are_read_by_id(visible):  # noqa: F811 (the fixture)

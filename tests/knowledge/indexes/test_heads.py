@@ -30,7 +30,7 @@ def heads_of(user, chunks):
         connection,
     ) as sent:
         found = heads_load(scope=scope, visible=visible, chunks=chunks)
-    return sorted(found.values()), len(sent)
+    return sorted(head.text for head in found.values()), len(sent)
 
 
 def test_what_was_read_is_not_read_again(owner, chunks):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from ragcore.answerability import score_answerability, threshold_for
 from ragcore.answerability.model import Answerability, script_of
+from ragcore.embedding.e5 import MultilingualEmbedder
 from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
@@ -90,6 +91,36 @@ def test_the_embedder_of_the_training_is_asked_for_questions_that_it_reads():
 
     assert english.features["similarity"] == pytest.approx(1)
     assert chinese.features["similarity"] == 0
+
+
+def test_meaning_judges_sources_in_the_other_language():
+    class Alike:
+        """Every question means what sentences about trains say."""
+
+        model, dimensions = MultilingualEmbedder.model, 2
+
+        def embed_documents(self, texts):
+            return np.array([[0.8, 0.6] if "train" in text.lower() else [0.0, 1.0] for text in texts], np.float32)
+
+        def embed_queries(self, texts):
+            return np.array([[1.0, 0.0]] * len(texts), np.float32)
+
+        def trust(self, cjk_share):
+            return 0.7
+
+    trains = source(1, "Trains run from six to midnight. The ticket office opens at eight.", title="Timetable")
+    cranes = source(1, "The harbour crane is painted red. It was built in Vienna.", title="Harbour")
+
+    def across(embedder, *sources):
+        return score_answerability("列车几点开始运行？", sources, tokenizer=TOKENIZER, embedder=embedder)
+
+    answered, lost = across(Alike(), trains), across(Alike(), cranes)
+
+    assert answered.score > threshold_for("zh", 500) > lost.score
+    assert answered.features["best"] == pytest.approx(0.8)
+    assert across(None, trains).score < threshold_for("zh", 500)
+    own = source(2, "列车从六点运行到午夜。", title="时刻表")
+    assert across(Alike(), cranes, own).score > lost.score
 
 
 def test_more_false_refusals_mean_a_higher_threshold():

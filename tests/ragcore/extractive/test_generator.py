@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcore.embedding.e5 import MultilingualEmbedder
 from ragcore.extractive.choice import Limits
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.sentences import read_statements
@@ -226,13 +227,15 @@ def test_the_steps_of_a_plain_text_are_all_told(generator):
     assert "- Step 5." not in answer(generator, "Why does thing 2 take so long?", handled)
 
 
-def test_an_embedder_adds_meaning_to_words():
-    class Synonyms:
-        model, dimensions = "synonyms", 768
+def test_meaning_chooses_the_sentence_in_the_other_language_where_weights_are_known():
+    class Translations:
+        dimensions = 2
+
+        def __init__(self, model):
+            self.model = model
 
         def embed_documents(self, texts):
-            axes = ["feline" in t or "cat" in t for t in texts]
-            return np.eye(2, 768, dtype=np.float32)[[int(a) for a in axes]]
+            return np.eye(2, dtype=np.float32)[[int("feline" in t or "猫" in t) for t in texts]]
 
         embed_queries = embed_documents
 
@@ -244,10 +247,13 @@ def test_an_embedder_adds_meaning_to_words():
         source(1, f"Dogs eat. Birds sing. Dogs eat sand.\n\n{others}\n\nThe feline sleeps. Ants walk. Fish swim."),
     )
     best = Limits(core_sentences=1)
-    blind, seeing = (ExtractiveGenerator(TOKENIZER, embedder, limits=best) for embedder in (None, Synonyms()))
+    known, unknown = (
+        ExtractiveGenerator(TOKENIZER, Translations(model), limits=best) for model in (MultilingualEmbedder.model, "x")
+    )
 
-    assert "feline" not in answer(blind, "When does a cat lie?", *sources)
-    assert "feline" in answer(seeing, "When does a cat lie?", *sources)
+    assert "feline" in answer(known, "猫什么时候睡觉？", *sources, language="zh")
+    assert "feline" not in answer(unknown, "猫什么时候睡觉？", *sources, language="zh")
+    assert answer(known, "When do dogs eat?", *sources) == answer(unknown, "When do dogs eat?", *sources)
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))

@@ -6,6 +6,8 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
+from ragcore.embedding.e5 import MultilingualEmbedder
+from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.grounding import support_model
 from ragcore.grounding.source_texts import SourceTexts
 from ragcore.grounding.support_model import FEATURES, MEANING, MODEL_FILE, SupportFeatures, SupportModel, design
@@ -16,7 +18,8 @@ def test_the_file_says_how_it_was_trained_and_fits_the_features():
 
     assert record["features"] == list(FEATURES)
     assert len(record["words"]) == 2 * len(FEATURES) + 2
-    assert len(record["meaning"]) == 2 * len(MEANING) + 2
+    for model in (EmbeddedEmbedder.model, MultilingualEmbedder.model):
+        assert len(SupportModel.shipped(model).meaning) == 2 * len(MEANING) + 2
     assert record["training"].keys() >= {"date", "command", "sources", "sentences", "overlap_threshold"}
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragcore.ports import RerankInput
 from ragcore.reranking.linear import FEATURES, LinearReranker, rerank_features
-from ragcore.text.scripts import cjk_share
+from ragcore.text.scripts import cjk_share, language_of
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Query
 from tests.ragcore.states import passage
@@ -20,7 +20,12 @@ TOKENIZER = JiebaTokenizer()
 def query(text, **weights):
     terms = tuple(TOKENIZER.terms(text))
     return Query(
-        text=text, terms=terms, words=terms, cjk_share=cjk_share(text), weights=weights or dict.fromkeys(terms, 1.0)
+        text=text,
+        terms=terms,
+        words=terms,
+        language=language_of(text),
+        cjk_share=cjk_share(text),
+        weights=weights or dict.fromkeys(terms, 1.0),
     )
 
 
@@ -49,6 +54,16 @@ def test_chinese_terms_are_found_anywhere():
     assert found["coverage"] == pytest.approx(1.0)
     assert found["longest_run"] == pytest.approx(1.0)
     assert missed["coverage"] == 0.0
+
+
+def test_a_passage_of_the_other_language_is_told_apart():
+    question = query("AMF 的超时是多少")
+    own, across, numbers = evidence(question, "AMF 的超时是 5 秒", "The AMF timeout", "5 | 7", dense=0.5)
+
+    assert (own["across"], own["across_dense"], own["across_coverage"]) == (0.0, 0.0, 0.0)
+    assert (across["across"], across["across_dense"], across["across_relative"]) == (1.0, 0.5, 1.0)
+    assert 0 < across["across_coverage"] < own["coverage"]
+    assert numbers["across"] == 0.0
 
 
 def test_rare_terms_count_for_more():

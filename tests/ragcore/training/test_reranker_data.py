@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ragcore.training.reranker_data import halves_joined, tatqa_passages
+from ragcore.training.reranker_data import halves_joined, sets_joined, tatqa_passages
 
 
 def lines(path: Path, *rows: object) -> None:
@@ -19,10 +19,34 @@ def test_questions_meet_the_passages_of_their_own_language(tmp_path: Path) -> No
     (english / "qrels.tsv").write_text("q1\tset-zh-7\t1\n", encoding="utf-8")
     lines(chinese / "corpus.jsonl", {"id": "set-en-7", "title": "", "text": "Seven."})
 
-    kept = halves_joined(questions=english, passages=chinese, out=tmp_path / "out")
+    kept = halves_joined(questions=[english], passages=[chinese], out=tmp_path / "out")
 
     assert kept == 1
     assert (tmp_path / "out/qrels.tsv").read_text(encoding="utf-8") == "q1\tset-en-7\t1\n"
+
+
+def test_a_question_over_both_languages_has_a_passage_in_each(tmp_path: Path) -> None:
+    english, chinese = tmp_path / "a", tmp_path / "b"
+    lines(chinese / "queries.jsonl", {"id": "q1", "text": "多少？"})
+    (chinese / "qrels.tsv").write_text("q1\tset-en-7ab-0\t1\n", encoding="utf-8")
+    for folder, name in ((english, "en"), (chinese, "zh")):
+        lines(folder / "corpus.jsonl", {"id": f"set-{name}-7ab-0", "title": "", "text": "7"})
+
+    halves_joined(questions=[chinese], passages=[english, chinese], out=tmp_path / "out")
+
+    assert (tmp_path / "out/qrels.tsv").read_text(encoding="utf-8") == "q1\tset-en-7ab-0\t1\nq1\tset-zh-7ab-0\t1\n"
+    assert json.loads((tmp_path / "out/queries.jsonl").read_text(encoding="utf-8"))["about"] == "7ab"
+    assert len((tmp_path / "out/corpus.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_sets_are_joined_under_ids_of_their_own(tmp_path: Path) -> None:
+    for name, text in (("a", "One."), ("b", "Two.")):
+        lines(tmp_path / name / "queries.jsonl", {"id": "q", "text": text})
+        lines(tmp_path / name / "corpus.jsonl", {"id": "d", "text": text})
+        (tmp_path / name / "qrels.tsv").write_text("q\td\t1\n", encoding="utf-8")
+
+    assert sets_joined(folders=[tmp_path / "a", tmp_path / "b"], out=tmp_path / "out") == 2
+    assert (tmp_path / "out/qrels.tsv").read_text(encoding="utf-8") == "0/q\t0/d\t1\n1/q\t1/d\t1\n"
 
 
 def test_an_answer_belongs_to_the_table_or_to_the_paragraph_that_contains_it(tmp_path: Path) -> None:

@@ -36,6 +36,9 @@ class Facts:
     def documents(self, documents):
         return {document: self.table[document] for document in documents if document in self.table}
 
+    def heads(self, chunks):
+        return {}
+
 
 def asked(text="How does it work?", profile=None, **arms):
     state = state_with(**(arms or {"dense": {1: 0.9, 2: 0.85}}))

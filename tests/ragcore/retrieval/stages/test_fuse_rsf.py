@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.retrieval.stages.fusion import FuseRsf
-from ragcore.types import Hit, Query
+from ragcore.types import Hit, PassageHead, Query
 from tests.ragcore.states import ports, state_with
 
 scores = st.dictionaries(st.integers(1, 30), st.floats(0.01, 50), min_size=1, max_size=20)
@@ -97,7 +97,7 @@ def test_no_boost_is_larger_than_twofold_or_smaller_than_half(factor):
 
 
 class Heads:
-    """Titles and headings of chunks."""
+    """What stands above chunks."""
 
     def __init__(self, heads):
         self.given = heads
@@ -109,7 +109,7 @@ class Heads:
 def test_words_of_the_question_in_the_title_count_a_little_more():
     state = state_with(lexical={1: 10.0, 2: 9.5})
     state = replace(state, query=replace(state.query, weights={"handov": 2.0, "cell": 1.0}))
-    facts = Heads({2: "Handover between cells"})
+    facts = Heads({2: PassageHead("Handover between cells")})
 
     assert FuseRsf()(state, ports(facts=facts)).ids() == [1, 2]
     assert FuseRsf(title_weight=0.3)(state, ports(facts=facts)).ids() == [2, 1]
@@ -119,11 +119,25 @@ def test_a_passage_that_only_its_title_brought_is_ranked_by_the_title():
     state = state_with(lexical={1: 10.0}, title={2: 0.8})
     state = replace(state, query=replace(state.query, weights={"handov": 2.0}))
 
-    fused = FuseRsf(title_weight=0.3)(state, ports(facts=Heads({2: "Handover"})))
+    fused = FuseRsf(title_weight=0.3)(state, ports(facts=Heads({2: PassageHead("Handover")})))
 
     assert fused.ids() == [1, 2]
     assert fused.candidates[1].scores["title"] == 0.8
     assert fused.candidates[1].scores["fuse.rsf"] > 0
+
+
+def test_a_passage_of_the_other_language_is_not_held_to_words():
+    state = state_with(dense={1: 0.9, 2: 0.7}, lexical={2: 6.0})
+    state = replace(state, query=replace(state.query, language="zh"))
+    facts = Heads({1: PassageHead("", "en"), 2: PassageHead("", "zh")})
+
+    both = FuseRsf()(state, ports(trust=0.7, facts=facts))
+
+    assert both.pending_note["across"] == 1
+    assert FuseRsf()(state, ports(trust=0.3, facts=facts)).pending_note["across"] == 0
+    same = FuseRsf()(state, ports(trust=0.7, facts=Heads({1: PassageHead("", "zh"), 2: PassageHead("", "zh")})))
+    scores = [found.candidates[found.ids().index(1)].scores["fuse.rsf"] for found in (both, same)]
+    assert scores[0] > scores[1]
 
 
 def test_the_entry_that_found_a_passage_is_told_by_arm():

@@ -1,0 +1,76 @@
+"""Signs that sources in the other language answer a question, Chinese or English (D21, D23).
+
+Words cannot match there, so the meaning of sentences says it, and beside it what both languages write alike: numbers,
+names in Latin letters, and whether a figure or time stands there when one is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragcore.extractive.answer_patterns import PATTERNS
+from ragcore.extractive.sentences import read_statements
+from ragcore.ports import Embedder, Tokenizer
+from ragcore.text.question_type import wanted
+from ragcore.text.scripts import beginning_language, is_across, language_of
+from ragcore.types import Source
+
+FEATURES = (
+    "best",  # the highest cosine of question and sentence
+    "second",  # the next one
+    "lead",  # the highest one before the middle one
+    "first",  # the highest one in the first of these sources
+    "numbers",  # share of the question's numbers that the sources have, 1 without any
+    "names",  # share of its names in Latin letters that they have, 1 without any
+    "lacks_kind",  # a number or time is asked for, and none stands in the three nearest sentences
+)
+SOURCES = 3  # the first ones are read: a sentence takes milliseconds
+NEAREST = 3
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*[A-Z0-9][A-Za-z0-9]*")  # AMF, TeleQuAD, N2: nobody translates these
+_LATIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
+_KINDS = ("number", "time")  # whose patterns are of both languages
+
+
+def sources_across(question: str, sources: Sequence[Source]) -> list[Source]:
+    """Those in the other language."""
+    language = language_of(question)
+    return [source for source in sources if is_across(language, beginning_language(source.text))]
+
+
+def across_features(
+    question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder
+) -> dict[str, float] | None:
+    """Every sign by its name, of sources in the other language, best first; None without a usable sentence."""
+    found = read_statements(sources[:SOURCES], tokenizer)
+    if not found:
+        return None
+    asked = embedder.embed_queries([question])[0]
+    # one by one: embedders keep the vectors of single sentences
+    cosines = np.array([float(embedder.embed_documents([one.text])[0] @ asked) for one in found])
+    order = np.argsort(-cosines, kind="stable")
+    first = found[0].source.number
+    text = " ".join(source.text for source in sources[:SOURCES])
+    near = " ".join(found[int(at)].text for at in order[:NEAREST])
+    return {
+        "best": float(cosines[order[0]]),
+        "second": float(cosines[order[min(1, len(order) - 1)]]),
+        "lead": float(cosines[order[0]] - np.median(cosines)),
+        "first": float(max(c for c, one in zip(cosines, found, strict=True) if one.source.number == first)),
+        "numbers": _share(_NUMBER.findall(question), text),
+        "names": _share((_LATIN_NAME if language_of(question) == "zh" else _NAME).findall(question), text),
+        "lacks_kind": float(_lacks_kind(question, near)),
+    }
+
+
+def _share(parts: Sequence[str], text: str) -> float:
+    lower = text.casefold()
+    return sum(part.casefold() in lower for part in parts) / len(parts) if parts else 1.0
+
+
+def _lacks_kind(question: str, near: str) -> bool:
+    kind = wanted(question)
+    return kind in _KINDS and PATTERNS[kind].search(near) is None

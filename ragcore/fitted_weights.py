@@ -1,0 +1,27 @@
+"""Weights that were fitted to the cosines of one embedding model: a file for each model, chosen by its name.
+
+Cosines of one model lie elsewhere than those of another, so weights of one mean nothing to the other. What becomes of a
+model that no weights were fitted to, such as one that somebody has registered, each caller says.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def fitted_weights(package: str, file: str, model: str) -> dict[str, Any] | None:
+    """The record of NAME.MODEL.json for a file NAME.json of a package, not to be changed; None where there is none."""
+    found = files(package).joinpath(file_of(file, model))
+    if not model or not found.is_file():
+        return None
+    record: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))
+    return record
+
+
+def file_of(file: str, model: str) -> str:
+    """The name of the file with the weights of a model."""
+    return file.replace(".json", f".{model}.json")

@@ -1,0 +1,89 @@
+"""Embedders for training: by the name that the setting EMBEDDER uses, with their vectors kept on the disk."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from ragcore.answerability.model import Script
+from ragcore.client_registry import ClientSettings
+from ragcore.embedding import EMBEDDERS
+from ragcore.ports import Embedder, FloatArray
+
+DEFAULT = "embedded_e5"
+VECTORS_FILE = "training-vectors.sqlite"
+READS = 0.5  # trust from which cosines of a script say enough to be learnt from
+SCRIPTS: tuple[Script, ...] = ("en", "zh", "zht")
+BATCH = 64  # texts between two writes
+
+
+def embedder_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--embedder`, `--no-embedder` and `--models`, which `given_embedder` reads."""
+    embedders = parser.add_mutually_exclusive_group()
+    embedders.add_argument("--embedder", default=DEFAULT, help="as the setting EMBEDDER names it")
+    embedders.add_argument("--no-embedder", action="store_true", help="words alone")
+    folder = Path(os.environ.get("DATA_DIR", "var")) / "models"
+    parser.add_argument("--models", type=Path, default=folder, help="where models and vectors are kept")
+
+
+def given_embedder(given: argparse.Namespace) -> StoredVectors | None:
+    """The embedder of `--embedder`; None with `--no-embedder`."""
+    return None if given.no_embedder else training_embedder(given.embedder, given.models)
+
+
+@cache
+def training_embedder(name: str, models: Path) -> StoredVectors:
+    """The embedder of this name with its model in `models`, where vectors stay, too. Raises ValueError."""
+    return StoredVectors(EMBEDDERS.create(name, ClientSettings(models_dir=models)), models / VECTORS_FILE)
+
+
+def scripts_read(embedder: Embedder) -> tuple[Script, ...]:
+    """The scripts whose cosines are worth learning from."""
+    return tuple(script for script in SCRIPTS if embedder.trust(float(script != "en")) >= READS)
+
+
+class StoredVectors:
+    """Implements ports.Embedder over another one; the vector of a text is computed once for all runs."""
+
+    def __init__(self, embedder: Embedder, file: Path) -> None:
+        self.embedder, self.model, self.dimensions = embedder, embedder.model, embedder.dimensions
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._database = sqlite3.connect(file)
+        self._database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+
+    def embed_documents(self, texts: Sequence[str]) -> FloatArray:
+        """See ports.Embedder."""
+        return self._vectors(texts, "passage", self.embedder.embed_documents)
+
+    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
+        """See ports.Embedder."""
+        return self._vectors(texts, "query", self.embedder.embed_queries)
+
+    def trust(self, cjk_share: float) -> float:
+        """See ports.Embedder."""
+        return self.embedder.trust(cjk_share)
+
+    def _vectors(self, texts: Sequence[str], kind: str, embed: Callable[[Sequence[str]], FloatArray]) -> FloatArray:
+        keys = [hashlib.sha256(f"{self.model}\0{kind}\0{text}".encode()).digest() for text in texts]
+        found = {key: self._stored(key) for key in keys}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if found[key] is None}
+        for start in range(0, len(missing), BATCH):
+            part = list(missing)[start : start + BATCH]
+            made = embed([missing[key] for key in part])
+            found |= dict(zip(part, made, strict=True))
+            with self._database:
+                rows = ((key, row.astype(np.float32).tobytes()) for key, row in zip(part, made, strict=True))
+                self._database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+        rows_ = [found[key] for key in keys]
+        return np.vstack([np.zeros((0, self.dimensions), np.float32), *(row for row in rows_ if row is not None)])
+
+    def _stored(self, key: bytes) -> FloatArray | None:
+        row = self._database.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
+        return None if row is None else np.frombuffer(row[0], np.float32)

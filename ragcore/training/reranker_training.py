@@ -1,0 +1,88 @@
+"""Listwise training of the linear reranker on public sets (D5); see `reranker_fitting` for the method.
+
+In two steps. What ranks passages in the language of the question is fitted to lists without others, near to the weights
+of another model: those were fitted to more questions, and much of them is about words. What ranks passages in the other
+language is fitted to all lists then, with the rest hardly moved: questions across languages say nothing of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragcore.ports import FloatArray
+from ragcore.reranking.linear import FEATURES, design, rerank_features
+from ragcore.training.answer_sets import AnswerSet, SetQuestion, half_of
+from ragcore.training.reranker_fitting import RankedList, list_ndcg, weights_fit
+
+FOLDS = 5
+NEAR = 3e-4  # penalty of the distance from the weights that are given
+KEPT, FREE = 3e-4, 1e-5  # in the second step: of the weights of the first one, and of the others
+ACROSS = np.array([name.startswith("across") for name in (*FEATURES, *FEATURES)])
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """Weights, and nDCG@10 of each set: (by the cosine alone, reranked), on the articles held out."""
+
+    weights: FloatArray
+    held_out: dict[str, tuple[float, float]]
+    questions: int
+
+
+def ranked_lists(
+    data: AnswerSet, *, limit: int, half: int | None = None, within: bool = False
+) -> Iterator[tuple[str, RankedList]]:
+    """What each question is about, and its candidates by cosine; only where one of them is right and one is not.
+
+    `half`: only questions about this half of the articles. `within`: only passages under the title of a right one
+    compete, for questions that name no subject because they were asked about a text at hand.
+    """
+    asked = [one for one in data.sample(len(data.answerable)) if half is None or half_of(one.about) == half]
+    group = f"{data.name} (within a title)" if within else data.name
+    for question in asked[:limit]:
+        made = _ranked_list(data, question, group, within=within)
+        if made is not None:
+            yield question.about, made
+
+
+def _ranked_list(data: AnswerSet, question: SetQuestion, group: str, *, within: bool) -> RankedList | None:
+    query, inputs = data.ranking.candidates(question.text)
+    inputs.sort(key=lambda one: -one.arms.get("dense", one.arms["lexical"]))
+    if within:
+        titles = {one.passage.title for one in inputs if one.passage.external_id in question.wanted}
+        inputs = [one for one in inputs if one.passage.title in titles]
+    relevant = np.array([one.passage.external_id in question.wanted for one in inputs], dtype=bool)
+    if not relevant.any() or relevant.all():
+        return None
+    rows = design(rerank_features(query, inputs), query.cjk_share)
+    return RankedList(group, rows, relevant, len(question.wanted))
+
+
+def reranker_train(lists: Sequence[tuple[str, RankedList]], *, near: FloatArray) -> Trained:
+    """Weights from all lists; the quality is measured by cross-validation over what questions are about.
+
+    `near`: float32[2f], from which the first step does not move far.
+    """
+    fold_of = [_fold(about) for about, _ in lists]
+    held_out: dict[str, list[tuple[float, float]]] = {}
+    for fold in range(FOLDS):
+        weights = _two_steps([one for (_, one), f in zip(lists, fold_of, strict=True) if f != fold], near)
+        for one in (one for (_, one), f in zip(lists, fold_of, strict=True) if f == fold):
+            held_out.setdefault(one.group, []).append((list_ndcg(one, None), list_ndcg(one, weights)))
+    means = {group: np.mean(values, axis=0) for group, values in held_out.items()}
+    figures = {group: (float(before), float(after)) for group, (before, after) in means.items()}
+    return Trained(_two_steps([one for _, one in lists], near), figures, len(lists))
+
+
+def _two_steps(lists: Sequence[RankedList], near: FloatArray) -> FloatArray:
+    own = [one for one in lists if not one.inputs[:, ACROSS].any()]
+    first = weights_fit(own, near=near, penalty=NEAR) if own else near
+    return weights_fit(lists, near=first, penalty=np.where(ACROSS, FREE, KEPT))
+
+
+def _fold(about: str) -> int:
+    """Of 0 to FOLDS - 1, by the text alone."""
+    return sum(about.encode()) % FOLDS
