@@ -36,7 +36,7 @@ _INTRODUCES = re.compile(
 _ANNOUNCES = re.compile(
     r"下表|下列|如下|以下|[:：]\Z|\b(?:following|below)\b|\btable\s+(?:\d|shows|gives|lists)", re.IGNORECASE
 )
-_MAIL_HEAD = re.compile(r"(?:From|To|Cc|Bcc|Sent|Subject|发件人|收件人|抄送|主题|寄件者|收件者|主旨)\s*[:：]\s")
+_MAIL_HEAD = re.compile(r"(?:From|To|Cc|Bcc|Sent|Date|Subject|发件人|收件人|抄送|主题|寄件者|收件者|主旨)\s*[:：]\s")
 _FIELD = re.compile(r"(?:[^:：]{1,60}[:：]\s*){0,2}?([^:：]{1,40})[:：]\s*\S[^:：]*\Z")
 STEM_LETTERS = 5  # of a word in which its forms agree
 REDUNDANT = 0.7  # Jaccard of the terms from which two sentences say the same
@@ -133,6 +133,11 @@ def rows_around(row: Statement, found: Sequence[Statement]) -> list[Statement]:
     return rows if fits else []
 
 
+def is_mail_head(statement: Statement) -> bool:
+    """Whether it is a line of the head of a message, which its citation tells."""
+    return _MAIL_HEAD.match(statement.text) is not None
+
+
 def is_of_use(statement: Statement, question: str) -> bool:
     """Whether a sentence may stand in an answer: no filler, and what a document says of itself only where it is asked.
 
@@ -140,7 +145,7 @@ def is_of_use(statement: Statement, question: str) -> bool:
     "Occupation: clerk" is none where the question asks for an occupation.
     """
     is_about = _DOCUMENT.search(question) is not None
-    if _MAIL_HEAD.match(statement.text):
+    if is_mail_head(statement):
         return False
     is_filler = _is_filler(statement) and not _is_asked_field(statement.text, question.lower())
     return not is_filler and (is_about or not _INTRODUCES.match(statement.text))

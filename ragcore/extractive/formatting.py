@@ -195,6 +195,7 @@ def _place_of_row(names: Sequence[str], thing: Thing, other: Thing, tokenizer: T
 
 
 Script = Literal["zh", "zht", "en"]
+_MARKER = re.compile(r"\[(\d{1,3})\]")
 _DIGITS = re.compile(r"\d+")
 _OWN_LINES = re.compile(r"^\*\*[^*\n]+\*\*$", re.MULTILINE)  # what is not quoted stands in lines of its own
 _ENGLISH_WORD = re.compile(r"(?<![A-Za-z])[a-z]{3,}(?![A-Za-z])")  # a question of nothing but codes has no language
@@ -262,6 +263,13 @@ def with_source_language(question: str, blocks: list[str], words: Wording) -> li
     else:
         is_other = language_tag(quoted) == "en" and cjk_share(quoted) <= MOST_HAN
     return [f"**{words.source_language}**\n\n", *blocks] if is_other else blocks
+
+
+def document_line(blocks: Sequence[str], sources: Sequence[Source]) -> str:
+    """The title of the document that the blocks cite first, on a line of its own; "" where they cite none."""
+    first = _MARKER.search("".join(blocks))
+    title = next((s.passage.title for s in sources if first and s.number == int(first[1])), "")
+    return f"**{title.replace('*', '')}**\n\n" if title else ""
 
 
 def cite(text: str, number: int, words: Wording) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ragcore.extractive.across import across_scores
-from ragcore.extractive.answer_patterns import asked_extent, asks_several, cue_kind, definition_subject
+from ragcore.extractive.answer_patterns import asked_extent, asks_document, asks_several, cue_kind, definition_subject
 from ragcore.extractive.choice import (
     Limits,
     SentenceChoice,
@@ -23,6 +23,7 @@ from ragcore.extractive.formatting import (
     Wording,
     cite,
     compare_in_table,
+    document_line,
     find_compared,
     listing,
     passage_block,
@@ -57,7 +58,7 @@ from ragcore.extractive.spans import (
     point_columns,
 )
 from ragcore.extractive.styles import quoted, shortened
-from ragcore.extractive.summary import summary_runs
+from ragcore.extractive.summary import summarised_sources, summary_runs
 from ragcore.extractive.table_lookup import find_named_rows, find_rows_of_kind
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_type import question_type
@@ -133,6 +134,8 @@ class ExtractiveGenerator:
         blocks = self._answer(question, request.sources, found, words)
         if request.style in ("simple", "precise") and blocks:
             blocks = [self._shorter(question, request.style, "".join(blocks), found)]
+        if blocks and asks_document(question):
+            blocks = [document_line(blocks, request.sources), *blocks]
         return with_source_language(question, blocks, words)
 
     def _shorter(self, question: str, style: str, text: str, found: Sequence[Statement]) -> str:
@@ -159,6 +162,8 @@ class ExtractiveGenerator:
         self, question: str, sources: Sequence[Source], found: Sequence[Statement], words: Wording
     ) -> list[str]:
         """The blocks that answer one question. `found`: the sentences of the sources."""
+        if whole := summarised_sources(question, sources, self._tokenizer):
+            return summary_blocks(summary_runs(whole, self._tokenizer), words)
         kind = question_type(question)
         if kind == "comparison" and (block := self._comparison(question, found, words)):
             return [block]

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ragcore.extractive.answer_patterns import asked_extent
+from ragcore.extractive.choice import is_mail_head
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.extractive.spans import needs_before
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.lexical_features import idf_in
 from ragcore.text.markdown import plain_text
 from ragcore.text.scripts import columns
+from ragcore.text.tokenise import stop_words
+from ragcore.text.word_lists import read_spaced_words
 from ragcore.types import Passage, Source
 
 MOST_POINTS = 8
@@ -24,6 +28,7 @@ FIRST_OF_SECTION = 1.35  # factor of a sentence that opens a section
 FIRST_OF_TEXT = 1.6
 ALIKE = 0.6  # share of its weight that another point already says
 OFTEN = 5  # uses of a word from which more of them add no weight
+LACKING = 4  # words of a wish for a summary of which one may stand in no title
 READ_OF_PASSAGE = 12  # sentences of one passage that are weighed
 
 
@@ -34,7 +39,7 @@ def summary_runs(sources: Sequence[Source], tokenizer: Tokenizer) -> list[list[S
     else. A sentence counts by the mean weight of its words, where a word weighs by how many sentences use it; one that
     opens a section counts more. What a better point says already is passed over.
     """
-    found = read_statements(sources, tokenizer)
+    found = [s for s in read_statements(sources, tokenizer) if not is_mail_head(s)]
     usable = [s for s in found if s.position < READ_OF_PASSAGE and SHORT_COLUMNS <= columns(s.text) <= LONG_COLUMNS]
     usable = [s for s in usable if s.terms]
     if not usable:
@@ -56,6 +61,25 @@ def summary_runs(sources: Sequence[Source], tokenizer: Tokenizer) -> list[list[S
         if len(chosen) == MOST_POINTS:
             break
     return [runs[at] for at in sorted(chosen)]
+
+
+def summarised_sources(question: str, sources: Sequence[Source], tokenizer: Tokenizer) -> list[Source]:
+    """The sources of the document that a question wants summed up, in its order; [] where it asks for something else.
+
+    It is the best source's document, if its title and headings hold all that the question says besides the wish.
+    """
+    if not sources or asked_extent(question, named=1) != "summary":
+        return []
+    best = min(sources, key=lambda source: source.number)
+    same = [source for source in sources if source.passage.document == best.passage.document]
+    names = " ".join(
+        f"{one.passage.title} {' '.join(one.passage.heading_path)} {one.passage.external_id}" for one in same
+    )
+    passed = stop_words().union(read_spaced_words("ragcore.extractive", "summary_words.txt"))
+    asked = {word for word in tokenizer.words(question) if word not in passed and not word.isdigit()}
+    known, plain = set(tokenizer.words(names)), names.lower()
+    lacking = [word for word in asked if word not in known and word not in plain]
+    return sorted(same, key=lambda s: s.passage.ordinal) if asked and len(lacking) <= len(asked) // LACKING else []
 
 
 def summary_passages(passages: Sequence[Passage], tokenizer: Tokenizer) -> list[Passage]:

@@ -348,3 +348,44 @@ def test_a_sentence_with_every_word_of_a_short_question_comes_before_one_without
     text = answer(generator, "When was Weber Ltd founded?", early, right)
 
     assert text.startswith("Weber Ltd was founded in **1987**. [2]")
+
+
+def test_who_asks_in_which_document_something_stands_is_told_its_title_first(generator):
+    rules = source(1, "Racks are left as they were found. The reset takes 25 minutes.", title="Rack rules")
+
+    text = answer(generator, "which document says how long the reset takes", rules)
+
+    assert text.startswith("**Rack rules**\n\n")
+    assert "The reset takes **25** minutes" in text
+    assert "Rack rules" not in answer(generator, "how long does the reset take", rules)
+
+
+def test_a_document_that_is_named_is_summed_up_without_the_head_of_the_message(generator):
+    mail = source(
+        1,
+        "- From: Ann <ann@example.org>\n- To: Ben\n- Date: 2026-03-03 10:00\n\nThe pump in hall 3 stood still for two "
+        "days because a valve had been closed.\n\nThe valve is locked in the open position now.\n\nThe customer gets "
+        "a credit of 300 euros for the two days.",
+        title="RE: Pump in hall 3 stands still",
+    )
+
+    text = answer(generator, "can you sum up the mail thread about the pump in hall 3, just the main points", mail)
+
+    assert text.startswith("- ")
+    assert "From:" not in text
+    assert "Date:" not in text
+    assert all(said in text for said in ("valve had been closed", "credit of 300 euros"))
+
+
+def test_a_point_of_a_long_list_answers_alone_with_all_its_sentences(generator):
+    points = [
+        f"Rule {n} is about the door of room {n}. It is kept shut at night, and the guard has the key."
+        for n in range(9)
+    ]
+    house = source(
+        1, "\n".join(f"- {point}" for point in [*points, "USB sticks are blocked. Exceptions last 14 days."])
+    )
+
+    text = answer(generator, "am I allowed to use a USB stick", house)
+
+    assert text == "- USB sticks are blocked. Exceptions last 14 days. [1]"
