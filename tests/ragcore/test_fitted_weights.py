@@ -9,6 +9,7 @@ import pytest
 import ragcore
 from chat.answering import similar_questions
 from feedback import ranking_from_use
+from knowledge.model_registry import floor_of_model
 from ragcore.embedding.e5 import MultilingualEmbedder
 from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.embedding.rotation import PACKAGED
@@ -40,6 +41,11 @@ def test_every_file_with_the_name_of_a_model_is_one_of_these() -> None:
 @pytest.mark.parametrize("floors", [similar_questions.FLOORS, ranking_from_use.FLOORS])
 def test_limits_by_name_are_of_packaged_models(floors: dict[str, float]) -> None:
     assert set(floors) == {MINILM, E5}
+
+
+def test_the_default_of_min_cosine_comes_with_the_model() -> None:
+    assert floor_of_model(MultilingualEmbedder(Path())) == MultilingualEmbedder.floor
+    assert floor_of_model(EmbeddedEmbedder(Path())) is None
 
 
 def test_rotations_are_of_the_model_that_they_were_fitted_to() -> None:
