@@ -36,7 +36,7 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _JOINS = re.compile(r"[、和与及跟]|以及|还有|多少.*多少|多久.*多久|\band\b|,|，")
-_CODE = re.compile(r"[a-z]*\d[a-z0-9]*(?:[-./][a-z0-9]+)*|[a-z]+(?:[-./][a-z0-9]+)+|(?<![a-z])[a-z](?![a-z])", re.I)
+_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-./][A-Za-z0-9]+)*")
 _HAN = re.compile(rf"[{CJK}]")
 _BETWEEN = re.compile(r"[,，、;；/+()（）]")
 _SPACE = re.compile(r"\s+")
@@ -252,8 +252,11 @@ def _listed(words: str) -> tuple[str, ...]:
 
 
 def _codes(text: str) -> Iterator[str]:
-    for match in _CODE.finditer(nfkc(text)):
-        yield match.group().lower()
+    """What names one thing: a token with a digit or a hyphen, or one letter."""
+    for match in _TOKEN.finditer(nfkc(text)):
+        token = match.group().lower()
+        if len(token) == 1 or not token.isalpha():
+            yield token
 
 
 def _plain(text: str) -> str:
