@@ -68,7 +68,9 @@ def across_features(
 def _names(question: str) -> list[str]:
     """What nobody translates: words in Latin letters of a Chinese question, otherwise AMF, TeleQuAD, N2."""
     words: list[str] = _LATIN_NAME.findall(question)
-    return words if language_of(question) == "zh" else [one for one in words if any(c.isupper() or c.isdigit() for c in one[1:])]
+    if language_of(question) == "zh":
+        return words
+    return [word for word in words if any(c.isupper() or c.isdigit() for c in word[1:])]
 
 
 def _share(parts: Sequence[str], text: str) -> float:
