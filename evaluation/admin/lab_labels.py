@@ -37,6 +37,10 @@ FEATURE_WORDS: Mapping[str, Any] = {
     "first_match": gettext_lazy("position of the rarest term"),
     "length": gettext_lazy("passage length"),
     "body": gettext_lazy("terms in the body only"),
+    "across": gettext_lazy("in the other language"),
+    "across_dense": gettext_lazy("semantic, in the other language"),
+    "across_relative": gettext_lazy("semantic, in the other language, relative to best passage"),
+    "across_coverage": gettext_lazy("names and numbers, in the other language"),
 }
 VIA_WORDS: Mapping[str, Any] = {
     "summary": gettext_lazy("summary"),
