@@ -24,10 +24,10 @@ WHAT = {
     "en": "I am {name}. I answer questions from the documents that are kept here and show the source of each sentence. "
     "What the documents do not say, I do not answer.",
 }
-SETS = {"zh": "**可以查询的内容：**", "en": "**You can ask about:** "}
+SETS = {"zh": "**可以查询的内容**：", "en": "**You can ask about**: "}
 MORE_SETS = {"zh": "，另有 {count} 个知识库", "en": " and {count} more sets"}
 NO_SETS = {"zh": "目前没有可以查询的文档。", "en": "There are no documents yet that you can ask about."}
-EXAMPLES = {"zh": "**例如：**", "en": "**For example:**"}
+EXAMPLES = {"zh": "**例如**", "en": "**For example**"}
 ADVICE = {
     "zh": "问题里写上产品、版本或编号，答案会更准确。在输入框旁可以选择知识库，也可以附上文件。",
     "en": "Name the product, the version or the number, and the answer becomes more exact. "

@@ -26,6 +26,7 @@ VALUE_CHARACTERS = 16  # of a cell that may be the value of a kind: "Oslo", "in 
 LEAST_LEAD = 1.25  # times as much as the second row's weight, so that a row is the one that was named
 LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head and title hold
 MOST_COLUMNS = 8  # of a whole row
+LISTED_COLUMNS = 5  # of several rows, besides those that the question names
 MOST_ROWS = 20  # of a kind
 MOST_JOINED = 4  # rows that a question names one beside the other
 LEAST_LETTERS = 3  # of a word that is compared by its beginning: "max", "maximum"
@@ -176,7 +177,8 @@ class _Table:
         """These rows in the columns that identify them and those that were asked for; all columns where none was."""
         wanted = self._columns_asked(asked)
         held = {at for at in range(len(self.head)) for row in rows if asked.holds(self.cells[row][at], self.heads[at])}
-        columns = sorted({0} | held | wanted) if wanted else list(range(min(len(self.head), MOST_COLUMNS)))
+        whole = range(min(len(self.head), MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS))
+        columns = sorted(held | ({0, *wanted} if wanted else set(whole)))
         return TableRows(
             tuple(self.head[at] for at in columns),
             tuple(

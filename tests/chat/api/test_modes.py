@@ -136,8 +136,8 @@ async def test_a_greeting_is_answered_and_marked_as_not_from_the_knowledge_base(
 @pytest.mark.parametrize(
     ("question", "said", "example"),
     [
-        ("what can you do", "You can ask about:** radio", QUESTION),
-        ("你好，你是谁？", "可以查询的内容：**无线", "什么是载波聚合？"),
+        ("what can you do", "You can ask about**: radio", QUESTION),
+        ("你好，你是谁？", "可以查询的内容**：无线", "什么是载波聚合？"),
     ],
 )
 async def test_who_asks_what_can_be_asked_is_told_the_own_sets_and_questions_with_an_answer(
@@ -154,6 +154,7 @@ async def test_who_asks_what_can_be_asked_is_told_the_own_sets_and_questions_wit
     assert (answer["status"], answer["citations"]) == ("conversation", [])
     assert said in answer["answer"]
     assert f"- {example}" in answer["answer"]
+    assert answer["answer_html"].count("<strong>") == 2  # a colon within would leave the stars of Chinese standing
     assert "canteen" not in answer["answer"]
     assert not any(word in answer["answer"] for word in ("closed", "Secret"))
 
