@@ -6,13 +6,14 @@ the answer holds, or lists of which it holds one. `must_not`: texts that make it
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from ragcore.training.answer_sets import rows
 
 Expected = Literal["answer", "refuse", "talk"]
 Verdict = Literal["useful", "wrong", "wrongly_refused"]
@@ -57,7 +58,7 @@ class Answer:
 
 def questions_read(path: Path) -> list[EverydayQuestion]:
     """All questions of a file. Raises KeyError or ValueError for a line that is none."""
-    return [_question(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return list(map(_question, rows(path)))
 
 
 def verdict_of(turn: Turn, answer: Answer) -> Verdict:

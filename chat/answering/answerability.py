@@ -83,7 +83,7 @@ def _probability_verdict(
 
 def lacks_code(question: str, sources: Sequence[Source]) -> bool:
     """Whether no source has a code that the question names; of compared things one may be there."""
-    missing = missing_codes(question, [f"{s.passage.title}\n{s.passage.external_id}\n{s.text}" for s in sources])
+    missing = missing_codes(question, (f"{s.passage.title}\n{s.passage.external_id}\n{s.text}" for s in sources))
     return bool(missing) and (len(missing) == len(codes_in(question)) or question_type(question) != "comparison")
 
 

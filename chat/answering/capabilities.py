@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from django.utils import translation
+from redis.exceptions import RedisError
 
 from accounts.scope import Scope
 from chat.answering.examples import examples_checked
@@ -68,6 +69,6 @@ def _examples(scope: Scope, sets: Sequence[int]) -> list[str]:
     """Questions with an answer; none where they could not be searched for."""
     try:
         return [one.question for one in examples_checked(scope=scope, sets=sets)][:MOST_EXAMPLES]
-    except RagError as error:
+    except (RagError, RedisError) as error:
         logger.warning("no examples: %s", error)
         return []

@@ -7,7 +7,6 @@ Before a narrowed question is refused it is therefore judged once more over all 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,12 +22,11 @@ from knowledge import model_registry
 from knowledge.selectors import documents_askable
 from knowledge.types import Filters
 from ragcore.answering.pipeline import build_stages, run_stages
+from ragcore.extractive.formatting import first_cited
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.ports import GenerationRequest
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState
-
-_MARKER = re.compile(r"\[(\d{1,3})\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +85,9 @@ def _documents_inside(context: AnswerContext, documents: Sequence[int]) -> set[i
     return set(rows.filter(pk__in=documents).order_by().values_list("pk", flat=True))
 
 
-def _answering_document(state: AnswerState) -> int | None:
+def _answering_document(state: AnswerState) -> int:
     """The document that the answer to the wide search begins with; the first source where nothing can be quoted."""
     sources: Sequence[Source] = state.sources
     request = GenerationRequest(question=state.query, sources=tuple(sources))
     text = "".join(ExtractiveGenerator(model_registry.tokenizer(), model_registry.embedder()).blocks(request))
-    match = _MARKER.search(text)
-    number = int(match[1]) if match else sources[0].number
-    return next((source.passage.document for source in sources if source.number == number), None)
+    return (first_cited(text, sources) or sources[0]).passage.document

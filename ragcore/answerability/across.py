@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ragcore.extractive.across import SOURCES, cosines_across
 from ragcore.extractive.answer_patterns import PATTERNS
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import Embedder, Tokenizer
@@ -27,7 +28,6 @@ FEATURES = (
     "names",  # share of its names in Latin letters that they have, 1 without any
     "lacks_kind",  # a number or time is asked for, and none stands in the three nearest sentences
 )
-SOURCES = 3  # the first ones are read: a sentence takes milliseconds
 NEAREST = 3
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LATIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
@@ -47,9 +47,7 @@ def across_features(
     found = read_statements(sources[:SOURCES], tokenizer)
     if not found:
         return None
-    asked = embedder.embed_queries([question])[0]
-    # one by one: embedders keep the vectors of single sentences
-    cosines = np.array([float(embedder.embed_documents([one.text])[0] @ asked) for one in found])
+    cosines = cosines_across(question, found, embedder).astype(np.float64)
     order = np.argsort(-cosines, kind="stable")
     first = found[0].source.number
     text = " ".join(source.text for source in sources[:SOURCES])

@@ -267,9 +267,14 @@ def with_source_language(question: str, blocks: list[str], words: Wording) -> li
 
 def document_line(blocks: Sequence[str], sources: Sequence[Source]) -> str:
     """The title of the document that the blocks cite first, on a line of its own; "" where they cite none."""
-    first = _MARKER.search("".join(blocks))
-    title = next((s.passage.title for s in sources if first and s.number == int(first[1])), "")
-    return f"**{title.replace('*', '')}**\n\n" if title else ""
+    first = first_cited("".join(blocks), sources)
+    return f"**{first.passage.title.replace('*', '')}**\n\n" if first is not None and first.passage.title else ""
+
+
+def first_cited(text: str, sources: Sequence[Source]) -> Source | None:
+    """The source of the first marker in an answer; None where it cites none."""
+    match = _MARKER.search(text)
+    return next((source for source in sources if match and source.number == int(match[1])), None)
 
 
 def cite(text: str, number: int, words: Wording) -> str:

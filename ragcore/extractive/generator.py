@@ -168,8 +168,8 @@ class ExtractiveGenerator:
         if kind == "comparison" and (block := self._comparison(question, found, words)):
             return [block]
         found = [found[at] for at in about_codes(question, found)]
-        is_told = gives_quantity(question, found).any()  # "at most 8": nothing is counted
-        if not is_told and (rows := find_rows_of_kind(question, found, self._tokenizer)):
+        rows = find_rows_of_kind(question, found, self._tokenizer)
+        if rows is not None and not gives_quantity(question, found).any():  # "at most 8": nothing is counted
             return [found_rows_block(rows, words)]
         # what a thing is may be said anywhere, not only in the document that is called after it
         named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)

@@ -147,7 +147,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
             if is_rule(raw):
                 continue
             if announced:
-                yield _Piece(announced.strip(), heading)
+                yield _Piece(announced.strip(), heading, paragraph=paragraph)
                 announced = ""
             if is_rule(following):
                 head = cells_of(raw)
@@ -171,7 +171,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
                 yield _Piece(plain, heading, intro.strip(), is_item, paragraph=paragraph, continues=continues)
                 continues = True
     if announced:
-        yield _Piece(announced.strip(), heading)
+        yield _Piece(announced.strip(), heading, paragraph=paragraph)
 
 
 def _whole_rows(raws: Sequence[str]) -> list[str]:

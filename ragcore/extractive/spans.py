@@ -113,17 +113,10 @@ def paragraph_around(
     """The paragraph of the best sentence; of one that is too long, the best sentence and its neighbours."""
     section = [s for s in found if s.source is best.source and s.heading == best.heading and is_of_use(s, question)]
     usable = section if best in section else [best]
-    at = usable.index(best)
-    first = next(n for n, s in enumerate(usable) if s.paragraph == best.paragraph)
-    last = first
-    while last + 1 < len(usable) and usable[last + 1].paragraph == best.paragraph:
-        last += 1
-    width = sum(columns(s.text) for s in usable[first : last + 1])
-    if width > most_columns:
-        chances = np.zeros(len(usable), np.float32)
-        chances[at] = 1.0
-        return nearest(usable, chances, most_columns=most_columns)
-    return usable[first : last + 1]
+    own = [s for s in usable if s.paragraph == best.paragraph]
+    if sum(columns(s.text) for s in own) <= most_columns:
+        return own
+    return nearest(usable, np.array([s is best for s in usable], np.float32), most_columns=most_columns)
 
 
 def needs_before(text: str) -> bool:

@@ -16,7 +16,7 @@ from functools import cache
 
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
-from ragcore.text.normalise import nfkc
+from ragcore.text.normalise import nfkc, normalise_query
 from ragcore.text.question_sides import question_sides
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
@@ -40,7 +40,6 @@ _JOINS = re.compile(r"[、和与及跟]|以及|还有|多少.*多少|多久.*多
 _TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-./][A-Za-z0-9]+)*")
 _HAN = re.compile(rf"[{CJK}]")
 _BETWEEN = re.compile(r"[,，、;；/+()（）]")
-_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def _tables(found: Sequence[Statement]) -> list[list[Statement]]:
 class _Asked:
     """A question as tables are compared with it."""
 
-    text: str  # NFKC, lower case
+    text: str  # normalised, lower case
     words: frozenset[str]  # content words
     codes: frozenset[str]  # with a digit or a hyphen, or one letter
 
@@ -233,24 +232,20 @@ class _Table:
 
 def _is_asked_by_group(question: str, head: str) -> bool:
     """Whether the question has a word for what a column with this head holds."""
-    return any(_has_any(question, asking) and _has_any(head, heads) for asking, heads in _column_groups())
-
-
-def _has_any(text: str, words: Iterable[str]) -> bool:
-    return any((word in text) if _HAN.search(word) else re.search(rf"\b{re.escape(word)}", text) for word in words)
+    return any(asking.search(question) and heads.search(head) for asking, heads in _column_groups())
 
 
 @cache
-def _column_groups() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    groups = []
-    for line in read_lines("ragcore.extractive", "column_words.txt"):
-        asking, heads = line.split("|")
-        groups.append((_listed(asking), _listed(heads)))
-    return tuple(groups)
+def _column_groups() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Of each line of the data file the words of questions and those of heads."""
+    lines = (line.split("|") for line in read_lines("ragcore.extractive", "column_words.txt"))
+    return tuple((_beginnings(asking), _beginnings(heads)) for asking, heads in lines)
 
 
-def _listed(words: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in words.split(","))
+def _beginnings(words: str) -> re.Pattern[str]:
+    """Finds words between commas: Latin ones where a word begins so, Chinese ones anywhere."""
+    listed = (word.strip() for word in words.split(","))
+    return re.compile("|".join(re.escape(w) if _HAN.search(w) else rf"\b{re.escape(w)}" for w in listed))
 
 
 def _codes(text: str) -> Iterator[str]:
@@ -262,4 +257,4 @@ def _codes(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    return _SPACE.sub(" ", nfkc(text)).strip().lower()
+    return normalise_query(text).lower()

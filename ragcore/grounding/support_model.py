@@ -23,7 +23,7 @@ from importlib.resources import files
 import numpy as np
 import numpy.typing as npt
 
-from ragcore.fitted_weights import fitted_weights
+from ragcore.fitted_weights import fitted_weights, neutral_weights
 from ragcore.grounding.facts import (
     clauses,
     figures,
@@ -301,7 +301,6 @@ def _missing(claim: _Claim, pool: Sequence[SourceText], match: _Match) -> tuple[
 
 MODEL_FILE = "support_model.json"
 MEANING_FILE = "support_meaning.json"
-NEUTRAL = "embedded-minilm-ngrams-1"  # whose weights serve a model without any, as they always did
 SURE_FROM = 0.7  # by words alone; vectors are asked only below
 
 
@@ -315,7 +314,7 @@ class SupportModel:
 
     @classmethod
     def shipped(cls, embedding_model: str = "") -> SupportModel:
-        """The weights that come with the product for this embedding model, or those of NEUTRAL.
+        """The weights that come with the product for this embedding model, or the neutral ones.
 
         Raises ValueError if they are of other features.
         """
@@ -348,8 +347,7 @@ def logistic(scores: npt.NDArray[np.float64]) -> Vector:
 def _shipped(embedding_model: str) -> SupportModel:
     record = json.loads((files("ragcore.grounding") / MODEL_FILE).read_text(encoding="utf-8"))
     own = fitted_weights("ragcore.grounding", MEANING_FILE, embedding_model)
-    meaning = own or fitted_weights("ragcore.grounding", MEANING_FILE, NEUTRAL)
-    assert meaning is not None
+    meaning = own or neutral_weights("ragcore.grounding", MEANING_FILE)
     if record["features"] != list(FEATURES) or meaning["features"] != list(MEANING):
         raise ValueError(f"{MODEL_FILE} was trained on other features; run python -m ragcore.training support")
     across = tuple(meaning["across"]) if own else ()

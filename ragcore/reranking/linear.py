@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.errors import WeightsRefusedError
-from ragcore.fitted_weights import fitted_weights
+from ragcore.fitted_weights import fitted_weights, neutral_weights
 from ragcore.ports import FloatArray, RerankInput, RerankScore
 from ragcore.text.lexical_features import (
     TermWeights,
@@ -57,7 +57,6 @@ FEATURES = (
     "across_coverage",  # the coverage there: names and numbers that both languages write alike
 )
 WEIGHTS_FILE = "linear_reranker.json"
-NEUTRAL = "embedded-minilm-ngrams-1"  # whose weights serve a model without any, as they always did
 CLIFF = 4.0  # a factor of about 50 in odds
 BODY_B = 0.75  # of BM25
 PAIR_GAP = 4  # characters between two terms that stand together
@@ -164,13 +163,12 @@ class LinearReranker:
 
     @classmethod
     def shipped(cls, embedding_model: str = "") -> LinearReranker:
-        """The weights that come with the product for this embedding model, or those of NEUTRAL.
+        """The weights that come with the product for this embedding model, or the neutral ones.
 
         Raises ValueError if they are of other features.
         """
         own = fitted_weights(__package__, WEIGHTS_FILE, embedding_model)
-        record = own or fitted_weights(__package__, WEIGHTS_FILE, NEUTRAL)
-        assert record is not None
+        record = own or neutral_weights(__package__, WEIGHTS_FILE)
         try:
             return cls(weights=_of_all_features(record["weights"], record["features"]), cliff=record["cliff"])
         except WeightsRefusedError as error:

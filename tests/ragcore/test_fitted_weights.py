@@ -13,8 +13,8 @@ from knowledge.model_registry import floor_of_model
 from ragcore.embedding.e5 import MultilingualEmbedder
 from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.embedding.rotation import PACKAGED
-from ragcore.fitted_weights import fitted_weights
-from ragcore.reranking.linear import NEUTRAL, LinearReranker
+from ragcore.fitted_weights import NEUTRAL, fitted_weights
+from ragcore.reranking.linear import LinearReranker
 
 MINILM, E5 = EmbeddedEmbedder.model, MultilingualEmbedder.model
 FILES = {

@@ -229,11 +229,12 @@ class FuseRsf:
         dense, lexical = (scaled(state.arms.get(arm, {}), self.each) for arm in ("dense", "lexical"))
         titled = islice(state.arms.get("title", {}), self.each)
         chunks = list(dict.fromkeys([*lexical, *dense, *titled]))
-        heads = ports.facts.heads(chunks) if ports.facts is not None else {}
+        reads_both = min(ports.embedder.trust(0.0), ports.embedder.trust(1.0)) >= READS
+        is_read = reads_both or self.title_weight > 0
+        heads = ports.facts.heads(chunks) if is_read and ports.facts is not None else {}
         shares = shares_in(state.query.weights, {head.text for head in heads.values()}) if self.title_weight > 0 else {}
-        across = {chunk for chunk, head in heads.items() if is_across(state.query.language, head.language)}
-        if min(ports.embedder.trust(0.0), ports.embedder.trust(1.0)) < READS:
-            across = set()
+        language = state.query.language
+        across = {chunk for chunk, head in heads.items() if reads_both and is_across(language, head.language)}
         words = lexical | {chunk: ACROSS * dense.get(chunk, 0.0) for chunk in across}
         bonus = {chunk: self.title_weight * shares.get(head.text, 0.0) for chunk, head in heads.items()}
         return {

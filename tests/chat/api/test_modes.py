@@ -4,8 +4,10 @@ import json
 
 import pytest
 from asgiref.sync import sync_to_async
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.models import Tenant
+from chat.answering import capabilities
 from knowledge.models import KnowledgeSet, SiteOptions
 from ragcore.answering.stages.question import PLANS
 from tests.chat.conftest import sse
@@ -157,6 +159,19 @@ async def test_who_asks_what_can_be_asked_is_told_the_own_sets_and_questions_wit
     assert answer["answer_html"].count("<strong>") == 2  # a colon within would leave the stars of Chinese standing
     assert "canteen" not in answer["answer"]
     assert not any(word in answer["answer"] for word in ("closed", "Secret"))
+
+
+async def test_what_can_be_asked_is_told_without_examples_where_they_cannot_be_looked_up(api, monkeypatch):
+    def away(**_: object) -> None:
+        raise RedisConnectionError("away")
+
+    monkeypatch.setattr(capabilities, "examples_checked", away)
+
+    answer = await api.generate("what can you do")
+
+    assert answer["status"] == "conversation"
+    assert "radio" in answer["answer"]
+    assert "For example" not in answer["answer"]
 
 
 async def test_a_model_greets_without_sources(api, llm):
