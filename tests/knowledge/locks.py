@@ -11,12 +11,14 @@ TRIES, PAUSE_SECONDS = 500, 0.01
 
 
 def wait_for_lock(locktype: str = "") -> None:
-    """Return when some connection waits for a lock, of this type if one is given; AssertionError after 5 seconds."""
+    """Return when a connection to this database waits for a lock, of this type if given; AssertionError after 5 s."""
     pause = threading.Event()
     for _ in range(TRIES):
         with connection.cursor() as cursor:
             cursor.execute(
-                "SELECT count(*) FROM pg_locks WHERE NOT granted AND %(type)s IN ('', locktype)", {"type": locktype}
+                "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)"
+                " WHERE NOT granted AND datname = current_database() AND %(type)s IN ('', locktype)",
+                {"type": locktype},
             )
             if cursor.fetchone()[0]:
                 return

@@ -156,12 +156,12 @@ def test_a_model_that_is_begun_again_keeps_what_is_left_and_becomes_complete(who
     def begun_again(**given):
         done = embedder_sql.vectors_drop(**given)
         again.start_and_wait_for_lock()  # whoever starts waits for the batch
+        transaction.on_commit(again.end)  # and comes before the next one
         return done
 
     again = Beside(lambda: switch_start(**who, target=target))
     monkeypatch.setattr(embedder_sweep, "vectors_drop", begun_again)
     assert vectors_sweep(model=ready.model) == embedder_sweep.DROP_BATCH
-    again.end()
 
     row = EmbedderSwitch.objects.get(state=State.BUILDING)
     assert stored(row) == row.done == every - embedder_sweep.DROP_BATCH
