@@ -32,6 +32,7 @@ from ragcore.types import (
     UseHint,
 )
 from ragcore.types.graph import Node, Place
+from ragcore.types.sentence_vectors import HeadedSentence, SentenceVectors
 
 FloatArray = npt.NDArray[np.float32]
 A = TypeVar("A")
@@ -141,6 +142,21 @@ class Embedder(Protocol):
 
     def trust(self, cjk_share: float) -> float:
         """How far the vectors can be relied on for text with this share of CJK, 0 to 1; caps the vector weight."""
+        ...
+
+
+@runtime_checkable
+class SentenceEmbedder(Protocol):
+    """An embedder that also gives each sentence a vector as its passage says it. Thread-safe."""
+
+    model: str
+    sentence_space: str  # of those vectors: of another name, they cannot be compared
+
+    def embed_sentences(self, sentences: Sequence[HeadedSentence]) -> FloatArray:
+        """float32[n, 384], L2-normalised, of the sentences of one passage in their order.
+
+        Comparable with the first 384 numbers of `embed_queries`, once those are normalised.
+        """
         ...
 
 
@@ -265,6 +281,18 @@ class FactsIndex(Protocol):
 
     def heads(self, chunks: Sequence[int]) -> dict[int, PassageHead]:
         """What stands above chunks, and the language that they are in."""
+        ...
+
+
+class SentenceIndex(Protocol):
+    """Vectors of the sentences of passages that the bound scope may see."""
+
+    def question_vector(self, text: str) -> FloatArray:
+        """float32[384], L2-normalised, to be compared with those of sentences."""
+        ...
+
+    def vectors(self, chunks: Sequence[int]) -> dict[int, SentenceVectors]:
+        """Of each chunk; those that have none yet are left out."""
         ...
 
 
@@ -395,5 +423,6 @@ class Ports:
     lexicon: QueryLexicon | None = None
     graph: EntityGraph | None = None
     use: UseIndex | None = None  # None: use takes no part in the ranking
+    sentences: SentenceIndex | None = None  # None: the embedder gives no vectors of sentences
     together: Together = one_after_the_other
     backend_note: Mapping[str, Any] = field(default_factory=dict)  # who answered the searches; stages note it

@@ -14,20 +14,22 @@ from pathlib import Path
 import numpy as np
 
 from ragcore.client_registry import ClientKind
-from ragcore.embedding.e5_export import ENCODER, INPUT, WORDS
+from ragcore.embedding.e5_export import ENCODER, INPUT, OUTPUT, STATES, WORDS
 from ragcore.embedding.e5_weights import dequantised, weights_path, weights_verify
 from ragcore.embedding.exporting import ensure_exported
 from ragcore.embedding.hashed_ngrams import hashed_ngrams
 from ragcore.embedding.packaged import PackagedEmbedder, joined
+from ragcore.embedding.sentence_windows import Window, windows_of
 from ragcore.embedding.unigram import UnigramTokenizer
 from ragcore.errors import EmbedderRefusedError
 from ragcore.onnx_session import onnx_session
 from ragcore.ports import FloatArray
 from ragcore.text.scripts import cjk_share
+from ragcore.types.sentence_vectors import HeadedSentence
 
 DIMENSIONS = 384
 MAX_TOKENS = 512  # positions of the model
-FOLDER = "multilingual-e5-small-int8-1"
+FOLDER = "multilingual-e5-small-int8-2"
 EXPORTER = "ragcore.embedding.e5_export"
 QUERY, PASSAGE = "query: ", "passage: "  # what the model was trained with
 COMMON, RARE = -8.0, -14.0  # log probabilities of the words that are hardly and wholly worth their hashes
@@ -52,9 +54,23 @@ class E5Small:
         rows = [self._run(self.token_ids(prefix + text)) for text in texts]
         return np.vstack([np.zeros((0, DIMENSIONS), np.float32), *rows])
 
+    def encode_sentences(self, sentences: Sequence[HeadedSentence], prefix: str) -> FloatArray:
+        """float32[n, 384], L2-normalised: each sentence as its window says it, without the tokens of its head."""
+        pieces = [self._pieces(one.text) for one in sentences]
+        heads = [self._pieces(f"{prefix}{one.head}: ") for one in sentences]
+        rows = np.zeros((len(sentences), DIMENSIONS), np.float32)
+        for window in windows_of(heads, pieces, most=MAX_TOKENS - 2):
+            states = self._states(window)
+            for span in window.spans:
+                rows[span.sentence] = states[span.start : span.stop].mean(0)
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
     def token_ids(self, text: str) -> list[int]:
         """With those of begin and end."""
-        return [self._tokenizer.begin, *self._tokenizer.encode(text, MAX_TOKENS - 2), self._tokenizer.end]
+        return [self._tokenizer.begin, *self._pieces(text), self._tokenizer.end]
+
+    def _pieces(self, text: str) -> list[int]:
+        return self._tokenizer.encode(text, MAX_TOKENS - 2)
 
     def rarity(self, word: str) -> float:
         """How rare a lower-case word is, 0 to 1, by its probability in the vocabulary; 1 for one of several pieces."""
@@ -66,8 +82,14 @@ class E5Small:
         vector of a text would depend on its neighbours.
         """
         vectors = dequantised(self._words[np.asarray(token_ids)])
-        (row,) = self._session.run(None, {INPUT: vectors[None]})
+        (row,) = self._session.run([OUTPUT], {INPUT: vectors[None]})
         return np.asarray(row, dtype=np.float32)
+
+    def _states(self, window: Window) -> FloatArray:
+        """float32[tokens of the window, 384]."""
+        vectors = dequantised(self._words[np.array([self._tokenizer.begin, *window.tokens, self._tokenizer.end])])
+        (rows,) = self._session.run([STATES], {INPUT: vectors[None]})
+        return np.asarray(rows[1:-1], dtype=np.float32)
 
 
 def e5_fault(cache_dir: Path) -> EmbedderRefusedError | None:
@@ -101,6 +123,7 @@ class MultilingualEmbedder(PackagedEmbedder[E5Small]):
 
     client = ClientKind(kind="embedded_e5")
     model = "embedded-e5-ngrams-1"
+    sentence_space = "e5-windows-1"
     floor = FLOOR
 
     @classmethod
@@ -111,6 +134,11 @@ class MultilingualEmbedder(PackagedEmbedder[E5Small]):
     def trust(self, cjk_share: float) -> float:
         """The same for every script."""
         return TRUST
+
+    def embed_sentences(self, sentences: Sequence[HeadedSentence]) -> FloatArray:
+        """See ports.SentenceEmbedder: of the model alone, comparable with the first 384 numbers of a question."""
+        rows = self.loaded.encode_sentences(sentences, PASSAGE)
+        return centred(rows, [one.text for one in sentences], is_query=False)
 
     def _load(self, cache_dir: Path, threads: int) -> E5Small:
         return E5Small(cache_dir, threads=threads)

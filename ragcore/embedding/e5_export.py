@@ -21,7 +21,7 @@ from ragcore.embedding.minilm_export import quantise
 from ragcore.embedding.unigram import unigram_save
 
 ENCODER, WORDS = "encoder.onnx", "words.npy"
-INPUT, OUTPUT = "word_vectors", "sentence_vector"
+INPUT, OUTPUT, STATES = "word_vectors", "sentence_vector", "token_states"
 
 
 def export(folder: Path) -> None:
@@ -40,7 +40,7 @@ def export(folder: Path) -> None:
 
 
 def _export_fp32(weights: E5Weights, target: Path) -> None:
-    """float32[1, s, 384], the word vectors of one text, to float32[1, 384], L2-normalised."""
+    """float32[1, s, 384], the word vectors of one text, to float32[1, 384], L2-normalised, and its states [s, 384]."""
     import torch
     from torch.export import Dim
 
@@ -49,7 +49,7 @@ def _export_fp32(weights: E5Weights, target: Path) -> None:
         (torch.zeros((1, 8, weights.shape.hidden)),),
         str(target),
         input_names=[INPUT],
-        output_names=[OUTPUT],
+        output_names=[OUTPUT, STATES],
         dynamic_shapes=({1: Dim("tokens", min=2, max=weights.shape.positions)},),
         dynamo=True,
         external_data=False,
@@ -59,7 +59,7 @@ def _export_fp32(weights: E5Weights, target: Path) -> None:
 
 
 def sentence_encoder(weights: E5Weights) -> Any:
-    """BERT after its word table (Devlin et al. 2019) and the mean over all tokens, as a torch module for one text.
+    """BERT after its word table (Devlin et al. 2019): the mean over all tokens of one text, and each token.
 
     Written out, because it runs a fifth faster (a third for 512 tokens) than transformers' BertModel exported: one
     product for queries, keys and values, no mask.
@@ -81,7 +81,7 @@ def sentence_encoder(weights: E5Weights) -> Any:
             hidden = self.norm.normalised(hidden, shape.epsilon)
             for layer in self.layers:
                 hidden = layer.applied(hidden, shape)
-            return torch.nn.functional.normalize(hidden.mean(1), dim=1)
+            return torch.nn.functional.normalize(hidden.mean(1), dim=1), hidden[0]
 
     return SentenceEncoder().eval()
 

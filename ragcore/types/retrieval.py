@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # readers of documents run in fresh processes and need no arr
     import numpy as np
     import numpy.typing as npt
 
+    from ragcore.types.sentence_vectors import SentenceVectors
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
@@ -136,6 +138,7 @@ class Passage:
     content: str = ""  # hash of the bytes that its version was read from; "" where it is not known
     merged: tuple[int, ...] = ()  # chunks whose texts were joined into `text`, in reading order; () where it is one
     start: int = 0  # where the chunk's own text begins in `text`
+    sentences: SentenceVectors | None = field(default=None, compare=False, repr=False)  # of those that are known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
