@@ -63,7 +63,7 @@ class E5Small:
             states = self._states(window)
             for span in window.spans:
                 rows[span.sentence] = states[span.start : span.stop].mean(0)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), np.float32)
 
     def token_ids(self, text: str) -> list[int]:
         """With those of begin and end."""

@@ -40,13 +40,14 @@ def windows_of(heads: Sequence[Sequence[int]], sentences: Sequence[Sequence[int]
     at = 0
     while at < len(sentences):
         head = tuple(heads[at][:HEAD_TOKENS])
-        tokens, spans = list(head), []
+        tokens = list(head)
+        spans: list[Span] = []
         while at < len(sentences) and heads[at] == heads[at - len(spans)]:
             room = (most if not spans else WINDOW_TOKENS) - len(tokens)
             if spans and len(sentences[at]) > room:
                 break
             own = sentences[at][:room]
-            spans.append(Span(at, len(tokens) if own else 0, len(tokens) + len(own)))
+            spans.append(Span(at, len(tokens), len(tokens) + len(own)) if own else Span(at, 0, len(head)))
             tokens += own
             at += 1
         yield Window(tuple(tokens), tuple(spans))

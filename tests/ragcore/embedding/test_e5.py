@@ -12,6 +12,8 @@ from ragcore.embedding.e5 import PASSAGE, QUERY, MultilingualEmbedder
 from ragcore.embedding.e5_export import sentence_encoder
 from ragcore.embedding.e5_weights import E5Weights, dequantised
 from ragcore.errors import EmbedderRefusedError
+from ragcore.ports import SentenceEmbedder
+from ragcore.types.sentence_vectors import HeadedSentence
 from tests.contracts.embedder import EmbedderContract
 from tests.ragcore.embedding.e5_file import HEADS, HIDDEN, INNER, LAYERS, POSITIONS, TYPES, E5File, pieces_of
 from tests.services_plugin import models_folder
@@ -171,11 +173,49 @@ def test_the_encoder_is_the_bert_of_transformers(tmp_path):
     ids = [0, 4, 5, 7, 6, 4, 2]
 
     with torch.no_grad():
-        expected = torch.nn.functional.normalize(bert(torch.tensor([ids])).last_hidden_state.mean(1), dim=1)
+        hidden = bert(torch.tensor([ids])).last_hidden_state
+        expected = torch.nn.functional.normalize(hidden.mean(1), dim=1)
         words = dequantised(weights.packed("emb.word", weights.shape.words))[ids]
-        vector = sentence_encoder(weights)(torch.from_numpy(words)[None])
+        vector, states = sentence_encoder(weights)(torch.from_numpy(words)[None])
 
     np.testing.assert_allclose(vector.numpy(), expected.numpy(), atol=1e-5)
+    np.testing.assert_allclose(states.numpy(), hidden[0].numpy(), atol=1e-4)
+
+
+class TestSentences:
+    """Each sentence has a vector as its passage says it."""
+
+    HEAD = "Battery handbook > Storage"
+    TEXTS = ("It must not be stored above 40 degrees.", "The warranty lasts two years.", "请勿在潮湿环境中使用。")
+
+    def vectors(self, embedder, *texts, head=HEAD):
+        return embedder.embed_sentences([HeadedSentence(head, text) for text in texts])
+
+    def test_questions_in_both_languages_find_their_sentence(self, embedder):
+        assert isinstance(embedder, SentenceEmbedder)
+        rows = self.vectors(embedder, *self.TEXTS)
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4)
+        for question, place in (
+            ("maximum storage temperature", 0),
+            ("保修期多长", 1),
+            ("is it ok where it is humid", 2),
+        ):
+            asked = embedder.embed_queries([question])[0, : rows.shape[1]]
+            assert (rows @ asked).argmax() == place
+
+    def test_the_head_says_what_it_is_about(self, embedder):
+        asked = embedder.embed_queries(["where to store batteries"])[0, :384]
+        (own,), (other,) = (self.vectors(embedder, self.TEXTS[0], head=h) for h in (self.HEAD, "Wine cellar"))
+        assert own @ asked > other @ asked + 0.05
+
+    @pytest.mark.parametrize("text", TEXTS)
+    def test_any_text_has_a_direction(self, embedder, text):
+        rows = self.vectors(embedder, text, "A sentence.", head=text)
+        assert rows.shape == (2, 384)
+        assert np.isfinite(rows).all()
+
+    def test_none(self, embedder):
+        assert self.vectors(embedder).shape == (0, 384)
 
 
 def test_a_missing_or_damaged_package_is_told(tmp_path, monkeypatch):
