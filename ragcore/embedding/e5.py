@@ -54,16 +54,21 @@ class E5Small:
         rows = [self._run(self.token_ids(prefix + text)) for text in texts]
         return np.vstack([np.zeros((0, DIMENSIONS), np.float32), *rows])
 
-    def encode_sentences(self, sentences: Sequence[HeadedSentence], prefix: str) -> FloatArray:
-        """float32[n, 384], L2-normalised: each sentence as its window says it, without the tokens of its head."""
+    def encode_sentences(self, sentences: Sequence[HeadedSentence], prefix: str) -> tuple[FloatArray, list[str]]:
+        """float32[n, 384], L2-normalised: each sentence as its window says it, without the tokens of its head.
+
+        With the text of each one's window.
+        """
         pieces = [self._pieces(one.text) for one in sentences]
         heads = [self._pieces(f"{prefix}{one.head}: ") for one in sentences]
-        rows = np.zeros((len(sentences), DIMENSIONS), np.float32)
+        rows, texts = np.zeros((len(sentences), DIMENSIONS), np.float32), []
         for window in windows_of(heads, pieces, most=MAX_TOKENS - 2):
             states = self._states(window)
             for span in window.spans:
                 rows[span.sentence] = states[span.start : span.stop].mean(0)
-        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), np.float32)
+            read = [sentences[span.sentence] for span in window.spans]
+            texts += [" ".join([read[0].head, *(one.text for one in read)])] * len(read)
+        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), np.float32), texts
 
     def token_ids(self, text: str) -> list[int]:
         """With those of begin and end."""
@@ -137,8 +142,8 @@ class MultilingualEmbedder(PackagedEmbedder[E5Small]):
 
     def embed_sentences(self, sentences: Sequence[HeadedSentence]) -> FloatArray:
         """See ports.SentenceEmbedder: of the model alone, comparable with the first 384 numbers of a question."""
-        rows = self.loaded.encode_sentences(sentences, PASSAGE)
-        return centred(rows, [one.text for one in sentences], is_query=False)
+        rows, texts = self.loaded.encode_sentences(sentences, PASSAGE)
+        return centred(rows, texts, is_query=False)
 
     def _load(self, cache_dir: Path, threads: int) -> E5Small:
         return E5Small(cache_dir, threads=threads)

@@ -198,7 +198,7 @@ class TestSentences:
         for question, place in (
             ("maximum storage temperature", 0),
             ("保修期多长", 1),
-            ("is it ok where it is humid", 2),
+            ("潮湿的地方能用吗", 2),
         ):
             asked = embedder.embed_queries([question])[0, : rows.shape[1]]
             assert (rows @ asked).argmax() == place
