@@ -3,7 +3,6 @@
     python -m bench.answers DIR …                    what answers contain and cite, and how long they are
     python -m bench.answers show DIR …               answers to read
     python -m bench.answers refusals DIR …           refused unanswerable questions at given rates of false refusals
-    python -m bench.answers everyday                 the everyday questions over the sample documents, with answers
     python -m bench.answers narrowing DIR …          what narrowing a search to a set refuses
     python -m bench.answers left-out DIR …           the same, each set with weights fitted on the other sets
 
@@ -21,7 +20,6 @@ from pathlib import Path
 import numpy as np
 
 from bench.answers import narrowing as narrowed
-from bench.answers.everyday import everyday_answers
 from bench.answers.measure import HEAD, answers_of, made_scores, table_row
 from ragcore.answerability.model import MEANING_FILE, script_of, threshold_for
 from ragcore.answerability.own_line import lowered_by, lowered_line
@@ -102,14 +100,6 @@ def left_out(given: argparse.Namespace) -> None:
                 print(f"| {one.answered.group} | {len(lost.matrix)} {kind} | {shares} |", flush=True)
 
 
-def everyday(given: argparse.Namespace) -> None:
-    """Print every answer, and how many are right."""
-    told = list(everyday_answers())
-    for one in told:
-        print(f"\n### {one.question}\n({'right' if one.is_right else 'MISSED'})\n\n{one.text or '(refused)'}")
-    print(f"\n{sum(one.is_right for one in told)} of {len(told)}")
-
-
 def narrowing(given: argparse.Namespace) -> None:
     """Print one row a set."""
     print(narrowed.HEAD)
@@ -130,7 +120,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "refusals": refusals,
     "left-out": left_out,
     "narrowing": narrowing,
-    "everyday": everyday,
 }
 
 
@@ -146,7 +135,7 @@ def main(arguments: list[str]) -> None:
     embedder_arguments(parser)
     parser.add_argument("--meaning", action="store_true", help="refusals: the cosine of question and sentence, too")
     given = parser.parse_args(arguments if arguments[:1] and arguments[0] in COMMANDS else ["answers", *arguments])
-    if not given.folders and given.command != "everyday":
+    if not given.folders:
         parser.error("which folders?")
     for folder in given.folders:
         if not (folder / "qrels.tsv").is_file():

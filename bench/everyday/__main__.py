@@ -3,7 +3,7 @@
 DIR holds documents/ and questions.jsonl (see `bench.everyday.questions`). The files are ingested into a database of its
 own; every conversation is put to the product as an employee would. Prints what is not useful, a table by kind and
 language, and as last line one JSON object. `--show` prints every answer, `--keep FOLDER` keeps the database for the
-next run, `--only` asks the conversations with these ids or of these kinds.
+next run, `--only` asks the conversations with these ids or of these kinds, `--sample 40` forty of all kinds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.__main__ import prepare
-from bench.everyday.questions import questions_read
+from bench.everyday.questions import questions_read, questions_sample
 
 if TYPE_CHECKING:
     from bench.everyday.asking import AskedTurn
@@ -32,11 +32,16 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--show", action="store_true", help="print every answer")
     parser.add_argument("--keep", type=Path, help="folder of the database; by default a new one that is removed")
     parser.add_argument("--only", nargs="*", default=[], help="ids or kinds")
+    parser.add_argument(
+        "--sample", type=int, help="number of conversations, drawn from all kinds; always the same ones"
+    )
     given = parser.parse_args(arguments)
     if not (given.folder / "questions.jsonl").is_file():
         sys.exit(f"{given.folder} holds no questions.jsonl")
     questions = questions_read(given.folder / "questions.jsonl")
     wanted = [q for q in questions if not given.only or {q.id, q.kind} & set(given.only)]
+    if given.sample:
+        wanted = questions_sample(wanted, given.sample)
     with ExitStack() as stack:
         prepare(stack, kept=given.keep)
         from bench.everyday.asking import VERDICTS, Organisation, Tally, verdict_together

@@ -6,6 +6,7 @@ the answer holds, or lists of which it holds one. `must_not`: texts that make it
 
 from __future__ import annotations
 
+import random
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ Expected = Literal["answer", "refuse", "talk"]
 Verdict = Literal["useful", "wrong", "wrongly_refused"]
 REFUSED = ("refused", "search_results")
 CONVERSATION = "conversation"
+SAMPLE_SEED = 35
 MOST_CHARACTERS = 900  # of an answer where the turn says nothing
 _MARK = re.compile(r"\[\d+\]")
 _IGNORED = re.compile(r"[\s*`#|\\_]+")  # white space and Markdown
@@ -59,6 +61,15 @@ class Answer:
 def questions_read(path: Path) -> list[EverydayQuestion]:
     """All questions of a file. Raises KeyError or ValueError for a line that is none."""
     return list(map(_question, rows(path)))
+
+
+def questions_sample(questions: Sequence[EverydayQuestion], size: int) -> list[EverydayQuestion]:
+    """At most `size` of them, always the same ones; each kind and language has about its share of all."""
+    mixed = sorted(questions, key=lambda question: question.id)
+    random.Random(SAMPLE_SEED).shuffle(mixed)
+    mixed.sort(key=lambda question: (question.kind, question.language))
+    size = min(size, len(mixed))
+    return [mixed[place * len(mixed) // size] for place in range(size)]
 
 
 def verdict_of(turn: Turn, answer: Answer) -> Verdict:

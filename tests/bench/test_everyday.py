@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
-from bench.everyday.questions import Answer, Turn, questions_read, reach_of, verdict_of
+from bench.everyday.questions import (
+    Answer,
+    EverydayQuestion,
+    Turn,
+    questions_read,
+    questions_sample,
+    reach_of,
+    verdict_of,
+)
 
 ASKED = Turn(text="how long and who", must=(("3 days", "three days"), ("Lab manager",)), must_not=("5 days",))
 
@@ -62,3 +71,17 @@ def test_a_file_of_conversations_is_read(tmp_path):
 
     assert [turn.must for turn in one.turns] == [(("3 days",), ("A", "B")), ()]
     assert [turn.expect for turn in one.turns] == ["answer", "refuse"]
+
+
+def test_a_sample_is_the_same_each_time_and_has_every_kind_in_its_share():
+    kinds = ["list"] * 60 + ["who"] * 40
+    questions = [
+        EverydayQuestion(id=f"q{place:02}", kind=kind, language="en", turns=()) for place, kind in enumerate(kinds)
+    ]
+
+    sample = questions_sample(questions, 20)
+
+    assert sample == questions_sample(questions[::-1], 20)
+    assert Counter(one.kind for one in sample) == {"list": 12, "who": 8}
+    assert len({one.id for one in sample}) == 20
+    assert len(questions_sample(questions, 500)) == 100
