@@ -29,6 +29,7 @@ MINE_TERMS = "knowledge.mine_terms"
 TEND_TRIPLES = "knowledge.tend_triples"
 READ_ENTITIES = "knowledge.read_entities"
 FILL_VECTORS = "knowledge.fill_vectors"
+FILL_SENTENCES = "knowledge.fill_sentences"
 FILL_SET_VECTORS = "knowledge.fill_set_vectors"
 SWEEP_SET_VECTORS = "knowledge.sweep_set_vectors"
 SWEEP_VECTORS = "knowledge.sweep_vectors"
@@ -54,6 +55,7 @@ QUEUES = {
     TEND_TRIPLES: "nightly",
     READ_ENTITIES: "nightly",
     FILL_VECTORS: "nightly",
+    FILL_SENTENCES: "nightly",
     FILL_SET_VECTORS: "nightly",
     SWEEP_SET_VECTORS: "nightly",
     SWEEP_VECTORS: "nightly",

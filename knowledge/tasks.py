@@ -10,6 +10,7 @@ from knowledge.queue import (
     APPLY_BACKEND_CHANGES,
     BUILD_LEXICON,
     DRAW_REFUSAL_LINES,
+    FILL_SENTENCES,
     FILL_SET_VECTORS,
     FILL_VECTORS,
     MAINTAIN,
@@ -36,6 +37,7 @@ from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.refusal_lines import refusal_lines_draw
 from knowledge.services.reviews import reviews_tell
+from knowledge.services.sentence_vectors import sentences_tend
 from knowledge.services.set_embedder_fill import set_model_note, set_vectors_sweep, set_vectors_tend
 
 
@@ -154,6 +156,12 @@ def read_entities() -> None:
 def fill_vectors() -> None:
     """Make the vectors that passages lack of an embedding model in use, on its way or kept."""
     vectors_tend()
+
+
+@shared_task(name=FILL_SENTENCES)
+def fill_sentences() -> None:
+    """Make the vectors that sentences of passages lack of such a model."""
+    sentences_tend()
 
 
 @shared_task(name=FILL_SET_VECTORS)

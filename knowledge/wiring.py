@@ -8,11 +8,12 @@ from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.backends import Backend, backend_of
 from knowledge.backends.adapted import AdaptedPart, AdaptedVectorIndex
-from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, ScopedNameIndex
+from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, ScopedNameIndex, ScopedSentenceIndex
 from knowledge.backends.set_models import ScopedSetVectors, SetModelIndex
 from knowledge.backends.set_questions import SetModelEmbedder
 from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.latent import LatentEmbedder
+from knowledge.indexes.sentence_vectors import space_of
 from knowledge.indexes.visibility import Visible
 from knowledge.selectors.reranker_fits import with_fitted_weights
 from knowledge.selectors.search_models import reranker_spec, switch_spec
@@ -21,7 +22,15 @@ from knowledge.selectors.use_evidence import ScopedUseIndex
 from knowledge.types import RetrievalMode
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.options import RetrievalOptions
-from ragcore.ports import Embedder, Ports, Together, VectorIndex, one_after_the_other
+from ragcore.ports import (
+    Embedder,
+    Ports,
+    SentenceEmbedder,
+    SentenceIndex,
+    Together,
+    VectorIndex,
+    one_after_the_other,
+)
 from ragcore.retrieval.pipeline import PipelineRetriever, build
 from ragcore.retrieval.stage_plan import stage_plan
 from ragcore.text.lexicon import LexiconTokenizer, TermLexicon
@@ -102,6 +111,7 @@ def retrieval_pipeline(
         use=ScopedUseIndex(scope, visible, embedder, sets, within) if options.use_shift > 0 else None,
         reranker=first if options.rerank else None,
         second_reranker=second if options.rerank else None,
+        sentences=_sentences(scope, visible, embedder),
         together=together,
         backend_note=backend.note,
     )
@@ -115,6 +125,13 @@ def _embedder(options: RetrievalOptions) -> Embedder:
         if spec is not None:
             return model_registry.embedder_of(spec)
     return model_registry.embedder()
+
+
+def _sentences(scope: Scope, visible: Visible, embedder: Embedder) -> SentenceIndex | None:
+    """The vectors of sentences by the model in use, where it gives any."""
+    if not isinstance(embedder, SentenceEmbedder):
+        return None
+    return ScopedSentenceIndex(scope, visible, space_of(embedder), CachingEmbedder(embedder))
 
 
 def _vectors(scope: Scope, visible: Visible, backend: Backend, parts: Sequence[SearchPart], model: str) -> VectorIndex:

@@ -55,6 +55,11 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "nightly", "expires": 60},
     },
+    "make vectors that sentences of passages lack": {
+        "task": "knowledge.fill_sentences",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60},
+    },
     "make vectors that passages lack of the embedding model of a set": {
         "task": "knowledge.fill_set_vectors",
         "schedule": 60.0,

@@ -22,6 +22,7 @@ from knowledge.indexes import corpus_epoch
 from knowledge.model_circuits import circuits_forget
 from ragcore.embedding.e5 import E5Small
 from ragcore.embedding.minilm import MiniLm
+from ragcore.embedding.sentence_windows import Window
 from ragcore.ports import FloatArray
 from ragsite.garbage import COLLECT_AFTER
 from tests.database import connections_close, connections_left, copy_migrated, database, migrate_once
@@ -126,16 +127,18 @@ def texts_are_encoded_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for model in (MiniLm, E5Small):
             patch.setattr(model, "_run", computed_once(model._run))
+        patch.setattr(E5Small, "_states", computed_once(E5Small._states))
         yield
 
 
-def computed_once(compute: Callable[[Any, Sequence[int]], FloatArray]) -> Callable[[Any, Sequence[int]], FloatArray]:
+def computed_once(compute: Callable[[Any, Any], FloatArray]) -> Callable[[Any, Any], FloatArray]:
+    """Of token ids, or of a window of them."""
     kept: dict[tuple[int, ...], FloatArray] = {}
 
-    def encoded(self: Any, token_ids: Sequence[int]) -> FloatArray:
-        key = tuple(token_ids)
+    def encoded(self: Any, read: Sequence[int] | Window) -> FloatArray:
+        key = tuple(read.tokens if isinstance(read, Window) else read)
         if key not in kept:
-            kept[key] = compute(self, token_ids)
+            kept[key] = compute(self, read)
         return kept[key]
 
     return encoded

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 from django.db import transaction
 
 from accounts.scope import Scope
@@ -14,6 +15,7 @@ from knowledge.indexes.fuzzy import characters_between, terms_alike, terms_unsee
 from knowledge.indexes.lexical import LexicalQuery, lexical_many_search, lexical_query
 from knowledge.indexes.names import documents_named
 from knowledge.indexes.search_space import PlannedHits
+from knowledge.indexes.sentence_vectors import SentenceSpace, sentences_load
 from knowledge.indexes.vectors import VectorSearch, fine_search, vector_search
 from knowledge.indexes.visibility import Visible
 from knowledge.indexes.visible_passages import (
@@ -24,8 +26,9 @@ from knowledge.indexes.visible_passages import (
     passages_of_sections,
 )
 from knowledge.selectors import sets_readable
-from ragcore.ports import FloatArray
+from ragcore.ports import Embedder, FloatArray
 from ragcore.types import DocumentFacts, Expansion, Hit, NamedDocument, NameMention, Passage, PassageHead, Query
+from ragcore.types.sentence_vectors import SENTENCE_DIMENSIONS, SentenceVectors
 
 Corrections = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
 Asked = tuple[tuple[str, ...], Corrections, tuple[Expansion, ...]]
@@ -203,3 +206,20 @@ class ScopedFactsIndex:
         if self.within is not None:
             rows = rows.filter(pk__in=sets_readable(scope=self.within).order_by().values("pk"))
         return list(rows.order_by().values_list("pk", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedSentenceIndex:
+    """SentenceIndex of one asker and the embedding model that answers; `questions` embeds a question once."""
+
+    scope: Scope
+    visible: Visible
+    space: SentenceSpace
+    questions: Embedder
+
+    def question_vector(self, text: str) -> FloatArray:
+        vector = self.questions.embed_queries([text])[0][:SENTENCE_DIMENSIONS]
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), np.float32)
+
+    def vectors(self, chunks: Sequence[int]) -> dict[int, SentenceVectors]:
+        return sentences_load(scope=self.scope, visible=self.visible, space=self.space, chunks=chunks)

@@ -84,6 +84,7 @@ SELECT count(*), coalesce(max(id), 0) FROM page
 DROPS = {
     "entries": DROP.format(table="knowledge_wholevector", key="entry_id"),
     "facts": DROP.format(table="knowledge_triplevector", key="triple_id"),
+    "sentences": DROP.format(table="knowledge_passagesentences", key="chunk_id"),
 }
 
 
@@ -190,7 +191,7 @@ def passages_paired(*, tenant_id: int, model: str, other: str, limit: int) -> Pa
 
 
 def vectors_drop(*, model: str, of: str, after: int, limit: int) -> tuple[int, int]:
-    """Delete the next `limit` vectors of a model `of` "entries" or "facts", by id.
+    """Delete the next `limit` vectors of a model `of` "entries", "facts" or "sentences", by id.
 
     Returns how many there were, and the id up to which none is left.
     """

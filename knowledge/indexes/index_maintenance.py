@@ -209,13 +209,18 @@ UPDATE knowledge_indexentry SET merged = true WHERE id IN (
 )
 """
 PURGE = """
-DELETE FROM knowledge_indexentry WHERE id IN (
-    SELECT e.id FROM knowledge_indexentry e
-    JOIN knowledge_documentversion v ON v.id = e.version_id
-    JOIN knowledge_document d ON d.id = v.document_id
-    WHERE v.retired < now() - make_interval(secs => %(age)s) OR d.deleted < now() - make_interval(secs => %(age)s)
-    LIMIT %(limit)s
+WITH gone AS (
+    DELETE FROM knowledge_indexentry WHERE id IN (
+        SELECT e.id FROM knowledge_indexentry e
+        JOIN knowledge_documentversion v ON v.id = e.version_id
+        JOIN knowledge_document d ON d.id = v.document_id
+        WHERE v.retired < now() - make_interval(secs => %(age)s) OR d.deleted < now() - make_interval(secs => %(age)s)
+        LIMIT %(limit)s
+    ) RETURNING chunk_id
+), sentences AS (
+    DELETE FROM knowledge_passagesentences WHERE chunk_id IN (SELECT chunk_id FROM gone)
 )
+SELECT count(*) FROM gone
 """
 ANALYSE = """
 ANALYZE knowledge_indexentry, knowledge_wholevector, knowledge_document, knowledge_document_sets,
@@ -249,8 +254,11 @@ def tail_merge(*, tenant_id: int, limit: int) -> int:
 
 
 def entries_purge(*, age_seconds: float, limit: int) -> int:
-    """Delete entries whose version was retired or whose document was deleted longer ago than this."""
-    return execute(PURGE, {"age": age_seconds, "limit": limit})
+    """Delete entries whose version was retired or whose document was deleted longer ago than this; returns how many.
+
+    The vectors of their passages' sentences go with them.
+    """
+    return int(fetch(PURGE, {"age": age_seconds, "limit": limit})[0][0])
 
 
 def statistics_are_old(*, share: float, least: int) -> bool:

@@ -171,11 +171,16 @@ def effective_length(kind: str, length: int, average: float) -> int:
 __all__ = ["entries_remove", "passages_count"]
 
 DELETE = "DELETE FROM knowledge_indexentry WHERE chunk_id = ANY(%(chunks)s)"
+DELETE_SENTENCES = "DELETE FROM knowledge_passagesentences WHERE chunk_id = ANY(%(chunks)s)"
 
 
 def entries_remove(*, tenant_id: int, chunk_ids: Sequence[int]) -> int:
-    """Subtract the entries of passages of live versions from the statistics and delete them; returns how many."""
+    """Subtract the entries of passages of live versions from the statistics and delete them; returns how many.
+
+    The vectors of the passages' sentences go with them.
+    """
     passages_count(tenant_id=tenant_id, chunk_ids=chunk_ids, sign=-1)
+    execute(DELETE_SENTENCES, {"chunks": list(chunk_ids)})
     return execute(DELETE, {"chunks": list(chunk_ids)})
 
 

@@ -184,6 +184,13 @@ def embedder_fill_try_lock() -> Iterator[bool]:
 
 
 @contextmanager
+def sentences_try_lock() -> Iterator[bool]:
+    """True while this connection may make vectors of sentences for passages that exist; False if another one does."""
+    with _session_lock("ragsite.sentences") as held:
+        yield held
+
+
+@contextmanager
 def set_vectors_try_lock() -> Iterator[bool]:
     """True while this connection may make vectors by the models of sets; False if another one does."""
     with _session_lock("ragsite.set_vectors") as held:

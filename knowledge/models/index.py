@@ -114,6 +114,27 @@ class SetVector(models.Model):
         return f"{self.chunk_id} {self.representation}"
 
 
+class PassageSentences(models.Model):
+    """The vectors of the sentences of a passage by an embedding model, found by the text of a sentence (decision 048).
+
+    `keys` and `numbers` are what `SentenceVectors.packed` gives; of a passage without a sentence both are empty, so
+    that it is not looked for again. Passages have rows while they have entries. Rows go with their passage, by a
+    foreign key of the database itself. The other ids are copies of the passage's, which never change.
+    """
+
+    pk = models.CompositePrimaryKey("chunk_id", "embedding_model", "space")
+    chunk_id = models.BigIntegerField()
+    version_id = models.BigIntegerField()
+    tenant_id = models.BigIntegerField()
+    embedding_model = models.CharField(max_length=128)
+    space = models.CharField(max_length=64)  # `sentence_space` of the model: of another one, they cannot be compared
+    keys = models.BinaryField()
+    numbers = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"{self.chunk_id} {self.embedding_model} {self.space}"
+
+
 class EntryText(models.Model):
     """The text of an entry that is not its passage's: what another embedding model reads. Goes with its entry."""
 

@@ -26,6 +26,7 @@ from knowledge.embedder_fit import new_vectors_check
 from knowledge.errors import PassageChangedError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import Totals, entries_remove, passages_count, statistics_lock
+from knowledge.indexes.sentence_vectors import EmbeddedSentences, PassagePlace, sentences_store
 from knowledge.model_registry import counter, embedder
 from knowledge.models import Chunk, ChunkEdit
 from knowledge.selectors import chunk_get
@@ -36,11 +37,12 @@ from knowledge.services.entities import entities_reread
 from knowledge.services.ingestion.publish import NewEntry, entries_create
 from knowledge.services.reingest import text_sha256
 from knowledge.services.representations import Representation, document_represent, question_representation
+from knowledge.services.sentence_vectors import sentences_embed
 from ragcore.cleaning import normalise_text
 from ragcore.errors import EmptyDocumentError
 from ragcore.options import RepresentationOptions
 from ragcore.ports import FloatArray
-from ragcore.types import Block, ChunkDraft, ParsedDocument
+from ragcore.types import Block, ChunkDraft, ParsedDocument, Passage
 
 MAX_QUESTIONS = 20
 Kind = ChunkEdit.Kind
@@ -215,6 +217,7 @@ class PreparedPassage:
     representations: Sequence[Representation]
     vectors: Sequence[FloatArray] | FloatArray
     model: str
+    sentences: EmbeddedSentences | None  # None: the model gives none, or the background makes them
 
 
 def passage_prepare(chunk: Chunk, *, questions: Sequence[str]) -> PreparedPassage:
@@ -227,7 +230,19 @@ def passage_embed(chunk: Chunk, representations: Sequence[Representation]) -> Pr
     model = embedder()
     vectors = model.embed_documents([r.embedded_text for r in representations])
     new_vectors_check(model)
-    return PreparedPassage(chunk, representations, vectors, model.model)
+    return PreparedPassage(chunk, representations, vectors, model.model, sentences_embed([_passage(chunk)], model)[0])
+
+
+def _passage(chunk: Chunk) -> Passage:
+    version = chunk.version
+    return Passage(
+        chunk=0,
+        document=version.document_id,
+        version=version.pk,
+        text=chunk.text,
+        title=version.document.title,
+        heading_path=tuple(chunk.heading_path),
+    )
 
 
 def passage_lock(chunk: Chunk, *, fresh: PreparedPassage | None = None) -> Mapping[str, Totals]:
@@ -281,6 +296,8 @@ def _index(fresh: PreparedPassage, totals: Mapping[str, Totals], tenant_id: int)
     pairs = zip(fresh.representations, fresh.vectors, strict=True)
     entries = [NewEntry(chunk.pk, chunk.version_id, r, vector) for r, vector in pairs]
     entries_create(tenant_id=tenant_id, entries=entries, totals=totals, model=fresh.model)
+    if fresh.sentences is not None:
+        sentences_store([(PassagePlace(chunk.pk, chunk.version_id, tenant_id), fresh.sentences)])
     passages_count(tenant_id=tenant_id, chunk_ids=[chunk.pk], sign=+1)
 
 

@@ -55,7 +55,7 @@ class StoppedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
+class FillTask:
     """A model of which entries want vectors."""
 
     spec: SearchModelSpec
@@ -73,7 +73,7 @@ def vectors_tend(*, seconds: float = SLICE_SECONDS) -> int:
         if not alone:
             return 0
         until, made, is_over = time.monotonic() + seconds, 0, True
-        for task in _tasks():
+        for task in fill_tasks():
             try:
                 made += _tend(task, until=until)
             except StoppedError:
@@ -89,19 +89,19 @@ def vectors_tend(*, seconds: float = SLICE_SECONDS) -> int:
     return made
 
 
-def _tasks() -> list[_Task]:
+def fill_tasks() -> list[FillTask]:
     """The model in use, the one on its way, the former one."""
     hosts, setup = hosts_allowed(), setup_now()
     rows = {row.state: row for row in EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.FILLED)}
-    found = [_Task(setup.embedder, rows.get(State.LIVE), True)]
+    found = [FillTask(setup.embedder, rows.get(State.LIVE), True)]
     for state in (State.BUILDING, State.READY, State.KEPT):
         row = rows.get(state)
         if row is not None:
-            found.append(_Task(spec_of(row.target, hosts), row, False))
+            found.append(FillTask(spec_of(row.target, hosts), row, False))
     return found
 
 
-def _tend(task: _Task, *, until: float) -> int:
+def _tend(task: FillTask, *, until: float) -> int:
     """Vectors of all entries without one, and of all facts; the switch is ready then. Raises StoppedError."""
     embedder = embedder_of(task.spec)
     row = task.switch
@@ -177,7 +177,7 @@ def entry_text(row: TextWithout) -> str:
 # ── progress ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _alive(task: _Task, until: float, count: int) -> None:
+def _alive(task: FillTask, until: float, count: int) -> None:
     """Write progress. Raises StoppedError where somebody has stopped the work, or its time is over."""
     row = task.switch
     if row is not None and count:
@@ -189,7 +189,7 @@ def _alive(task: _Task, until: float, count: int) -> None:
         raise StoppedError
 
 
-def _note(task: _Task, **values: Any) -> None:
+def _note(task: FillTask, **values: Any) -> None:
     if task.switch is not None:
         EmbedderSwitch.objects.filter(pk=task.switch.pk).update(**values)
 

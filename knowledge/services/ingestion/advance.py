@@ -26,7 +26,12 @@ from knowledge.model_registry import embedder
 from knowledge.models import IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors.options import PipelineOptions, pipeline_options
-from knowledge.services.ingestion.chunk_and_represent import PreparedVersion, item_represent, texts_embed
+from knowledge.services.ingestion.chunk_and_represent import (
+    PreparedVersion,
+    item_represent,
+    texts_embed,
+    with_sentences,
+)
 from knowledge.services.ingestion.item_state import (
     IngestionFaultError,
     ItemLease,
@@ -205,6 +210,7 @@ def _embed_and_publish(prepared: list[PreparedVersion], lease: ItemLease) -> int
     mine = ItemLease([one.item for one in prepared], checkpoint=lease.checkpoint)
     mine.alive(stage=Stage.REPRESENTED)
     vectors = texts_embed(prepared, mine)
+    prepared = with_sentences(prepared, mine)
     mine.alive(stage=Stage.EMBEDDED, progress_done=0, progress_total=0)
     return versions_publish(prepared, vectors, model=embedder().model)
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from knowledge.embedder_fit import new_vectors_check
+from knowledge.indexes.sentence_vectors import EmbeddedSentences
 from knowledge.model_registry import counter, embedder
 from knowledge.models import DocumentVersion, IngestItem
 from knowledge.models.index import FINE_DIMENSIONS
@@ -22,15 +23,16 @@ from knowledge.services.ingestion.parse_and_ocr import ReadDocument
 from knowledge.services.model_slots import background_model, embedding_slot
 from knowledge.services.reingest import ReappliedEdits, edits_reapply
 from knowledge.services.representations import Representation, document_represent, question_representation
+from knowledge.services.sentence_vectors import sentences_embed
 from knowledge.services.titles import title_by_version
 from ragcore.chunking import splitter_for
 from ragcore.errors import EmptyDocumentError
 from ragcore.ocr.documents import unread_counts
 from ragcore.parsing.titles import title_by_content
-from ragcore.ports import FloatArray
+from ragcore.ports import FloatArray, SentenceEmbedder
 from ragcore.representations import Missed
 from ragcore.text.near_duplicates import sketch
-from ragcore.types import ChunkDraft
+from ragcore.types import ChunkDraft, Passage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class PreparedVersion:
     missed: Mapping[int, Missed]  # what the model is to be asked for again, by ordinal
     title: str  # of the document, once this version is live
     values: Mapping[str, Any]  # of the version's row
+    sentences: Mapping[int, EmbeddedSentences] = field(default_factory=dict)  # by ordinal, of those that have any
 
 
 def item_represent(read: ReadDocument, lease: ItemLease) -> PreparedVersion:
@@ -152,3 +155,45 @@ def texts_embed(prepared: Sequence[PreparedVersion], lease: ItemLease) -> FloatA
     if not np.isfinite(vectors).all():
         raise ValueError("the embedder returned numbers that are not finite")
     return vectors
+
+
+def with_sentences(prepared: Sequence[PreparedVersion], lease: ItemLease) -> list[PreparedVersion]:
+    """The versions with the vectors of their passages' sentences, as far as the embedder gives them and nothing fails.
+
+    Raises LeaseLostError.
+    """
+    model = embedder()
+    if not isinstance(model, SentenceEmbedder):
+        return list(prepared)
+    passages = [(at, ordinal, passage) for at, one in enumerate(prepared) for ordinal, passage in _passages(one)]
+    sentences: list[dict[int, EmbeddedSentences]] = [{} for _ in prepared]
+    for start in range(0, len(passages), EMBEDDED_TEXTS):
+        group = passages[start : start + EMBEDDED_TEXTS]
+        with embedding_slot(alive=lease.alive):
+            made = sentences_embed([one[2] for one in group], model, alive=lambda _done: lease.alive())
+        for (at, ordinal, _passage), one in zip(group, made, strict=True):
+            if one is not None:
+                sentences[at][ordinal] = one
+        if start + len(group) < len(passages):
+            lease.progress(start + len(group), len(passages))
+    return [replace(one, sentences=found) for one, found in zip(prepared, sentences, strict=True)]
+
+
+def _passages(prepared: PreparedVersion) -> list[tuple[int, Passage]]:
+    """What can be found of a version, by ordinal."""
+    indexed = {representation.ordinal for representation in prepared.representations}
+    return [
+        (
+            draft.ordinal,
+            Passage(
+                chunk=0,
+                document=0,
+                version=0,
+                text=draft.text,
+                title=prepared.title,
+                heading_path=tuple(heading[:512] for heading in draft.heading_path),
+            ),
+        )
+        for draft in prepared.drafts
+        if draft.ordinal in indexed
+    ]

@@ -23,6 +23,7 @@ from knowledge.indexes.lexical_statistics import (
     term_ids,
     versions_count,
 )
+from knowledge.indexes.sentence_vectors import EmbeddedSentences, PassagePlace, sentences_store
 from knowledge.indexes.statements import embedder_lock_shared
 from knowledge.model_registry import tokenizer
 from knowledge.models import Chunk, Document, DocumentVersion, EmbedderSwitch, IngestItem, RepresentationRetry
@@ -130,14 +131,18 @@ def _chunks_create(batch: Sequence[PublishableVersion]) -> list[NewEntry]:
     chunks: list[Chunk] = []
     entries: list[NewEntry] = []
     retries: list[RepresentationRetry] = []
+    sentences: list[tuple[PassagePlace, EmbeddedSentences]] = []
     for one in batch:
         ids = {draft.ordinal: next(numbers) for draft in one.prepared.drafts}
         chunks += [_chunk(one, draft, ids) for draft in one.prepared.drafts]
         pairs = zip(one.prepared.representations, one.vectors, strict=True)
         entries += [NewEntry(ids[r.ordinal], one.version.pk, r, vector) for r, vector in pairs]
         retries += [retry_of(ids[n], one.version.pk, missed) for n, missed in one.prepared.missed.items()]
+        version, tenant = one.version.pk, one.version.document.tenant_id
+        sentences += [(PassagePlace(ids[n], version, tenant), made) for n, made in one.prepared.sentences.items()]
     Chunk.objects.bulk_create(chunks)  # parents are checked at the end of the transaction
     RepresentationRetry.objects.bulk_create(retries)
+    sentences_store(sentences)
     return entries
 
 

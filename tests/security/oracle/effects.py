@@ -21,6 +21,7 @@ DERIVED = {
         "knowledge_indexentry",
         "knowledge_wholevector",
         "knowledge_setvector",
+        "knowledge_passagesentences",
         "knowledge_tenantvectors",
         "knowledge_vectorrotation",
     ),
