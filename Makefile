@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-latent bench-finetune bench-switch bench-set-models bench-use
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-latent bench-finetune bench-switch bench-set-models bench-sentences bench-use
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -94,6 +94,9 @@ bench-switch: install ## Another embedding model while people ask; DATA="DIR …
 
 bench-set-models: install ## An embedding model of a set, together with the site's and alone; DATA="DIR …", MODEL=FOLDER, LIMIT=300
 	$(BIN)/python -m bench.set_models $(if $(MODEL),--model $(MODEL)) --limit $(or $(LIMIT),300) $(DATA)
+
+bench-sentences: install ## What vectors of sentences cost, with EMBEDDER=embedded_e5; DATA="DIR …", LIMIT=200
+	$(BIN)/python -m bench.sentences --limit $(or $(LIMIT),200) $(DATA)
 
 bench-use: install ## What ranking from use changes, with simulated people; DATA="DIR …", LIMIT=200
 	$(BIN)/python -m bench.use --limit $(or $(LIMIT),200) $(DATA)
