@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragcore.extractive.across import SOURCES, cosines_across
 from ragcore.extractive.answer_patterns import PATTERNS
+from ragcore.extractive.sentence_cosines import sentence_cosines
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.question_type import wanted
@@ -28,6 +28,7 @@ FEATURES = (
     "names",  # share of its names in Latin letters that they have, 1 without any
     "lacks_kind",  # a number or time is asked for, and none stands in the three nearest sentences
 )
+SOURCES = 3  # in the other language, best first, that are looked at
 NEAREST = 3
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LATIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
@@ -44,10 +45,12 @@ def across_features(
     question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder
 ) -> dict[str, float] | None:
     """Every sign by its name, of sources in the other language, best first; None without a usable sentence."""
-    found = read_statements(sources[:SOURCES], tokenizer)
+    said = read_statements(sources[:SOURCES], tokenizer)
+    every = sentence_cosines(question, said, embedder)
+    found = [one for one, cosine in zip(said, every, strict=True) if not np.isnan(cosine)]
+    cosines = every[~np.isnan(every)].astype(np.float64)
     if not found:
         return None
-    cosines = cosines_across(question, found, embedder).astype(np.float64)
     order = np.argsort(-cosines, kind="stable")
     first = found[0].source.number
     text = " ".join(source.text for source in sources[:SOURCES])

@@ -24,6 +24,7 @@ from ragcore.answerability.question_parts import (
     window_shares,
 )
 from ragcore.extractive.answer_patterns import PATTERNS, definition_subject
+from ragcore.extractive.sentence_cosines import sentence_cosines
 from ragcore.extractive.sentence_model import SentenceFeatures, SentenceScorer, compute_sentence_features
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, FloatArray, Tokenizer
@@ -95,11 +96,16 @@ FEATURES = (
     "stands_out",  # coverage by the best sentence before that of all other sources
     "process",  # a process is asked for
     "similarity",  # cosine of question and best sentence; 0 without an embedder
+    "nearest",  # the highest cosine of a sentence; this and the following 0 where passages have no vectors of them
+    "nearest_lead",  # of it before the middle one of all sentences
+    "nearest_first",  # the highest one in the first source
+    "nearest_by_words",  # the best sentence by words before the nearest one, 0 at most
 )
+MEANING = ("similarity", "nearest", "nearest_lead", "nearest_first", "nearest_by_words")
 _MORE = ("sentence", "window", "passage", "rarest", "two_", "names_", "numbers", "relation", "head_", "pairs_")
 RISING = frozenset(name for name in FEATURES if name.startswith(_MORE)) - {"pairs_broken"} | {
     "all", "any_window", "said_matched", "near", "adjacency", "run", "soft", "lead", "certainty", "spread",
-    "best_first", "stands_out", "similarity",
+    "best_first", "stands_out", "similarity", "nearest",
 }  # the more, the likelier an answer  # fmt: skip
 FALLING = frozenset(name for name in FEATURES if name.startswith(("missing", "absent", "lacks", "negat"))) | {
     "unknown", "said_missing", "pairs_broken", "other_year", "swapped", "degree_missing", "here",
@@ -127,7 +133,7 @@ def compute_features(
         return None
     reader = _Reader(question, tokenizer, found, idf)
     made = reader.shares() | reader.absences() | reader.parts() | reader.kinds() | reader.pairs() | reader.wording()
-    made |= reader.standing(sources) | {"similarity": _cosine(question, reader.best.text, embedder)}
+    made |= reader.standing(sources) | reader.meaning(embedder)
     return {name: float(made[name]) for name in FEATURES}
 
 
@@ -268,6 +274,25 @@ class _Reader:
             "share_others": sum(others) / len(others) if others else 0.0,
             "stands_out": shares[self.best.source.number] - max(others, default=0.0),
             "process": question_type(self.question) == "process",
+        }
+
+    def meaning(self, embedder: Embedder | None) -> dict[str, float]:
+        """Cosines of question and sentences."""
+        if embedder is None:
+            return dict.fromkeys(MEANING, 0.0)
+        cosines = sentence_cosines(self.question, self.found, embedder)
+        best = float(cosines[int(self.order[0])])
+        if np.isnan(cosines).all():
+            return dict.fromkeys(MEANING, 0.0) | {"similarity": _cosine(self.question, self.best.text, embedder)}
+        first = cosines[[at for at, one in enumerate(self.found) if one.source.number == self.found[0].source.number]]
+        nearest = float(np.nanmax(cosines))
+        similarity = float(np.nanmedian(cosines)) if np.isnan(best) else best
+        return {
+            "similarity": similarity,
+            "nearest": nearest,
+            "nearest_lead": nearest - float(np.nanmedian(cosines)),
+            "nearest_first": nearest if np.isnan(first).all() else float(np.nanmax(first)),
+            "nearest_by_words": similarity - nearest,
         }
 
     def _absent(self, place: frozenset[str]) -> set[str]:

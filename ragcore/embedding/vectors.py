@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragcore.errors import EmbedderRefusedError
-from ragcore.ports import Embedder, FloatArray
+from ragcore.ports import Embedder, FloatArray, SentenceEmbedder
 from ragcore.text.request_cache import cached
 
 DIMENSIONS = 768
@@ -128,3 +128,9 @@ class CachingEmbedder:
     def trust(self, cjk_share: float) -> float:
         """See ports.Embedder."""
         return self.embedder.trust(cjk_share)
+
+
+def sentence_embedder_of(embedder: Embedder) -> SentenceEmbedder | None:
+    """The embedder itself where it gives vectors of sentences, too."""
+    plain = embedder.embedder if isinstance(embedder, CachingEmbedder) else embedder
+    return plain if isinstance(plain, SentenceEmbedder) else None

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ragcore.extractive.across import across_scores
 from ragcore.extractive.answer_patterns import asked_extent, asks_document, asks_several, cue_kind, definition_subject
 from ragcore.extractive.choice import (
     Limits,
     SentenceChoice,
     choose_sentences,
+    is_mail_head,
     is_of_use,
     rows_around,
     with_tables,
@@ -41,6 +41,7 @@ from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.row_blocks import found_rows_block
 from ragcore.extractive.sections import find_list_around, find_section_answer, find_steps
+from ragcore.extractive.sentence_meaning import meaning_scores
 from ragcore.extractive.sentence_model import (
     SentenceFeatures,
     SentenceScorer,
@@ -167,6 +168,7 @@ class ExtractiveGenerator:
         kind = question_type(question)
         if kind == "comparison" and (block := self._comparison(question, found, words)):
             return [block]
+        found = [one for one in found if not is_mail_head(one)] or found
         found = [found[at] for at in about_codes(question, found)]
         rows = find_rows_of_kind(question, found, self._tokenizer)
         if rows is not None and not gives_quantity(question, found).any():  # "at most 8": nothing is counted
@@ -209,9 +211,9 @@ class ExtractiveGenerator:
         return [passage_block(core, words), *_supplements(choice, words)]
 
     def _scored(self, question: str, found: Sequence[Statement]) -> tuple[SentenceFeatures, FloatArray]:
-        """Features and log-odds of sentences: by words, and by meaning where they are in the other language."""
+        """Features and log-odds of sentences, by words and by meaning."""
         known = compute_sentence_features(question, found, self._tokenizer)
-        return known, self._scorer.scores(known) + across_scores(question, found, self._embedder)
+        return known, self._scorer.scores(known) + meaning_scores(question, found, self._embedder)
 
     def _comparison(self, question: str, found: Sequence[Statement], words: Wording) -> str | None:
         """The table that compares the things which a question names; None where there is none."""

@@ -1,4 +1,4 @@
-"""How near the sentences of sources are to a question by meaning, as far as their passages have vectors of them."""
+"""How near the sentences of sources are to a question by meaning."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ragcore.embedding.vectors import sentence_embedder_of
 from ragcore.extractive.sentences import Statement, read_statements
-from ragcore.ports import FloatArray, Tokenizer
+from ragcore.ports import Embedder, FloatArray, SentenceEmbedder, Tokenizer
+from ragcore.text.request_cache import cached
 from ragcore.types import Passage, Source
-from ragcore.types.sentence_vectors import HeadedSentence, SentenceVectors, sentence_key
+from ragcore.types.sentence_vectors import HeadedSentence, SentenceVectors, direction, sentence_key
+
+MOST_COMPUTED = 3  # sources without vectors, whose sentences take milliseconds each
 
 
 def headed_sentences(passage: Passage, tokenizer: Tokenizer) -> list[HeadedSentence]:
@@ -17,10 +21,25 @@ def headed_sentences(passage: Passage, tokenizer: Tokenizer) -> list[HeadedSente
     source = Source(number=1, passage=passage, text=passage.text, score=1.0)
     found: dict[str, HeadedSentence] = {}
     for statement in read_statements([source], tokenizer):
-        heading = statement.heading or next(reversed(passage.heading_path), "")
-        head = " > ".join(dict.fromkeys(part for part in (passage.title, heading) if part))
-        found.setdefault(statement.text, HeadedSentence(head, statement.text))
+        found.setdefault(statement.text, _headed(statement))
     return list(found.values())
+
+
+def sentence_cosines(question: str, found: Sequence[Statement], embedder: Embedder) -> FloatArray:
+    """float32[n]; nan where a sentence has no vector, and throughout where the embedder gives none.
+
+    Of the first sources without vectors, such as attached files, they are made now.
+    """
+    model = sentence_embedder_of(embedder)
+    if model is None or not found:
+        return np.full(len(found), np.nan, np.float32)
+    asked = direction(embedder.embed_queries([question])[0])
+    cosines = statement_cosines(found, asked)
+    numbers = np.array([one.source.number for one in found])
+    for number in sorted(set(numbers[np.isnan(cosines)].tolist()))[:MOST_COMPUTED]:
+        places = np.flatnonzero((numbers == number) & np.isnan(cosines))
+        cosines[places] = _computed([found[at] for at in places], model) @ asked
+    return cosines
 
 
 def statement_cosines(found: Sequence[Statement], question: FloatArray) -> FloatArray:
@@ -36,6 +55,18 @@ def statement_cosines(found: Sequence[Statement], question: FloatArray) -> Float
             known[number] = _by_key(vectors, question)
         cosines[at] = known[number].get(sentence_key(statement.text), np.nan)
     return cosines
+
+
+def _computed(found: Sequence[Statement], model: SentenceEmbedder) -> FloatArray:
+    sentences = [_headed(statement) for statement in found]
+    key = ("sentences", id(model), tuple((one.head, one.text) for one in sentences))
+    return np.array(cached(key, lambda: model.embed_sentences(sentences)))
+
+
+def _headed(statement: Statement) -> HeadedSentence:
+    passage = statement.source.passage
+    heading = statement.heading or next(reversed(passage.heading_path), "")
+    return HeadedSentence(" > ".join(dict.fromkeys(part for part in (passage.title, heading) if part)), statement.text)
 
 
 def _by_key(vectors: SentenceVectors, question: FloatArray) -> dict[int, float]:

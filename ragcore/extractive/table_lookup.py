@@ -16,6 +16,7 @@ from functools import cache
 
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
+from ragcore.text.amount_ranges import Amount, amounts_in, covers
 from ragcore.text.normalise import nfkc, normalise_query
 from ragcore.text.question_sides import question_sides
 from ragcore.text.scripts import CJK
@@ -90,12 +91,13 @@ class _Asked:
     text: str  # normalised, lower case
     words: frozenset[str]  # content words
     codes: frozenset[str]  # with a digit or a hyphen, or one letter
+    amounts: tuple[Amount, ...]  # that a range of a cell may hold
 
     @classmethod
     def of(cls, question: str, tokenizer: Tokenizer) -> _Asked:
         passed = stop_words() | question_sides()
         words = frozenset(w for w in tokenizer.words(question) if w not in passed and not w.isspace())
-        return cls(_plain(question), words, frozenset(_codes(question)))
+        return cls(_plain(question), words, frozenset(_codes(question)), tuple(amounts_in(question)))
 
     def holds(self, value: str, head: str = "") -> bool:
         """Whether the question names a value: a Latin one as whole words, a Chinese one anywhere.
@@ -196,10 +198,13 @@ class _Table:
         return frozenset(w for w in words if w not in stop_words() and any(map(str.isalnum, w)))
 
     def _keys_of(self, at: int, asked: _Asked) -> frozenset[str]:
-        """Words, codes and values of the question that a row has, and that are not what the whole table is about."""
+        """Words, codes, values and amounts of the question that a row has, and that the whole table is not about."""
         values = {v for v in self.cells[at] if len(v) <= VALUE_CHARACTERS and asked.holds(v)}
         words = {w for w in self.words[at] if w in asked.words} | {w for w in self.firsts[at] if asked.has(w)}
-        return frozenset(words | asked.codes & self.codes[at] | values) - self.about
+        within = {
+            f"within {amount.value}" for amount in asked.amounts if any(covers(c, amount) for c in self.cells[at])
+        }
+        return frozenset(words | asked.codes & self.codes[at] | values | within) - self.about
 
     def _weight(self, rows: int) -> float:
         """How much it says of a row that it has something which this many rows have; 0 where all have it."""
@@ -211,8 +216,10 @@ class _Table:
         return held, held / (len(self.firsts[at]) or 1)
 
     def _explains(self, at: int, asked: _Asked) -> bool:
-        """Whether row, head and title hold most of what the question says, or the row the code that it names."""
+        """Whether row, head and title hold most of what the question says, or the row its code or amount."""
         if asked.codes & self.codes[at] - self.about:
+            return True
+        if any(covers(cell, amount) for amount in asked.amounts for cell in self.cells[at]):
             return True
         known = self.words[at].union(self.about, *self.head_words)
         text = " ".join((*self.cells[at], *self.heads))

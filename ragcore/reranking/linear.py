@@ -55,6 +55,10 @@ FEATURES = (
     "across_dense",  # the cosine there, 0 elsewhere
     "across_relative",  # the same by the best candidate's
     "across_coverage",  # the coverage there: names and numbers that both languages write alike
+    "sentence",  # cosine of the nearest sentence; 0 throughout where no passage has vectors of its sentences
+    "sentence_relative",  # by the best candidate's
+    "across_sentence",  # the cosine of the nearest sentence where the passage is in the other language
+    "across_sentence_relative",
 )
 WEIGHTS_FILE = "linear_reranker.json"
 CLIFF = 4.0  # a factor of about 50 in odds
@@ -70,6 +74,7 @@ def rerank_features(query: Query, candidates: Sequence[RerankInput]) -> FloatArr
     bm25 = np.array([c.arms.get("lexical", 0.0) for c in candidates])
     dense = np.array([max(c.arms.get("dense", 0.0), 0.0) for c in candidates])
     coarse = np.array([max(c.arms.get("coarse", 0.0), 0.0) for c in candidates])
+    sentence = _sentence_cosines(candidates, dense)
     heads = [searchable(" ".join([c.passage.title, *c.passage.heading_path])) for c in candidates]
     titles = [
         searchable(c.passage.title) if c.passage.heading_path else h for c, h in zip(candidates, heads, strict=True)
@@ -82,14 +87,32 @@ def rerank_features(query: Query, candidates: Sequence[RerankInput]) -> FloatArr
         "dense": dense,
         "dense_relative": dense / (dense.max(initial=0.0) or 1.0),
         "coarse": coarse,
+        "sentence": sentence,
+        "sentence_relative": sentence / (sentence.max(initial=0.0) or 1.0),
     }
     named |= {
         "across": across,
         "across_dense": across * dense,
         "across_relative": across * named["dense_relative"],
         "across_coverage": across * named["coverage"],
+        "across_sentence": across * sentence,
+        "across_sentence_relative": across * named["sentence_relative"],
     }
     return np.column_stack([named[name] for name in FEATURES]).astype(np.float32)
+
+
+def _sentence_cosines(candidates: Sequence[RerankInput], dense: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """float64[n] of the nearest sentences.
+
+    A passage without vectors of its sentences, one that was just imported, has its own cosine and what the nearest
+    sentences of the others lie above theirs.
+    """
+    found = np.array([c.arms.get("sentence", np.nan) for c in candidates])
+    missing = np.isnan(found)
+    if missing.all():
+        return np.zeros(len(candidates))
+    above = float(np.mean(found[~missing] - dense[~missing]))
+    return np.maximum(np.where(missing, dense + above, found), 0.0)
 
 
 class _Question:

@@ -66,6 +66,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             ("load.passages", {}),
             ("drop.copies", {}),
             *_stage_if(options.rerank and mode != "bm25", "compare.prefixes"),
+            *_stage_if(mode != "bm25", "compare.sentences"),
             *_stage_if(options.rerank, "rerank"),
             *_stage_if(options.quality, "weigh.quality"),
             *_stage_if(options.use_shift > 0, "weigh.use", most=options.use_shift),

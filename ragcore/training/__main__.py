@@ -1,7 +1,7 @@
 """Training of the shipped models, on public sets; without a database.
 
     python -m ragcore.training sentences DIR …    ragcore/extractive/extractive_weights.json
-    python -m ragcore.training across DIR …       ragcore/extractive/across_weights.MODEL.json
+    python -m ragcore.training sentence-meaning DIR …   ragcore/extractive/sentence_meaning.MODEL.json
     python -m ragcore.training relevance DIR …    ragcore/extractive/relevance_weights.json
     python -m ragcore.training refusals DIR …     ragcore/answerability/weights.json
     python -m ragcore.training meaning DIR …      ragcore/answerability/meaning_weights.MODEL.json, with --across DIR …
@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 import ragcore.answerability.model
-import ragcore.extractive.across
 import ragcore.extractive.relevance
+import ragcore.extractive.sentence_meaning
 import ragcore.extractive.sentence_model
 import ragcore.grounding.support_model
 import ragcore.reranking.linear
@@ -51,7 +51,6 @@ from ragcore.reranking.linear import FEATURES as RERANKER_FEATURES
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training import refusal_training, relevance_training, sentence_training, support_meaning_training
-from ragcore.training.across_training import across_lists, across_sentences_fit, first_right
 from ragcore.training.answer_sets import AnswerSet, answer_set, folder_name
 from ragcore.training.centre_training import centres_fitted
 from ragcore.training.embedders import embedder_arguments, given_embedder, scripts_read, training_embedder
@@ -60,6 +59,7 @@ from ragcore.training.refusal_training import visible_thresholds
 from ragcore.training.relevance_training import explained_questions
 from ragcore.training.reranker_training import ranked_lists, reranker_train
 from ragcore.training.rotation_training import fitting_texts, rotation_fitted
+from ragcore.training.sentence_meaning_training import NAMES, first_right, meaning_lists, sentence_meaning_fit
 from ragcore.training.support_examples import examples
 from ragcore.training.support_training import (
     HEAD,
@@ -102,22 +102,22 @@ def train_sentences(given: argparse.Namespace) -> None:
     )
 
 
-def train_across(given: argparse.Namespace) -> None:
-    """Fit to sources in the other language on one half of the titles; tell how well it does on the other one."""
+def train_sentence_meaning(given: argparse.Namespace) -> None:
+    """Fit to one half of the titles; tell how well it does on the other one."""
     embedder, half = training_embedder(given.embedder, given.models), given.half or 0
     sets = read_answer_sets(given)
     mine, others = (
-        [one for data in sets for one in across_lists(data, embedder=embedder, half=half_, limit=given.limit)]
+        [one for data in sets for one in meaning_lists(data, embedder=embedder, half=half_, limit=given.limit)]
         for half_ in (half, 1 - half)
     )
-    constant, cosine = across_sentences_fit(mine)
+    weights = sentence_meaning_fit(mine)
     _write(
-        ragcore.extractive.across,
-        {"constant": round(constant, DIGITS), "cosine": round(cosine, DIGITS)},
+        ragcore.extractive.sentence_meaning,
+        {name: round(value, DIGITS) for name, value in weights.items()},
         {
             "questions": len(mine),
-            "right_sentence_first": round(first_right(others, (constant, cosine)), 4),
-            "by_words": round(first_right(others, (0.0, 0.0)), 4),
+            "right_sentence_first": first_right(others, weights),
+            "by_words": first_right(others, dict.fromkeys(NAMES, 0.0)),
         },
         given,
         embedder.model,
@@ -337,7 +337,7 @@ def train_centres(given: argparse.Namespace) -> None:
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "sentences": train_sentences,
-    "across": train_across,
+    "sentence-meaning": train_sentence_meaning,
     "relevance": train_relevance,
     "refusals": train_refusals,
     "meaning": train_meaning,

@@ -11,7 +11,7 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,9 @@ from ragcore.reranking.linear import LinearReranker
 from ragcore.text.lexical_features import idf as inverse_frequency
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
+from ragcore.training.embedders import StoredVectors
 from ragcore.types import ParsedDocument, Passage, Query, Source
+from ragcore.types.sentence_vectors import direction
 
 POOL = 40  # candidates of each arm
 K1, B = 1.2, 0.75
@@ -204,7 +206,28 @@ class Ranking:
         dense = self._dense(query)
         found = sorted({*_best(lexical), *(_best(dense[0]) if dense else ())})
         allowed = [at for at in found if self.passages[at].external_id not in without]
-        return query, [RerankInput(passage=self.passages[at], arms=_arms(at, lexical, dense)) for at in allowed]
+        asked = direction(self.embedder.embed_queries([query.text])[0]) if self.embedder else None
+        return query, [self._input(at, _arms(at, lexical, dense), asked) for at in allowed]
+
+    def _input(self, at: int, arms: dict[str, float], question: FloatArray | None) -> RerankInput:
+        """A candidate, with vectors of its sentences and the nearest one's cosine where the embedder gives them."""
+        passage = self.passages[at]
+        if question is not None and passage.sentences is None and isinstance(self.embedder, StoredVectors):
+            passage = self.passages[at] = replace(passage, sentences=self.embedder.sentences(passage, self.tokenizer))
+        if question is not None and passage.sentences is not None:
+            arms["sentence"] = float(passage.sentences.cosines(question).max())
+        return RerankInput(passage=passage, arms=arms)
+
+    def with_sentences(self, sources: Sequence[Source]) -> list[Source]:
+        """The same with vectors of the sentences that they show, where the embedder gives them."""
+        if not isinstance(self.embedder, StoredVectors):
+            return list(sources)
+        shown = [replace(source.passage, text=source.text) for source in sources]
+        vectors = [self.embedder.sentences(passage, self.tokenizer) for passage in shown]
+        return [
+            replace(source, passage=replace(source.passage, sentences=one))
+            for source, one in zip(sources, vectors, strict=True)
+        ]
 
     def query(self, question: str) -> Query:
         """The question as stages want it, with idf of the terms that the corpus knows."""

@@ -15,7 +15,11 @@ import numpy as np
 from ragcore.answerability.model import Script
 from ragcore.client_registry import ClientSettings
 from ragcore.embedding import EMBEDDERS
-from ragcore.ports import Embedder, FloatArray
+from ragcore.embedding.vectors import CachingEmbedder
+from ragcore.extractive.sentence_cosines import headed_sentences
+from ragcore.ports import Embedder, FloatArray, SentenceEmbedder, Tokenizer
+from ragcore.types import Passage
+from ragcore.types.sentence_vectors import SentenceVectors
 
 DEFAULT = "embedded_e5"
 VECTORS_FILE = "training-vectors.sqlite"
@@ -49,11 +53,11 @@ def scripts_read(embedder: Embedder) -> tuple[Script, ...]:
     return tuple(script for script in SCRIPTS if embedder.trust(float(script != "en")) >= READS)
 
 
-class StoredVectors:
+class StoredVectors(CachingEmbedder):
     """Implements ports.Embedder over another one; the vector of a text is computed once for all runs."""
 
     def __init__(self, embedder: Embedder, file: Path) -> None:
-        self.embedder, self.model, self.dimensions = embedder, embedder.model, embedder.dimensions
+        super().__init__(embedder)
         file.parent.mkdir(parents=True, exist_ok=True)
         self._database = sqlite3.connect(file)
         self._database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
@@ -65,10 +69,6 @@ class StoredVectors:
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
         """See ports.Embedder."""
         return self._vectors(texts, "query", self.embedder.embed_queries)
-
-    def trust(self, cjk_share: float) -> float:
-        """See ports.Embedder."""
-        return self.embedder.trust(cjk_share)
 
     def _vectors(self, texts: Sequence[str], kind: str, embed: Callable[[Sequence[str]], FloatArray]) -> FloatArray:
         keys = [hashlib.sha256(f"{self.model}\0{kind}\0{text}".encode()).digest() for text in texts]
@@ -83,6 +83,24 @@ class StoredVectors:
                 self._database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
         rows_ = [found[key] for key in keys]
         return np.vstack([np.zeros((0, self.dimensions), np.float32), *(row for row in rows_ if row is not None)])
+
+    def sentences(self, passage: Passage, tokenizer: Tokenizer) -> SentenceVectors | None:
+        """Vectors of the sentences of a passage; None where the embedder gives none."""
+        if not isinstance(self.embedder, SentenceEmbedder):
+            return None
+        said = headed_sentences(passage, tokenizer)
+        texts = [one.text for one in said]
+        name = "\0".join([self.model, self.embedder.sentence_space, *(f"{one.head}\0{one.text}" for one in said)])
+        key = hashlib.sha256(f"{name}\0sentences".encode()).digest()
+        if (stored := self._stored(key)) is not None:
+            return SentenceVectors.of(texts, stored.reshape(len(texts), -1))
+        if not said:
+            return None
+        made = self.embedder.embed_sentences(said)
+        with self._database:
+            row = (key, made.astype(np.float32).tobytes())
+            self._database.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", row)
+        return SentenceVectors.of(texts, made)
 
     def _stored(self, key: bytes) -> FloatArray | None:
         row = self._database.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.optimize import minimize
 
-from ragcore.answerability.features import FALLING, FEATURES, RISING, compute_features
+from ragcore.answerability.features import FALLING, FEATURES, MEANING, RISING, compute_features
 from ragcore.answerability.model import Script, design, script_of
 from ragcore.ports import Embedder, FloatArray
 from ragcore.training.answer_sets import SEED, AnswerSet, Ranking, SetQuestion, half_of
@@ -72,7 +72,10 @@ def judged_made(
 ) -> Judged:
     """Signs of questions with their sources."""
     found = [
-        compute_features(m.text, m.sources, tokenizer=ranking.tokenizer, embedder=embedder, idf=m.idf) for m in made
+        compute_features(
+            m.text, ranking.with_sentences(m.sources), tokenizer=ranking.tokenizer, embedder=embedder, idf=m.idf
+        )
+        for m in made
     ]
     rows = [[one[name] for name in FEATURES] for one in found if one is not None]
     matrix = np.array(rows, np.float32).reshape(len(rows), len(FEATURES))
@@ -168,7 +171,7 @@ def refusals_fit(answered: Sequence[Judged], unanswered: Sequence[Judged], *, me
         gradient = rows.T @ (share * (1 / (1 + np.exp(-margin)) - truth)) + 2 * L2 * np.append(weights[:-1], 0.0)
         return value, gradient
 
-    limits = [(0.0, 0.0) if name == "similarity" and not meaning else _bounds(name) for name in FEATURES]
+    limits = [(0.0, 0.0) if name in MEANING and not meaning else _bounds(name) for name in FEATURES]
     bounds = [*(_scaled(limit, float(size)) for limit, size in zip(limits, spread, strict=True)), (None, None)]
     start = np.array([min(0.0, high if high is not None else 0.0) for _, high in bounds])
     found = np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)

@@ -3,8 +3,9 @@
     python -m ragcore.training.reranker_data OUT --halves DIR DIR --tatqa DIR --joined NAME DIR DIR
 
 `--halves`: XQuAD in two folders, questions of one language over passages of the other. It is parallel, so that there
-are five sets: questions and passages of the same language, of two languages, and all questions over all passages. Each
-question says which article it is about, in both languages the same. `--joined`: passages and questions of two sets in
+are six sets: questions and passages of the same language, of two languages, all questions over all passages, and all
+questions over passages that stand in one language each. Each question says which article it is about, in both languages
+the same. `--joined`: passages and questions of two sets in
 one, such as questions across languages among passages of the language of the questions. `--tatqa`: TAT-QA
 (contexts.jsonl), whose questions ask about the table and paragraphs at hand: each becomes a passage under the title of
 its context.
@@ -50,6 +51,34 @@ def halves_joined(*, questions: Sequence[Path], passages: Sequence[Path], out: P
         if row["id"] in relevant
     ]
     return set_write(out, corpus=chain.from_iterable(corpora), queries=asked, relevant=relevant)
+
+
+def halves_mixed(*, halves: Sequence[Path], out: Path) -> int:
+    """Questions of both languages over passages that stand in one language each, as in an organisation.
+
+    Half of the passages of an article are in either language, so that what answers a question stands among neighbours
+    in the other one.
+    """
+    corpora = [list(_rows(folder / "corpus.jsonl")) for folder in halves]
+    languages = [_language(corpus[0]["id"]) for corpus in corpora]
+    corpus = [
+        row
+        for at, rows in enumerate(corpora)
+        for row in rows
+        if sum(LANGUAGES.sub("-", row["id"], count=1).encode()) % len(languages) == at
+    ]
+    there = {row["id"] for row in corpus}
+    relevant: dict[str, list[str]] = {}
+    for query, passage in chain.from_iterable(map(_relevant, halves)):
+        both = [LANGUAGES.sub(f"-{name}-", passage, count=1) for name in languages]
+        relevant.setdefault(query, []).extend(one for one in both if one in there)
+    asked = [
+        {**row, "answers": _answers(row), "about": _article(relevant[row["id"]][0])}
+        for folder in halves
+        for row in _rows(folder / "queries.jsonl")
+        if relevant.get(row["id"])
+    ]
+    return set_write(out, corpus=corpus, queries=asked, relevant=relevant)
 
 
 def sets_joined(*, folders: Sequence[Path], out: Path) -> int:
@@ -152,6 +181,9 @@ def main() -> None:
     for name, questions, passages in _pairs(given.halves) if given.halves else ():
         out = given.out / f"xquad_{name}"
         print(f"{out}: {halves_joined(questions=questions, passages=passages, out=out)} questions")
+    if given.halves:
+        out = given.out / "xquad_mixed"
+        print(f"{out}: {halves_mixed(halves=given.halves, out=out)} questions")
     for name, *folders in given.joined:
         out = given.out / name
         print(f"{out}: {sets_joined(folders=[Path(folder) for folder in folders], out=out)} questions")

@@ -55,6 +55,12 @@ class SentenceVectors:
         return np.asarray(rows @ question / np.maximum(np.linalg.norm(rows, axis=1), 1e-9), np.float32)
 
 
+def direction(question: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """float32[384], L2-normalised, of a question's vector: what is compared with sentences."""
+    first = question[:SENTENCE_DIMENSIONS]
+    return np.asarray(first / max(float(np.linalg.norm(first)), 1e-9), np.float32)
+
+
 def sentence_key(text: str) -> int:
     """Of 64 bits, the same in every process."""
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=KEY_BYTES).digest(), "little")

@@ -54,6 +54,7 @@ def test_every_candidate_carries_the_scores_of_all_stages(owner):
         "load.passages",
         "drop.copies",
         "compare.prefixes",
+        "compare.sentences",
         "rerank",
         "search.graph",
         "fuse.graph",

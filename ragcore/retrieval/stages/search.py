@@ -11,7 +11,8 @@ from ragcore.ports import FloatArray, FuzzyIndex, Ports, one_after_the_other
 from ragcore.retrieval.names import NO_NAMES, FoundNames, find_names, with_names
 from ragcore.retrieval.pipeline import stage
 from ragcore.text.spelling import Slip, correctable, pairs, slips, topic_text
-from ragcore.types import Hit, Query, State
+from ragcore.types import Candidate, Hit, Query, State
+from ragcore.types.sentence_vectors import SentenceVectors
 
 FRAMED = 0.75  # weight of a correction that both neighbours of a character speak for
 ONE_SIDED = 0.5
@@ -239,3 +240,33 @@ class LoadPassages:
         passages = ports.passages.load(state.ids())
         kept = [c.loaded(passages[c.chunk]) for c in state.candidates if c.chunk in passages]
         return state.narrowed(kept, stage="load.passages", reason="no longer there")
+
+
+@stage("compare.sentences", label=_("comparison by sentences"), optional=True, timing="fine")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareSentences:
+    """Attach the vectors of their sentences to passages, with the score "sentence" of each. Drops nothing.
+
+    The score is the cosine of the question and the sentence nearest to it: a passage that says many things is found by
+    the one that is asked for. Passages without vectors of sentences have none.
+    """
+
+    def __call__(self, state: State, ports: Ports) -> State:
+        if ports.sentences is None or not state.candidates:
+            return state
+        question = ports.sentences.question_vector(state.query.text)
+        vectors = {c: one for c, one in ports.sentences.vectors(state.ids()).items() if len(one.keys)}
+        nearest = {chunk: float(one.cosines(question).max()) for chunk, one in vectors.items()}
+        ranks = {chunk: rank for rank, chunk in enumerate(sorted(nearest, key=lambda c: -nearest[c]), 1)}
+        told = tuple(
+            _with_sentences(c, vectors[c.chunk]).scored("sentence", nearest[c.chunk], ranks[c.chunk])
+            if c.chunk in nearest
+            else c
+            for c in state.candidates
+        )
+        return replace(state, candidates=told).noted(compared=len(nearest))
+
+
+def _with_sentences(candidate: Candidate, vectors: SentenceVectors) -> Candidate:
+    passage = candidate.passage
+    return candidate if passage is None else candidate.loaded(replace(passage, sentences=vectors))

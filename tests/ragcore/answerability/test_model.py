@@ -97,13 +97,18 @@ def test_meaning_judges_sources_in_the_other_language():
     class Alike:
         """Every question means what sentences about trains say."""
 
-        model, dimensions = MultilingualEmbedder.model, 2
+        model, dimensions, sentence_space = MultilingualEmbedder.model, 384, "plain"
 
         def embed_documents(self, texts):
-            return np.array([[0.8, 0.6] if "train" in text.lower() else [0.0, 1.0] for text in texts], np.float32)
+            raise AssertionError("sentences are compared as their passages say them")
 
         def embed_queries(self, texts):
-            return np.array([[1.0, 0.0]] * len(texts), np.float32)
+            return np.eye(384, dtype=np.float32)[[0] * len(texts)]
+
+        def embed_sentences(self, sentences):
+            rows = np.zeros((len(sentences), 384), np.float32)
+            rows[:, :2] = [[0.8, 0.6] if "train" in one.text.lower() else [0.0, 1.0] for one in sentences]
+            return rows
 
         def trust(self, cjk_share):
             return 0.7

@@ -229,15 +229,16 @@ def test_the_steps_of_a_plain_text_are_all_told(generator):
 
 def test_meaning_chooses_the_sentence_in_the_other_language_where_weights_are_known():
     class Translations:
-        dimensions = 2
+        dimensions, sentence_space = 384, "plain"
 
         def __init__(self, model):
             self.model = model
 
-        def embed_documents(self, texts):
-            return np.eye(2, dtype=np.float32)[[int("feline" in t or "猫" in t) for t in texts]]
+        def embed_queries(self, texts):
+            return np.eye(384, dtype=np.float32)[[int("feline" in t or "猫" in t) for t in texts]]
 
-        embed_queries = embed_documents
+        def embed_sentences(self, sentences):
+            return self.embed_queries([one.text for one in sentences])
 
         def trust(self, cjk_share):
             return 1.0

@@ -66,6 +66,18 @@ def test_a_passage_of_the_other_language_is_told_apart():
     assert numbers["across"] == 0.0
 
 
+def test_a_passage_without_vectors_of_sentences_is_judged_by_its_own_cosine():
+    arms = [{"dense": 0.5, "sentence": 0.6}, {"dense": 0.3, "sentence": 0.5}, {"dense": 0.4}]
+    inputs = [RerankInput(passage=passage(n, "text", ""), arms=one) for n, one in enumerate(arms)]
+    rows = rerank_features(query("question"), inputs)
+    column = FEATURES.index("sentence")
+
+    assert rows[:, column].tolist() == pytest.approx([0.6, 0.5, 0.55])
+    assert rows[:, FEATURES.index("sentence_relative")].max() == 1.0
+    without = [replace(one, arms={"dense": 0.5}) for one in inputs]
+    assert not rerank_features(query("question"), without)[:, column].any()
+
+
 def test_rare_terms_count_for_more():
     rare, common = evidence(query("alpha beta", alpha=5.0, beta=1.0), "alpha", "beta")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ragcore.training.reranker_data import halves_joined, sets_joined, tatqa_passages
+from ragcore.training.reranker_data import halves_joined, halves_mixed, sets_joined, tatqa_passages
 
 
 def lines(path: Path, *rows: object) -> None:
@@ -63,3 +63,24 @@ def test_an_answer_belongs_to_the_table_or_to_the_paragraph_that_contains_it(tmp
     relevant = [line.split("\t")[:2] for line in (tmp_path / "out/qrels.tsv").read_text(encoding="utf-8").splitlines()]
     assert kept == 2
     assert relevant == [["t", "c-table"], ["p", "c-1"]]
+
+
+def test_every_passage_of_a_mixed_set_stands_in_one_language(tmp_path: Path) -> None:
+    english, chinese = tmp_path / "a", tmp_path / "b"
+    for folder, name in ((english, "en"), (chinese, "zh")):
+        other = {"en": "zh", "zh": "en"}[name]
+        lines(folder / "corpus.jsonl", *({"id": f"set-{name}-7ab-{n}", "title": "", "text": str(n)} for n in range(6)))
+        lines(folder / "queries.jsonl", *({"id": f"{other}-{n}", "text": f"Which {n}?"} for n in range(6)))
+        relevant = "\n".join(f"{other}-{n}\tset-{name}-7ab-{n}\t1" for n in range(6))
+        (folder / "qrels.tsv").write_text(relevant, encoding="utf-8")
+
+    kept = halves_mixed(halves=[english, chinese], out=tmp_path / "out")
+
+    rows = [json.loads(line) for line in (tmp_path / "out/corpus.jsonl").read_text(encoding="utf-8").splitlines()]
+    names = [row["id"].split("-") for row in rows]
+    assert sorted(number for *_rest, number in names) == list("012345")
+    assert {language for _set, language, *_rest in names} == {"en", "zh"}
+    pairs = [line.split("\t")[:2] for line in (tmp_path / "out/qrels.tsv").read_text(encoding="utf-8").splitlines()]
+    assert kept == 12
+    assert {passage for _query, passage in pairs} == {row["id"] for row in rows}
+    assert all(query.split("-")[1] == passage.split("-")[-1] for query, passage in pairs)

@@ -13,12 +13,14 @@ from ragcore.ports import FloatArray
 from ragcore.reranking.linear import FEATURES
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
-from ragcore.training.across_training import across_lists, across_sentences_fit, first_right
 from ragcore.training.answer_sets import AnswerSet, answer_set
+from ragcore.training.embedders import StoredVectors
 from ragcore.training.meaning_training import across_rows
 from ragcore.training.reranker_fitting import RankedList
 from ragcore.training.reranker_training import ACROSS, ranked_lists, reranker_train
+from ragcore.training.sentence_meaning_training import NAMES, first_right, meaning_lists, sentence_meaning_fit
 from ragcore.training.support_meaning_training import across_fit, across_table, balanced_accuracy
+from ragcore.types.sentence_vectors import HeadedSentence
 
 THINGS = {"mast": "桅杆", "ferry": "渡轮", "bakery": "面包店", "tunnel": "隧道", "orchard": "果园", "library": "图书馆"}
 TOKENIZER = JiebaTokenizer()
@@ -27,7 +29,7 @@ TOKENIZER = JiebaTokenizer()
 class Things:
     """Vectors say which of THINGS a text names, in whichever language."""
 
-    model, dimensions = "things", 768
+    model, dimensions, sentence_space = "things", 768, "plain"
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
         rows = np.zeros((len(texts), 768), np.float32)
@@ -38,6 +40,9 @@ class Things:
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
     embed_queries = embed_documents
+
+    def embed_sentences(self, sentences: Sequence[HeadedSentence]) -> FloatArray:
+        return self.embed_documents([one.text for one in sentences])[:, :384]
 
     def trust(self, cjk_share: float) -> float:
         return 0.7
@@ -71,18 +76,19 @@ def parallel(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def data(parallel: tuple[Path, Path]) -> AnswerSet:
-    return answer_set(parallel[0], tokenizer=TOKENIZER, counter=counter(), embedder=Things())
+def data(parallel: tuple[Path, Path], tmp_path: Path) -> AnswerSet:
+    stored = StoredVectors(Things(), tmp_path / "vectors.sqlite")
+    return answer_set(parallel[0], tokenizer=TOKENIZER, counter=counter(), embedder=stored)
 
 
 def test_the_sentence_that_means_the_question_is_learnt_to_be_right(data: AnswerSet) -> None:
-    lists = [one for half in (0, 1) for one in across_lists(data, embedder=Things(), half=half, limit=10)]
+    lists = [one for half in (0, 1) for one in meaning_lists(data, embedder=Things(), half=half, limit=10)]
 
-    weights = across_sentences_fit(lists)
+    weights = sentence_meaning_fit(lists)
 
     assert len(lists) == len(THINGS)
-    assert weights[1] > 0
-    assert first_right(lists, weights) == 1.0 > first_right(lists, (0.0, 0.0))
+    assert weights["across"] > 0
+    assert first_right(lists, weights)["en"] == 1.0 > first_right(lists, dict.fromkeys(NAMES, 0.0))["en"]
 
 
 def test_sources_without_the_answer_are_less_near(data: AnswerSet) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
-from ragcore.retrieval.stages.search import ComparePrefixes, SearchCoarse, SearchFine
+from ragcore.retrieval.stages.search import ComparePrefixes, CompareSentences, SearchCoarse, SearchFine
 from ragcore.types import Hit, Query, State
-from tests.ragcore.states import ports
+from ragcore.types.sentence_vectors import SentenceVectors
+from tests.ragcore.states import passage, ports
 
 WHOLE = {1: 0.9, 2: 0.8, 3: 0.7, 4: 0.2, 5: 0.1}  # chunk -> cosine
 WORDS = {5: 4.0, 1: 3.0, 4: 2.0}  # chunk -> BM25
@@ -121,3 +122,37 @@ def test_where_nothing_was_found_nothing_is_looked_up():
 
     assert ComparePrefixes()(SearchFine()(state, ports(vectors=index)), ports(vectors=index)) is state
     assert index.prefix_chunks == []
+
+
+class Sentences:
+    """Passages 1 and 5 have vectors of two sentences each."""
+
+    def question_vector(self, text):
+        return np.eye(384, dtype=np.float32)[0]
+
+    def vectors(self, chunks):
+        rows = {1: [[0.6, 0.8], [1.0, 0.0]], 5: [[0.0, 1.0], [0.8, 0.6]]}
+        wide = {c: np.pad(np.array(two, np.float32), ((0, 0), (0, 382))) for c, two in rows.items() if c in chunks}
+        return {chunk: SentenceVectors.of(["a", "b"], two) for chunk, two in wide.items()}
+
+
+def test_the_nearest_sentence_of_a_passage_scores_and_its_vectors_go_with_it():
+    state = searched(Vectors(exact=True)).ranked("fuse.rsf", {5: 0.9, 1: 0.8, 2: 0.1}, keep=3)
+    loaded = replace(state, candidates=tuple(c.loaded(passage(c.chunk, "text", "")) for c in state.candidates))
+
+    compared = CompareSentences()(loaded, ports(sentences=Sentences()))
+
+    told = {c.chunk: (c.scores.get("sentence"), c.ranks.get("sentence")) for c in compared.candidates}
+    assert told[1] == (pytest.approx(1.0, abs=0.01), 1)
+    assert told[5] == (pytest.approx(0.8, abs=0.01), 2)
+    assert told[2] == (None, None)
+    assert [c.chunk for c in compared.candidates] == [5, 1, 2]
+    with_vectors = {c.chunk for c in compared.candidates if c.passage is not None and c.passage.sentences is not None}
+    assert with_vectors == {1, 5}
+    assert compared.pending_note["compared"] == 2
+
+
+def test_an_embedder_without_vectors_of_sentences_changes_nothing():
+    state = searched(Vectors(exact=True)).ranked("fuse.rsf", {5: 0.9}, keep=1)
+
+    assert CompareSentences()(state, ports()) is state

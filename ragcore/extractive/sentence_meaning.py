@@ -1,0 +1,48 @@
+"""Which sentences answer a question by what they mean, beside the words that they share with it (A4).
+
+The cosine of question and sentence is added to the log-odds of the words: little of it in the language of the question,
+where words tell most, and all in the other one, where they cannot match. The weights belong to an embedding model
+(`python -m ragcore.training sentence-meaning`); with a model without any nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ragcore.extractive.sentence_cosines import sentence_cosines
+from ragcore.extractive.sentences import Statement
+from ragcore.fitted_weights import fitted_weights
+from ragcore.ports import Embedder, FloatArray
+from ragcore.text.scripts import beginning_language, is_across, language_of
+
+WEIGHTS_FILE = "sentence_meaning.json"
+
+
+def meaning_scores(question: str, found: Sequence[Statement], embedder: Embedder | None) -> FloatArray:
+    """float32[n]: log-odds to add to those by words; 0 for sentences that nothing is known of."""
+    record = fitted_weights(__package__, WEIGHTS_FILE, embedder.model) if embedder is not None else None
+    if embedder is None or record is None or not found:
+        return np.zeros(len(found), np.float32)
+    foreign = are_foreign(question, found)
+    cosines = filled(sentence_cosines(question, found, embedder))
+    own = record["own_zh" if language_of(question) == "zh" else "own"] * cosines
+    across = record["across_constant"] + record["across"] * cosines
+    return np.asarray(np.where(foreign, across, own), np.float32)
+
+
+def are_foreign(question: str, found: Sequence[Statement]) -> npt.NDArray[np.bool_]:
+    """bool[n]: which sentences stand in sources of the other language, Chinese or English."""
+    language = language_of(question)
+    texts = {one.source.number: one.source.text for one in found}
+    foreign = {number for number, text in texts.items() if is_across(language, beginning_language(text))}
+    return np.array([one.source.number in foreign for one in found], dtype=bool)
+
+
+def filled(cosines: FloatArray) -> FloatArray:
+    """The same, with the middle one of those that are known in the place of nan; 0 where none is."""
+    missing = np.isnan(cosines)
+    middle = 0.0 if missing.all() else float(np.median(cosines[~missing]))
+    return np.where(missing, np.float32(middle), cosines)

@@ -1,0 +1,82 @@
+"""Weights of one embedding model for what sentences mean (A4); see `ragcore.extractive.sentence_meaning`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from ragcore.extractive.sentence_cosines import sentence_cosines
+from ragcore.extractive.sentence_meaning import are_foreign, filled
+from ragcore.extractive.sentence_model import SentenceScorer, compute_sentence_features
+from ragcore.extractive.sentences import read_statements
+from ragcore.ports import Embedder, FloatArray
+from ragcore.text.scripts import language_of
+from ragcore.training.answer_sets import AnswerSet, half_of
+from ragcore.training.sentence_training import right_sentences
+
+NAMES = ("own", "own_zh", "across_constant", "across")
+START = (5.0, 5.0, 0.0, 10.0)
+RISES = ((0.0, None), (0.0, None), (None, None), (0.0, None))
+
+
+@dataclass(frozen=True, slots=True)
+class MeaningList:
+    """The sentences of one question."""
+
+    group: str
+    words: FloatArray  # float[n]: log-odds by words
+    rows: FloatArray  # float[n, NAMES]: what each weight is multiplied by
+    right: npt.NDArray[np.bool_]  # bool[n]
+
+
+def meaning_lists(data: AnswerSet, *, embedder: Embedder, half: int, limit: int) -> Iterator[MeaningList]:
+    """One for each question of a half that has a right sentence and a wrong one."""
+    asked = [question for question in data.sample(len(data.answerable)) if half_of(question.about) == half]
+    tokenizer = data.ranking.tokenizer
+    for question in asked[:limit]:
+        found = read_statements(data.ranking.with_sentences(data.ranking.sources(question.text)), tokenizer)
+        right = right_sentences(question, found)
+        if not right.any() or right.all():
+            continue
+        words = SentenceScorer.shipped().scores(compute_sentence_features(question.text, found, tokenizer))
+        cosines, foreign = filled(sentence_cosines(question.text, found, embedder)), are_foreign(question.text, found)
+        own = np.where(foreign, 0.0, cosines)
+        is_zh = language_of(question.text) == "zh"
+        rows = np.stack([own * (not is_zh), own * is_zh, foreign, foreign * cosines], axis=1)
+        yield MeaningList(data.name, words, rows, right)
+
+
+def sentence_meaning_fit(lists: Sequence[MeaningList]) -> dict[str, float]:
+    """The weights, by name, that make a right sentence likely."""
+
+    def loss(weights: FloatArray) -> float:
+        return float(np.mean([_surprise(one, weights) for one in lists]))
+
+    found = minimize(loss, np.array(START), method="L-BFGS-B", bounds=RISES).x
+    return dict(zip(NAMES, map(float, found), strict=True))
+
+
+def first_right(lists: Sequence[MeaningList], weights: Mapping[str, float]) -> dict[str, float]:
+    """Of each set the share of the questions whose best sentence is a right one."""
+    values = np.array([weights[name] for name in NAMES])
+    groups = dict.fromkeys(one.group for one in lists)
+    return {
+        group: round(
+            float(np.mean([one.right[_scores(one, values).argmax()] for one in lists if one.group == group])), 4
+        )
+        for group in groups
+    }
+
+
+def _surprise(one: MeaningList, weights: FloatArray) -> float:
+    scores = _scores(one, weights)
+    powers = np.exp(scores - scores.max())
+    return -float(np.log(powers[one.right].sum() / powers.sum() + 1e-12))
+
+
+def _scores(one: MeaningList, weights: FloatArray) -> FloatArray:
+    return np.asarray(one.words + one.rows @ weights)
