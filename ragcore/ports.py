@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.graph_port import EntityGraph
 from ragcore.types import (
     ChunkDraft,
     DocumentFacts,
@@ -31,7 +32,6 @@ from ragcore.types import (
     Usage,
     UseHint,
 )
-from ragcore.types.graph import Node, Place
 from ragcore.types.sentence_vectors import HeadedSentence, SentenceVectors
 
 FloatArray = npt.NDArray[np.float32]
@@ -364,34 +364,6 @@ class QueryLexicon(Protocol):
 
     def meant(self, word: str) -> Sequence[Expansion]:
         """What a misspelt word stands for, likeliest first; () where nothing is near."""
-        ...
-
-
-class EntityGraph(Protocol):
-    """Entities with their places, as far as the bound scope may see them; what owners rejected is left out."""
-
-    def named(self, keys: Sequence[str]) -> Mapping[str, Node]:
-        """Entities by their keys."""
-        ...
-
-    def alike(self, keys: Sequence[str], *, least: float, limit: int) -> Mapping[str, Sequence[tuple[Node, float]]]:
-        """For each key the entities with a similar one, with their similarity from `least` to 1, best first."""
-        ...
-
-    def other_names(self, nodes: Sequence[Node]) -> Mapping[int, Sequence[Node]]:
-        """Entities that passages, the lexicon or owners say are the same, by id."""
-        ...
-
-    def places(self, entities: Sequence[int], *, heads: int, each: int) -> Sequence[Place]:
-        """Places of these entities: up to `heads` in titles and headings and up to `each` in texts, for each."""
-        ...
-
-    def inside(self, chunks: Sequence[int]) -> tuple[Sequence[Place], Mapping[int, Node]]:
-        """Every place in these passages, and the entities by id."""
-        ...
-
-    def degrees(self, entities: Sequence[int], *, most: int) -> Mapping[int, int]:
-        """How many places each of these entities has, counted up to `most`."""
         ...
 
 

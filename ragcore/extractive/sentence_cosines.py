@@ -38,7 +38,7 @@ def sentence_cosines(question: str, found: Sequence[Statement], embedder: Embedd
     numbers = np.array([one.source.number for one in found])
     for number in sorted(set(numbers[np.isnan(cosines)].tolist()))[:MOST_COMPUTED]:
         places = np.flatnonzero((numbers == number) & np.isnan(cosines))
-        cosines[places] = _computed([found[at] for at in places], model) @ asked
+        cosines[places] = _computed([found[at] for at in places.tolist()], model) @ asked
     return cosines
 
 

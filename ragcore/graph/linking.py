@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ragcore.graph.mentions import question_names
 from ragcore.graph.triples import name_key
-from ragcore.ports import EntityGraph
+from ragcore.graph_port import EntityGraph
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words

@@ -18,7 +18,8 @@ from math import log
 
 from ragcore.graph.linking import link_question
 from ragcore.graph.pagerank import passage_ranks
-from ragcore.ports import EntityGraph, Tokenizer
+from ragcore.graph_port import EntityGraph
+from ragcore.ports import Tokenizer
 from ragcore.types import Passage, Query
 from ragcore.types.graph import Node, Place
 

@@ -12,17 +12,15 @@ from ragcore.text.normalise import nfkc
 SCALES = {"百": 1e2, "千": 1e3, "万": 1e4, "萬": 1e4, "亿": 1e8, "億": 1e8, "k": 1e3, "million": 1e6}
 SAME_UNITS = {
     **dict.fromkeys(("块", "塊", "圆", "圓", "块钱", "元钱", "rmb", "yuan", "cny", "¥"), "元"),
-    **{
-        "公里": "km",
-        "千米": "km",
-        "米": "m",
-        "厘米": "cm",
-        "毫米": "mm",
-        "公斤": "kg",
-        "千克": "kg",
-        "eur": "€",
-        "usd": "$",
-    },
+    "公里": "km",
+    "千米": "km",
+    "米": "m",
+    "厘米": "cm",
+    "毫米": "mm",
+    "公斤": "kg",
+    "千克": "kg",
+    "eur": "€",
+    "usd": "$",
 }
 _AMOUNT = re.compile(
     r"(?P<currency>EUR|USD|RMB|CNY|[€$¥])?\s?(?<![\d:./])(?P<number>\d+(?:[,，]\d{3})*(?:\.\d+)?)(?![\d:])\s*"

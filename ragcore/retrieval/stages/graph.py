@@ -8,8 +8,9 @@ from typing import Any
 
 from ragcore.graph.linking import are_apart
 from ragcore.graph.walk import Walk, Walker
+from ragcore.graph_port import EntityGraph
 from ragcore.labels import gettext_noop as _
-from ragcore.ports import EntityGraph, Ports
+from ragcore.ports import Ports
 from ragcore.retrieval.pipeline import stage
 from ragcore.retrieval.stages.selection import find_copies
 from ragcore.types import Candidate, Hit, Passage, Query, State

@@ -28,7 +28,7 @@ QUESTION = "Where did the director of Rain of Kolm die?"
 
 
 class Listed:
-    """Implements `ragcore.ports.EntityGraph` over passages of a test."""
+    """Implements `ragcore.graph_port.EntityGraph` over passages of a test."""
 
     def __init__(self, texts):
         self.by_key, self.found, self.asked = {}, defaultdict(list), []
