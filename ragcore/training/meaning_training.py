@@ -13,6 +13,7 @@ from ragcore.ports import Embedder, FloatArray
 from ragcore.training.answer_sets import AnswerSet, SetQuestion
 from ragcore.training.refusal_training import Groups, aligned, parts, scripts_fit
 
+ACROSS_REFUSED = 0.08  # of answered questions across languages, at the line that refuses 5 % of others
 L2 = 0.01  # on weights of signs scaled to a spread of 1
 Bounds = tuple[float | None, float | None]
 RISES, FALLS = (0.0, None), (None, 0.0)
@@ -44,28 +45,45 @@ def across_fit(
     Fitted to questions with and without the documents that answer them. `groups`: questions over sources in their own
     language, whose log-odds by words are the scale.
     """
-    answered, robbed = (
-        np.vstack([across_rows(one, embedder=embedder, is_robbed=robbed, half=half, limit=limit) for one in sets])
-        for robbed in (False, True)
-    )
-    fitted = _logistic(answered, robbed)
+    told = [across_rows(one, embedder=embedder, half=half, limit=limit) for one in sets]
+    answered, lost = (np.vstack([one[at] for one in told]) for at in (0, 1))
+    fitted = _logistic(answered, lost)
     like = np.concatenate([design(one.answered.matrix) @ words[one.script] for one in groups])
-    return np.asarray(aligned(fitted, design(answered) @ fitted, like), np.float32), len(answered) + len(robbed)
+    weights = aligned(fitted, design(answered) @ fitted, like, low=ACROSS_REFUSED)
+    return np.asarray(weights, np.float32), len(answered) + len(lost)
 
 
-def across_rows(data: AnswerSet, *, embedder: Embedder, is_robbed: bool, half: int | None, limit: int) -> FloatArray:
-    """float32[n, signs] of a set's questions, of which half the documents may be asked about; see `across_fit`."""
+def across_rows(data: AnswerSet, *, embedder: Embedder, half: int | None, limit: int) -> tuple[FloatArray, FloatArray]:
+    """float32[n, signs] of sources in the other language that answer a question of a set, and of such that do not.
+
+    Those that do not: what is left without the documents that answer it, without all about the same, and beside a
+    document in the language of the question that answers it.
+    """
     asked, _ = parts(data, half=half, limit=limit)
-    rows = [_row(data, question, embedder, is_robbed=is_robbed) for question in asked]
-    return np.array([row for row in rows if row is not None], np.float32).reshape(-1, len(FEATURES))
+    answered: list[list[float]] = []
+    lost: list[list[float]] = []
+    for question in asked:
+        about = frozenset().union(*(one.wanted for one in data.answerable if one.about == question.about))
+        for without in (frozenset[str](), question.wanted, about):
+            found, is_answered = _row(data, question, embedder, without=without)
+            if found is not None:
+                (answered if is_answered else lost).append(found)
+    return _table(answered), _table(lost)
 
 
-def _row(data: AnswerSet, question: SetQuestion, embedder: Embedder, *, is_robbed: bool) -> list[float] | None:
+def _table(rows: Sequence[Sequence[float]]) -> FloatArray:
+    return np.array(rows, np.float32).reshape(-1, len(FEATURES))
+
+
+def _row(
+    data: AnswerSet, question: SetQuestion, embedder: Embedder, *, without: frozenset[str]
+) -> tuple[list[float] | None, bool]:
+    """The signs of the sources in the other language, and whether one of them answers."""
     ranking = data.ranking
-    sources = ranking.sources(question.text, without=question.wanted if is_robbed else frozenset())
-    foreign = sources_across(question.text, sources)
+    foreign = sources_across(question.text, ranking.with_sentences(ranking.sources(question.text, without=without)))
     found = across_features(question.text, foreign, tokenizer=ranking.tokenizer, embedder=embedder)
-    return None if found is None else [found[name] for name in FEATURES]
+    is_answered = any(one.passage.external_id in question.wanted for one in foreign)
+    return None if found is None else [found[name] for name in FEATURES], is_answered
 
 
 def _logistic(answered: FloatArray, robbed: FloatArray) -> FloatArray:

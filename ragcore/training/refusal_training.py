@@ -179,16 +179,17 @@ def refusals_fit(answered: Sequence[Judged], unanswered: Sequence[Judged], *, me
     return np.append(plain, found[-1] - plain @ middle)
 
 
-def aligned(weights: FloatArray, own: FloatArray, like: FloatArray) -> FloatArray:
+def aligned(weights: FloatArray, own: FloatArray, like: FloatArray, *, low: float = ALIGNED[0]) -> FloatArray:
     """Weights whose log-odds are moved and stretched until two quantiles of `own` are those of `like`.
 
-    `own`: log-odds of answered questions by these weights. The quantiles are the one of the usual line and the median.
+    `own`: log-odds of answered questions by these weights. The quantiles are the one of the usual line, or `low` of
+    `own`, and the median.
     """
-    low, middle = (float(np.quantile(own, q)) for q in ALIGNED)
+    own_low, middle = (float(np.quantile(own, q)) for q in (low, ALIGNED[1]))
     target_low, target_middle = (float(np.quantile(like, q)) for q in ALIGNED)
-    stretch = (target_middle - target_low) / max(middle - low, 1e-6)
+    stretch = (target_middle - target_low) / max(middle - own_low, 1e-6)
     moved = weights * stretch
-    moved[-1] += target_low - stretch * low
+    moved[-1] += target_low - stretch * own_low
     return np.asarray(moved)
 
 
