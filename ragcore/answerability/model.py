@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -33,6 +33,7 @@ from ragcore.types import Language, Source
 WEIGHTS_FILE = "weights.json"
 MEANING_FILE = "meaning_weights.json"
 SMALL = 100  # passages of a set
+BESIDE_OWN = 2.0  # log-odds that sources in the other language lose where some in the question's own stand beside them
 OWN_WORDS = 0.5  # share of the question by idf that stands in the best sentence and its neighbours
 Script = Literal["zh", "zht", "en"]
 
@@ -42,6 +43,7 @@ class Answerability:
     """How likely it is that the sources answer the question."""
 
     score: float  # 0 to 1, higher is likelier; compare with threshold_for
+    is_across: bool = False  # judged by sources in the other language
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
 
     def is_answerable(self, least: float, passages: int) -> bool:
@@ -81,7 +83,8 @@ def score_answerability(
 
     `idf`: of the question's terms that the corpus knows (Query.weights). `embedder`: adds the cosine of question and
     best sentence, for about 10 ms more, and judges sources in the other language, for about 100 ms; it is only asked
-    if weights were fitted to it. Of the sources in both languages those that answer best decide.
+    if weights were fitted to it. Of the sources in both languages those that answer best decide. Who asks in a language
+    that documents are written in mostly finds the answer there: others must answer with more certainty (BESIDE_OWN).
     """
     meaning = _meaning(embedder.model) if embedder is not None else _Meaning()
     if embedder is None or meaning.across is None or not (foreign := sources_across(question, sources)):
@@ -92,7 +95,9 @@ def score_answerability(
     found = across_features(question, foreign, tokenizer=tokenizer, embedder=embedder)
     if found is None:
         return judged
-    return max(judged, _scored(found, ACROSS, meaning.across), key=lambda one: one.score)
+    weights = meaning.across.copy()
+    weights[-1] -= BESIDE_OWN if own else 0.0
+    return max(judged, replace(_scored(found, ACROSS, weights), is_across=True), key=lambda one: one.score)
 
 
 def _in_one_language(
