@@ -19,6 +19,7 @@ from ragcore.ports import Embedder, FloatArray
 from ragcore.text.scripts import beginning_language, is_across, language_of
 
 WEIGHTS_FILE = "sentence_meaning.json"
+BESIDE_OWN = 2.0  # log-odds that sentences in the other language lose beside sources in the question's own
 
 
 def meaning_scores(question: str, found: Sequence[Statement], embedder: Embedder | None) -> FloatArray:
@@ -30,6 +31,7 @@ def meaning_scores(question: str, found: Sequence[Statement], embedder: Embedder
     cosines = filled(sentence_cosines(question, found, embedder))
     own = record["own_zh" if language_of(question) == "zh" else "own"] * cosines
     across = record["across_constant"] + record["across"] * cosines
+    across -= 0.0 if foreign.all() else BESIDE_OWN
     return np.asarray(np.where(foreign, across, own), np.float32)
 
 
