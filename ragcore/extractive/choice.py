@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from ragcore.extractive.sentences import Statement, is_question
+from ragcore.extractive.sentences import Statement, is_mail_head_text, is_question
 from ragcore.ports import FloatArray
 from ragcore.text.matching import jaccard
 from ragcore.text.scripts import columns
@@ -36,7 +36,6 @@ _INTRODUCES = re.compile(
 _ANNOUNCES = re.compile(
     r"下表|下列|如下|以下|[:：]\Z|\b(?:following|below)\b|\btable\s+(?:\d|shows|gives|lists)", re.IGNORECASE
 )
-_MAIL_HEAD = re.compile(r"(?:From|To|Cc|Bcc|Sent|Date|Subject|发件人|收件人|抄送|主题|寄件者|收件者|主旨)\s*[:：]\s")
 _FIELD = re.compile(r"(?:[^:：]{1,60}[:：]\s*){0,2}?([^:：]{1,40})[:：]\s*\S[^:：]*\Z")
 STEM_LETTERS = 5  # of a word in which its forms agree
 REDUNDANT = 0.7  # Jaccard of the terms from which two sentences say the same
@@ -135,7 +134,7 @@ def rows_around(row: Statement, found: Sequence[Statement]) -> list[Statement]:
 
 def is_mail_head(statement: Statement) -> bool:
     """Whether it is a line of the head of a message, which its citation tells."""
-    return _MAIL_HEAD.match(statement.text) is not None
+    return is_mail_head_text(statement.text)
 
 
 def is_of_use(statement: Statement, question: str) -> bool:

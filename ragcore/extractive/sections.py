@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from ragcore.extractive.answer_patterns import cue_kind
-from ragcore.extractive.sentences import STEP, Statement, is_question, plain_sentences, strip_question_mark
+from ragcore.extractive.sentences import (
+    STEP,
+    Statement,
+    is_mail_head_text,
+    is_question,
+    plain_sentences,
+    strip_question_mark,
+)
 from ragcore.ports import Tokenizer
 from ragcore.text.markdown import Table, is_row, plain_text, tables
 from ragcore.text.question_sides import question_sides
@@ -277,6 +284,8 @@ def _sections(sources: Sequence[Source]) -> Iterator[Section]:
             open_sections = []
         last = source
         for line in source.text.splitlines():
+            if (item := _ITEM.match(line)) and is_mail_head_text(plain_text(item[1])):
+                continue
             heading = _HEADING.fullmatch(line.strip())
             if heading is None:
                 if open_sections:

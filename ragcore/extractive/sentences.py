@@ -37,6 +37,7 @@ _POINTER = re.compile(
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"[^\W\d_]")
+_MAIL_HEAD = re.compile(r"(?:From|To|Cc|Bcc|Sent|Date|Subject|发件人|收件人|抄送|主题|寄件者|收件者|主旨)\s*[:：]\s")
 _CLAUSE = re.compile(r"(?<=[；;])\s*")
 _LINK = re.compile(r"\S*https?://\S+")
 _QUESTION = re.compile(r"[?？][」』”\")）.]*\s*\Z")
@@ -244,3 +245,8 @@ def _answering(plain: str, heading: str) -> str:
 def _is_bare_title(raw: str) -> bool:
     """A numbered heading of a plain-text document, such as "5.7.1 General"."""
     return bool(_SECTION_NUMBER.fullmatch(raw.strip())) and not _ENDS.search(raw)
+
+
+def is_mail_head_text(text: str) -> bool:
+    """Whether a line is one of the head of a message, which its citation tells."""
+    return _MAIL_HEAD.match(text) is not None

@@ -107,7 +107,8 @@ def test_meaning_judges_sources_in_the_other_language():
 
         def embed_sentences(self, sentences):
             rows = np.zeros((len(sentences), 384), np.float32)
-            rows[:, :2] = [[0.8, 0.6] if "train" in one.text.lower() else [0.0, 1.0] for one in sentences]
+            near = ("train" in one.text.lower() or "列车" in one.text for one in sentences)
+            rows[:, :2] = [[0.8, 0.6] if is_near else [0.0, 1.0] for is_near in near]
             return rows
 
         def trust(self, cjk_share):
@@ -125,7 +126,10 @@ def test_meaning_judges_sources_in_the_other_language():
     assert answered.features["best"] == pytest.approx(0.8)
     assert across(None, trains).score < threshold_for("zh", 500)
     own = source(2, "列车从六点运行到午夜。", title="时刻表")
-    assert across(Alike(), cranes, own).score > lost.score
+    both = across(Alike(), cranes, own)
+    assert (both.score > lost.score, both.is_across) == (True, False)
+    beside = across(Alike(), trains, source(2, "桥下的鱼很多。", title="公园"))
+    assert (answered.score > beside.score, beside.is_across) == (True, True)
 
 
 def test_more_false_refusals_mean_a_higher_threshold():

@@ -199,3 +199,13 @@ def test_every_sentence_of_a_point_is_marked_and_a_name_in_front_shares_its_mark
     )
 
     assert "1. Detection. The device counts. [1] It declares a failure. [1]" in "".join(blocks)
+
+
+def test_the_head_of_a_message_is_no_list_of_its_section():
+    text = "# RE: Pump leaks in hall 3\n\n- From: Ann\n- To: Bob\n- Date: 2026-03-02\n\nThe seal was worn."
+    passage = Passage(chunk=1, document=1, version=1, text=text, title="RE: Pump leaks in hall 3")
+    found = find_section_answer(
+        "why are there pump leaks in hall 3", [Source(number=1, passage=passage, text=text, score=1.0)], TOKENIZER
+    )
+
+    assert found is None or not found.items
