@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from ragcore.text.normalise import nfkc
 
 LEAST_CHARACTERS = 4  # letters and digits of a code; "5G", "A3" and "R2" name too many things
+_HYPHENED = re.compile(r"([A-Za-z]{1,3})-(\d{2,})")  # is a code however short: E-25
+_NUMBERED = re.compile(r"#\s?\d+(?![\w.])|(?<![\d.])\d+\s?号(?:线|楼|门|仓|库|机|房|厂|车间|会议室|工位|机架|机柜)")
+_HAN_DIGITS = dict(zip("123456789", "一二三四五六七八九", strict=True)) | {"10": "十"}
 _YEAR = re.compile(r"[a-z]{0,2}(?:19|20)\d\d")  # FY2017 names a time
 _CODE = re.compile(
     r"(?<![A-Za-z0-9.])(?:[A-Za-z]+(?:[-_/][A-Za-z]+)*[-_]?\d[A-Za-z0-9]*(?:[-_./][A-Za-z0-9]+)*"
@@ -21,16 +24,22 @@ _JOINT = re.compile(r"[^A-Za-z0-9]+")
 
 
 def codes_in(text: str) -> list[str]:
-    """The codes of a text in order, each once: letters and digits in lower case, a version without its "v"."""
-    found = (folded_code(match.group()) for match in _CODE.finditer(nfkc(text)))
-    return list(dict.fromkeys(code for code in found if _is_name(code)))
+    """The codes of a text in order, each once: letters and digits in lower case, a version without its "v".
+
+    Also what is told apart by its number: "#12", 4号线. A short code keeps its hyphen.
+    """
+    plain = nfkc(text)
+    found = [(m.start(), folded_code(m.group())) for m in _CODE.finditer(plain) if _is_name(m.group())]
+    found += [(m.start(), re.sub(r"\s", "", m.group())) for m in _NUMBERED.finditer(plain)]
+    return list(dict.fromkeys(code for _place, code in sorted(found)))
 
 
 def folded_code(code: str) -> str:
     """A code without hyphens and case; a version keeps its dots, as "1.11" is not "11.1"."""
     if version := _VERSION.fullmatch(code):
         return version[1]
-    return _JOINT.sub("", code).lower()
+    folded = _JOINT.sub("", code).lower()
+    return code.lower() if len(folded) < LEAST_CHARACTERS else folded
 
 
 def missing_codes(question: str, texts: Iterable[str]) -> list[str]:
@@ -43,11 +52,27 @@ def without_codes(codes: Iterable[str], text: str) -> list[str]:
     """Those of some codes that a text does not hold."""
     plain = nfkc(text).lower()
     squeezed = _JOINT.sub("", plain)
-    return [code for code in codes if not (_has_version(code, plain) if "." in code else code in squeezed)]
+    return [code for code in codes if not _is_there(code, plain, squeezed)]
+
+
+def _is_there(code: str, plain: str, squeezed: str) -> bool:
+    if "." in code:
+        return _has_version(code, plain)
+    if short := _HYPHENED.fullmatch(code):
+        return re.search(rf"(?<![a-z0-9]){short[1]}[-\s]?{short[2]}(?!\d)", plain) is not None
+    if code.startswith("#"):
+        return re.search(rf"(?:#|\bno\.?|\bnr\.?|\bnumber|第)\s?{code[1:]}(?!\d)", plain) is not None
+    number, sign, what = code.partition("号")
+    if not sign:
+        return code in squeezed
+    spoken = _HAN_DIGITS.get(number, number)
+    return re.search(rf"(?<!\d)(?:{number}|{spoken})\s?号{what}", plain) is not None
 
 
 def _is_name(code: str) -> bool:
-    return ("." in code or len(code) >= LEAST_CHARACTERS) and _YEAR.fullmatch(code) is None
+    folded = folded_code(code)
+    is_long = "." in folded or len(folded) >= LEAST_CHARACTERS or _HYPHENED.fullmatch(folded) is not None
+    return is_long and _YEAR.fullmatch(folded) is None
 
 
 def _has_version(version: str, plain: str) -> bool:

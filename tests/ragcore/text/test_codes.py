@@ -21,6 +21,10 @@ from ragcore.text.codes import codes_in, missing_codes, without_codes
         ("How fast is 5G, and what does FR1 mean?", []),
         ("Revenue in FY2019 and on 12 June 2025, 7.8 kg", []),
         ("随机接入是什么", []),
+        ("E-25怎么处理", ["e-25"]),
+        ("4号线班车几点发车", ["4号线"]),
+        ("what was decided in meeting #12", ["#12"]),
+        ("5号开会，step 2 of A-3", []),
     ],
 )
 def test_names_with_digits_and_versions_are_codes(question, codes):
@@ -36,6 +40,12 @@ def test_names_with_digits_and_versions_are_codes(question, codes):
         ("V1.11.0", "版本 V11.1.0、V1.11.01", ["1.11.0"]),
         ("V1.11.0", "版本 v1.11.0。", []),
         ("1.11.0", "1.11.0.3", ["1.11.0"]),
+        ("E-25怎么处理", "| E-24 | E-250 |", ["e-25"]),
+        ("alarm E-25", "报警 E25：转速过高", []),
+        ("4号线班车几点发车", "| 3号线 | 14号线 |", ["4号线"]),
+        ("2号楼几点关门", "二号楼 22 点关门", []),
+        ("meeting #12", "weekly meeting #11", ["#12"]),
+        ("meeting #12", "Minutes no. 12", []),
     ],
 )
 def test_a_code_is_there_also_as_part_of_a_longer_name_but_a_version_is_not_another_one(question, text, missing):
