@@ -14,6 +14,7 @@ from ragcore.understanding.chinese_mentions import (
     question_mentions,
     units,
 )
+from ragcore.understanding.code_swaps import swap_code
 from ragcore.understanding.mentions import Attention, Kind, Resolution, find_enumeration
 from ragcore.understanding.words import alternatives, entries
 
@@ -34,6 +35,7 @@ _NTH = re.compile(
 )
 _PLACES = {"前者": 0, "后者": -1, "後者": -1, "第一": 0, "第二": 1, "第三": 2, "最后": -1}
 _AND = re.compile(r"^(?:那么|那|換成|换成|如果是|要是|还有)?(?P<what>[^，。？！,?!]{1,16}?)(?:的话)?呢[？?啊呀]*$")
+_MOMENT = re.compile(r"(?:的时候|版本?的?时候?|时)$")
 _WHY = re.compile(rf"^(?:那|那么|但是|可是|请问)?{alternatives('chinese', 'why')}[？?]*$")
 _QUESTION = re.compile(rf"(?:{_END})*[？?]*$")
 _WHO_DID = re.compile(r"^(?:是)?(?:谁|哪一?年|哪一?位|哪里|什么时候|何时|怎么).*的[？?吗呢啊]*$")
@@ -113,6 +115,8 @@ def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenize
     if match is None or not earlier:
         return None
     what = match["what"]
+    if swapped := swap_code(_MOMENT.sub("", what), earlier):
+        return Resolution(swapped, ("呢",), True)
     parts = units(what, tokenizer)
     if parts and all(unit.is_attribute or unit.text == "的" for unit in parts):
         found = attention.best(_WANTED["topic"])

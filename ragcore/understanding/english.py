@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from ragcore.understanding.code_swaps import swap_code
 from ragcore.understanding.english_ellipsis import (
     corrected_topic,
     resolve_bare_question,
@@ -58,6 +59,9 @@ _ABOUT = re.compile(
     r"(?:(?:what|how)\s+about|and)\s+(?:for\s+|with\s+|(?P<where>in|on|at|from|during|since|before|after)\s+)?(?P<what>[^?.!]{1,60}?)"
     r"(?:\s+(?:then|instead|in particular))?\s*[?.!]*$",
     re.I,
+)
+_TURNED = re.compile(
+    r"^(?:(?:and|but|what about|how about)\s+)+(?P<when>before|after)(?:\s+(?:that|it))?\s*[?.!]*$", re.I
 )
 _DEFINITION = re.compile(r"what\s+(?:is|are|was|were)\b", re.I)
 _ASKS = re.compile(r"\b(?:what|how|why|who|when|where|which|do|does|did|is|are|was|were|if)\b", re.I)
@@ -174,7 +178,11 @@ def _indifferent(text: str, before: tuple[str, str]) -> Resolution | None:
 
 def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolution | None:
     """The earlier question with one part of it changed; None for a question of another form."""
+    if turned := _before_or_after(text, earlier):
+        return turned
     match = _ABOUT.match(text)
+    if match and earlier and (swapped := swap_code(match["what"], earlier)):
+        return Resolution(swapped, ("what about",), True)
     asked = match["what"] if match else corrected_topic(text)
     if asked is None or not earlier:
         return None
@@ -204,6 +212,18 @@ def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolut
         else None
     )
     return Resolution(_replaced(earlier, articled.group() if articled else old, what), ("what about",), True)
+
+
+def _before_or_after(text: str, earlier: str) -> Resolution | None:
+    """ "And before?" after a question about what was after something."""
+    match = _TURNED.match(text)
+    if match is None:
+        return None
+    wanted = match["when"].lower()
+    other = {"before": "after", "after": "before"}[wanted]
+    if re.search(rf"\b{other}\b", earlier, re.I) is None:
+        return None
+    return Resolution(re.sub(rf"\b{other}\b", wanted, earlier, count=1, flags=re.I), ("what about",), True)
 
 
 def _elsewhere(preposition: str, what: str, earlier: str) -> Resolution:
