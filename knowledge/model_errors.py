@@ -54,6 +54,7 @@ class SearchModelInvalidError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "name": "Enter the name of the model, without spaces.",
         "name_long": "The name is too long.",
+        "packaged": "There is no built-in embedding model of this name. There are: %(names)s.",
         "url": "Enter the address of the server.",
         "folder": "There is no such folder with a model, or it is outside of the folders that the operator allows.",
         "code": "The operator has not allowed code of models to run (EMBEDDER_TRUST_REMOTE_CODE).",

@@ -22,6 +22,7 @@ from knowledge.model_setup import (
     environment_prices,
     permitted_at,
     setup_now,
+    setup_refresh,
 )
 from knowledge.search_model_setup import SearchModelSpec
 from ragcore.client_registry import ClientSettings
@@ -366,9 +367,10 @@ def lexicon() -> Lexicon:
 
 
 def warm() -> None:
-    """Load everything that the first question would wait for."""
+    """Load everything that the first question would wait for. Uses the ORM."""
     from knowledge.embedder_fit import Loadable
 
+    setup_refresh(now=True)  # a process that has just started knows nothing of the registry
     tokenizer().terms("预热 warm-up")
     embedding_model = embedder()
     if isinstance(embedding_model, Loadable):

@@ -30,6 +30,7 @@ from knowledge.search_model_setup import (
     SearchModelSpec,
     environment_embedder,
     environment_reranker,
+    is_embedder_locked,
     registered_search,
 )
 from ragcore.checked_hosts import Permitted
@@ -101,13 +102,12 @@ class ModelSetup:
     @property
     def embedder(self) -> SearchModelSpec:
         """The embedding model in use."""
-        by_environment = environment_embedder()
-        return by_environment if by_environment.is_locked else self.search.embedder or by_environment
+        by_registry = None if is_embedder_locked() else self.search.embedder
+        return by_registry or environment_embedder()
 
     def floor(self, *, tenant_id: int) -> float | None:
         """The default of `min_cosine` that was calibrated on a tenant's passages; None: that of the model holds."""
-        is_registered = not environment_embedder().is_locked
-        return self.search.floors.get(str(tenant_id)) if is_registered else None
+        return None if is_embedder_locked() else self.search.floors.get(str(tenant_id))
 
     @property
     def reranker(self) -> SearchModelSpec:

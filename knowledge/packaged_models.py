@@ -1,8 +1,12 @@
-"""The packaged embedding models before the first question: exported once, and what an operator should know of them."""
+"""The packaged embedding models: which one a new site begins with, and what an operator should know of them.
+
+Nothing here reads the database. Which model a site uses is a row of it (`services.packaged_embedders`).
+"""
 
 from __future__ import annotations
 
 import logging
+from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
@@ -11,30 +15,57 @@ from ragcore.errors import EmbedderRefusedError
 
 logger = logging.getLogger(__name__)
 
+MULTILINGUAL, ENGLISH = PACKAGED = ("embedded_e5", "embedded")  # as EMBEDDER names them; a site begins with the first
 
-def packaged_embedder_prepare() -> None:
-    """Export the packaged embedding model that the environment names, if it does and the model is not there yet.
+
+def packaged_default() -> str:
+    """The model of both languages, else, on a machine that cannot have it, the English one."""
+    return _default(_models_dir())
+
+
+def packaged_available() -> tuple[str, ...]:
+    """The packaged models that this machine can run, the one to begin with first."""
+    return PACKAGED if packaged_default() == MULTILINGUAL else (ENGLISH,)
+
+
+def packaged_embedder_prepare(client: str) -> None:
+    """Export the embedding model that EMBEDDER would name so, if it is a packaged one and not there yet.
 
     Some seconds in a program of its own. A failure is logged; whoever loads the model tries again and raises it.
     """
     from ragcore.embedding import EMBEDDERS
     from ragcore.embedding.packaged import PackagedEmbedder
 
-    client = EMBEDDERS.classes.get(settings.EMBEDDER)
-    if client is None or not issubclass(client, PackagedEmbedder):
+    made = EMBEDDERS.classes.get(client)
+    if made is None or not issubclass(made, PackagedEmbedder):
         return
     try:
-        client.prepare(_models_dir())
+        made.prepare(_models_dir())
     except (EmbedderRefusedError, OSError):
         logger.exception("the packaged embedding model could not be prepared")
 
 
-def packaged_embedder_note() -> str | None:
-    """Why the multilingual model cannot be used on this machine, as a line for the operator; None: it can."""
+def packaged_embedder_note(client: str) -> str | None:
+    """Why the multilingual model cannot be used on this machine, as a line for the operator; None: it can.
+
+    `client`: the model in use, as EMBEDDER names it.
+    """
     from ragcore.embedding.e5 import e5_fault
 
     fault = e5_fault(_models_dir())
-    return f"{fault} Without it, the packaged embedding model reads English only." if fault else None
+    if fault is None:
+        return None
+    if client == MULTILINGUAL:
+        return f"{fault} This site uses it: until it is there, passages are found by their words alone."
+    return f"{fault} Without it, the packaged embedding model reads English only."
+
+
+@lru_cache(maxsize=1)
+def _default(models_dir: Path) -> str:
+    """Once a process: where the model is not exported, its package is read whole."""
+    from ragcore.embedding.e5 import e5_fault
+
+    return ENGLISH if e5_fault(models_dir) else MULTILINGUAL
 
 
 def _models_dir() -> Path:

@@ -14,6 +14,7 @@ from django.conf import settings
 
 from knowledge.errors import CredentialsUnreadableError
 from knowledge.models import EmbedderSwitch, RerankerFit, SearchModel
+from knowledge.packaged_models import ENGLISH, PACKAGED, packaged_default
 from knowledge.sealed_text import text_open
 from ragcore.errors import WeightsRefusedError
 from ragcore.reranking.linear import LinearReranker
@@ -21,10 +22,10 @@ from ragcore.reranking.linear import LinearReranker
 logger = logging.getLogger(__name__)
 
 KEY_PURPOSE = b"ragsite: keys of search models"
-PACKAGED_EMBEDDER, PACKAGED_RERANKER = "embedded", "linear"
+PACKAGED_RERANKER = "linear"
 Task, Provider = SearchModel.Task, SearchModel.Provider
 CLIENTS = {  # of a row -> what the registries of clients call it
-    (Task.EMBED, Provider.PACKAGED): PACKAGED_EMBEDDER,
+    (Task.EMBED, Provider.PACKAGED): "{}",
     (Task.EMBED, Provider.SERVER): "openai:{}",
     (Task.EMBED, Provider.FOLDER): "sentence_transformers:{}",
     (Task.RERANK, Provider.PACKAGED): PACKAGED_RERANKER,
@@ -73,10 +74,22 @@ class RegisteredSearch:
 NOTHING = RegisteredSearch()
 
 
+def is_embedder_locked() -> bool:
+    """Whether the environment decides, whatever the registry says. EMBEDDER=embedded does not: sites have always had it
+    in their files beside models of the registry.
+    """
+    return settings.EMBEDDER not in ("", ENGLISH)
+
+
+def first_packaged() -> str:
+    """The packaged embedding model where nothing else is said: of the environment, else the default of this machine."""
+    return settings.EMBEDDER if settings.EMBEDDER in PACKAGED else packaged_default()
+
+
 def environment_embedder() -> SearchModelSpec:
-    """The embedder of the settings; not locked where they are as they come."""
+    """The embedder of the settings, else the packaged one of this machine."""
     return SearchModelSpec(
-        client=settings.EMBEDDER,
+        client=settings.EMBEDDER or packaged_default(),
         url=settings.EMBEDDING_BASE_URL or "",
         key=settings.EMBEDDING_API_KEY or "",
         query_prefix=settings.EMBEDDER_QUERY_PREFIX,
@@ -84,7 +97,7 @@ def environment_embedder() -> SearchModelSpec:
         pooling=settings.EMBEDDER_POOLING,
         max_tokens=settings.EMBEDDER_MAX_TOKENS,
         trust_remote_code=settings.EMBEDDER_TRUST_REMOTE_CODE,
-        is_locked=settings.EMBEDDER != PACKAGED_EMBEDDER,
+        is_locked=is_embedder_locked(),
     )
 
 
@@ -105,7 +118,7 @@ def spec_of(row: SearchModel | None, hosts: tuple[str, ...]) -> SearchModelSpec:
         return environment_embedder()
     key = _key(row)
     return SearchModelSpec(
-        client=CLIENTS[Task(row.task), Provider(row.provider)].format(row.name).rstrip(":"),
+        client=_client(row),
         url=row.url,
         key=key or "",
         is_key_lost=key is None,
@@ -117,6 +130,14 @@ def spec_of(row: SearchModel | None, hosts: tuple[str, ...]) -> SearchModelSpec:
         trust_remote_code=row.trust_remote_code and may_run_code(row.task),
         hosts=hosts if row.provider == Provider.SERVER else None,  # else a model is loaded again where they change
     )
+
+
+def _client(row: SearchModel) -> str:
+    """As the settings EMBEDDER and RERANKER name it."""
+    form, name = CLIENTS[Task(row.task), Provider(row.provider)], row.name
+    if row.provider == Provider.PACKAGED and row.task == Task.EMBED and not name:
+        name = first_packaged()
+    return form.format(name).rstrip(":")
 
 
 def may_run_code(task: str) -> bool:

@@ -124,6 +124,14 @@ def keep_logging(**kwargs: Any) -> None:
     logging.config.dictConfig(settings.LOGGING)
 
 
+@signals.task_prerun.connect
+def read_models(**kwargs: Any) -> None:
+    """A process that has just started knows nothing of the registry, and other processes change it."""
+    from knowledge.model_setup import setup_refresh  # settings import this module
+
+    setup_refresh()
+
+
 NIGHTLY = ("chat.maintain", "feedback.maintain", "knowledge.purge", "knowledge.tell_reviews", "notifications.maintain")
 
 

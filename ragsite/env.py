@@ -140,7 +140,7 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     EMBEDDER_POOLING: Literal["", "cls", "mean", "max", "lasttoken"] = ""
     EMBEDDER_MAX_TOKENS: int = Field(default=0, ge=0, le=1_000_000)
     EMBEDDER_TRUST_REMOTE_CODE: bool = False  # run code that comes with a model of EMBEDDER=sentence_transformers
-    EMBEDDER: str = "embedded"
+    EMBEDDER: str = ""  # "": the packaged model that the database names
     RERANKER_URL: HttpUrl = None
     RERANKER_API_KEY: str | None = Field(default=None, repr=False)
     RERANKER_BACKEND: Literal["torch", "onnx", "openvino"] = "torch"
@@ -249,6 +249,8 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     @field_validator("EMBEDDER")
     @classmethod
     def _embedder_is_known(cls, value: str, info: ValidationInfo) -> str:
+        if not value:
+            return value
         from ragcore.embedding import EMBEDDERS  # its clients load numpy, which most commands never need
 
         return known_client(value, EMBEDDERS, url_setting="EMBEDDING_BASE_URL", settings=info.data)

@@ -20,6 +20,7 @@ from pytest_django.plugin import blocking_manager_key
 
 from knowledge.indexes import corpus_epoch
 from knowledge.model_circuits import circuits_forget
+from knowledge.model_setup import setup_forget, setup_now
 from ragcore.embedding.e5 import E5Small
 from ragcore.embedding.minilm import MiniLm
 from ragcore.embedding.sentence_windows import Window
@@ -151,10 +152,12 @@ def counts_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def calls_of_models_are_forgotten() -> Iterator[None]:
-    """A model that failed in one test is asked in the next one."""
+def models_are_forgotten() -> Iterator[None]:
+    """A model that failed in one test is asked in the next one; one that was registered is not used there."""
     yield
     circuits_forget()
+    if setup_now().version is not None:
+        setup_forget()
 
 
 @pytest.fixture

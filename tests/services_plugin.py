@@ -37,6 +37,9 @@ for library in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
     os.environ.setdefault("TLS", "0")  # test clients and servers of tests speak plain http
+    os.environ.setdefault(
+        "EMBEDDER", "embedded"
+    )  # any model will do for most tests; the English one takes half the time
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         os.environ["REDIS_URL"] = own_redis_database(os.environ["REDIS_URL"], worker)
         if folder := os.environ.get("DATA_DIR"):

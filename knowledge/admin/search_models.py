@@ -24,7 +24,7 @@ from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, manages
 from knowledge.model_registry import embedder_of
 from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel
-from knowledge.search_model_setup import SearchModelSpec
+from knowledge.search_model_setup import SearchModelSpec, environment_embedder
 from knowledge.services.embedder_sweep import models_in_deletion
 from knowledge.services.embedder_switch import (
     embedder_publish,
@@ -132,6 +132,8 @@ class SearchModelAdmin(SiteModelAdmin):
         vectors = embedder_of(setup.embedder).model
         rows = SearchModel.objects.filter(task=Task.EMBED).exclude(vectors=vectors)
         used = EmbedderSwitch.objects.filter(state=State.LIVE, target__isnull=False).exists()
+        first = embedder_of(environment_embedder()).model
+        is_row = SearchModel.objects.filter(task=Task.EMBED, vectors=first).exists()
         extra = {
             "manages_models": manages(request),
             "embedder": setup.embedder,
@@ -140,7 +142,7 @@ class SearchModelAdmin(SiteModelAdmin):
             "reranker_name": _reranker_name(setup.reranker),
             "rerankers": SearchModel.objects.filter(task=Task.RERANK),
             "targets": rows,
-            "offers_first": used,
+            "offers_first": used and not is_row,
             "opened": opened,
             "percent": round(100 * opened.done / opened.total) if opened is not None and opened.total else 100,
             "kept": EmbedderSwitch.objects.filter(state=State.KEPT).first(),

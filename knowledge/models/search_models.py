@@ -31,13 +31,21 @@ class SearchModel(models.Model):
         MAX = "max", _("maximum of all tokens")
         LAST = "lasttoken", _("last token")
 
+    PACKAGED_TITLES: ClassVar = {
+        "embedded_e5": _("built-in: Chinese and English (multilingual-e5-small)"),
+        "embedded": _("built-in: English (all-MiniLM-L6-v2)"),
+    }
+
     task = models.CharField(_("kind"), max_length=8, choices=Task.choices, default=Task.EMBED)
     provider = models.CharField(_("where it runs"), max_length=16, choices=Provider.choices, default=Provider.SERVER)
     name = models.CharField(
         _("model"),
         max_length=512,
         blank=True,
-        help_text=_("Name on the server, such as bge-m3, or the path of its folder. Built-in models need none."),
+        help_text=_(
+            "Name on the server, such as bge-m3, or the path of its folder. "
+            "Built-in models are embedded_e5 and embedded."
+        ),
     )
     url = models.CharField(
         _("address"),
@@ -99,7 +107,9 @@ class SearchModel(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name or str(self.get_provider_display())
+        is_packaged = self.task == self.Task.EMBED and self.provider == self.Provider.PACKAGED
+        title = self.PACKAGED_TITLES.get(self.name) if is_packaged else None
+        return str(title) if title else self.name or str(self.get_provider_display())
 
 
 class VectorsMade(models.Model):

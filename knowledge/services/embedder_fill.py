@@ -93,7 +93,8 @@ def fill_tasks() -> list[FillTask]:
     """The model in use, the one on its way, the former one."""
     hosts, setup = hosts_allowed(), setup_now()
     rows = {row.state: row for row in EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.FILLED)}
-    found = [FillTask(setup.embedder, rows.get(State.LIVE), True)]
+    live = None if setup.embedder.is_locked else rows.get(State.LIVE)  # else its row is of another model
+    found = [FillTask(setup.embedder, live, True)]
     for state in (State.BUILDING, State.READY, State.KEPT):
         row = rows.get(state)
         if row is not None:

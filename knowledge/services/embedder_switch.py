@@ -27,7 +27,7 @@ from knowledge.model_setup import hosts_allowed, registry_changed, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel
 from knowledge.queue import FILL_SET_VECTORS, FILL_VECTORS, REFRESH_INDEXES, SWEEP_VECTORS, enqueue_on_commit
 from knowledge.rights import MODELS_MANAGE
-from knowledge.search_model_setup import SearchModelSpec, environment_embedder, spec_of
+from knowledge.search_model_setup import SearchModelSpec, is_embedder_locked, spec_of
 from knowledge.services.embedder_fill import FEW, StoppedError, entries_fill
 from knowledge.services.publish_gate import publish_gate
 from knowledge.services.triples import vectors_make
@@ -234,7 +234,7 @@ def _lock() -> None:
 
 def _refuse_locked() -> None:
     setup_refresh(now=True)
-    if environment_embedder().is_locked:
+    if is_embedder_locked():
         raise EmbedderSwitchError("locked")
 
 

@@ -43,9 +43,17 @@ from knowledge.model_registry import client_settings, embedder_of, reranker_of
 from knowledge.model_setup import Endpoint, hosts_allowed, registry_changed, setup_now, without_key
 from knowledge.model_test_words import KEY_UNREADABLE, SAYS, SENTENCES
 from knowledge.models import EmbedderSwitch, SearchModel, SetEmbedder
+from knowledge.packaged_models import PACKAGED
 from knowledge.rights import MODELS_MANAGE
 from knowledge.sealed_text import text_seal
-from knowledge.search_model_setup import KEY_PURPOSE, SearchModelSpec, environment_reranker, may_run_code, spec_of
+from knowledge.search_model_setup import (
+    KEY_PURPOSE,
+    SearchModelSpec,
+    environment_reranker,
+    first_packaged,
+    may_run_code,
+    spec_of,
+)
 from knowledge.services.language_models import server_check
 from knowledge.services.publish_gate import publish_gate
 from ragcore.client_registry import ClientSettings
@@ -125,6 +133,8 @@ def search_model_check(*, model: SearchModel, stored: SearchModel | None, key: s
         server_check(stored=of_key, url=model.url, key=key)
     elif model.provider == Provider.FOLDER:
         _check_folder(model)
+    elif model.task == Task.EMBED and model.name and model.name not in PACKAGED:
+        raise SearchModelInvalidError("packaged", names=", ".join(PACKAGED))
     if any(character.isspace() for character in model.name) or (
         not model.name and model.task == Task.EMBED and model.provider != Provider.PACKAGED
     ):
@@ -349,7 +359,8 @@ def _name(spec: SearchModelSpec) -> str:
 def _tidy(model: SearchModel) -> None:
     """Nothing is kept that the provider does not read."""
     if model.provider == Provider.PACKAGED:
-        model.name = model.query_prefix = model.document_prefix = ""
+        model.name = (model.name or first_packaged()) if model.task == Task.EMBED else ""
+        model.query_prefix = model.document_prefix = ""
     if model.provider != Provider.SERVER:
         model.url, model.key = "", ""
     else:

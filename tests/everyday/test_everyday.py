@@ -1,20 +1,23 @@
 """Questions as people type them over a small company's files, without a language model: floors of what they are worth.
 
 Measured with `make bench-everyday DATA=tests/everyday`, `SAMPLE=40` for the sample, for each packaged model (B12, D21).
-The floors are those of `EMBEDDER`; shares lie .03 from what was measured, numbers are what was measured.
+Shares lie .03 from what was measured, numbers are what was measured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from bench.everyday.asking import Organisation, Tally, verdict_together
 from bench.everyday.questions import EverydayQuestion, fold, questions_read, questions_sample
+from knowledge.model_setup import setup_forget
 from knowledge.models import Chunk
+from knowledge.packaged_models import PACKAGED, packaged_default
 
 FOLDER = Path(__file__).parent
 QUESTIONS = questions_read(FOLDER / "questions.jsonl")
@@ -42,12 +45,22 @@ OF_SAMPLE = {
 
 
 @pytest.fixture
-def organisation(shared_rows, redis_client) -> Organisation:
-    return shared_rows(organisation_make)
+def embedder(request, settings) -> str:
+    """The packaged model of the test, as EMBEDDER names it; else the one that new sites begin with."""
+    settings.EMBEDDER = getattr(request, "param", "")
+    setup_forget()
+    return settings.EMBEDDER or packaged_default()
 
 
-def organisation_make() -> Organisation:
-    return Organisation.loaded(FOLDER / "documents")
+@pytest.fixture
+def organisation(embedder, shared_rows, redis_client) -> Organisation:
+    return shared_rows(organisation_of(embedder))
+
+
+@cache
+def organisation_of(embedder: str) -> Callable[[], Organisation]:
+    """Makes it with the model in use. Rows are shared by whom they were made by."""
+    return lambda: Organisation.loaded(FOLDER / "documents")
 
 
 def check_floors(organisation: Organisation, questions: list[EverydayQuestion], floors: Floors) -> None:
@@ -66,13 +79,14 @@ def check_floors(organisation: Organisation, questions: list[EverydayQuestion], 
     assert tally.groups["smalltalk"]["useful"] >= floors.smalltalk, told
 
 
-def test_a_sample_of_everyday_questions_is_answered_as_well_as_measured(organisation):
-    check_floors(organisation, questions_sample(QUESTIONS, SAMPLE), OF_SAMPLE[settings.EMBEDDER])
+def test_a_sample_of_everyday_questions_is_answered_as_well_as_measured(organisation, embedder):
+    check_floors(organisation, questions_sample(QUESTIONS, SAMPLE), OF_SAMPLE[embedder])
 
 
 @pytest.mark.full
-def test_all_everyday_questions_are_answered_as_well_as_measured(organisation):
-    check_floors(organisation, QUESTIONS, WHOLE[settings.EMBEDDER])
+@pytest.mark.parametrize("embedder", PACKAGED, indirect=True)
+def test_all_everyday_questions_are_answered_as_well_as_measured(organisation, embedder):
+    check_floors(organisation, QUESTIONS, WHOLE[embedder])
 
 
 def test_what_a_useful_answer_says_stands_in_the_documents(organisation):

@@ -73,6 +73,10 @@ def test_lists_are_separated_by_commas(monkeypatch):
     assert read_environment().ALLOWED_HOSTS == ("kb.example.com", "10.0.0.7")
 
 
+def test_without_an_embedder_the_database_says_which_one_is_used():
+    assert read_environment().EMBEDDER == ""
+
+
 @pytest.mark.parametrize("value", ["openai:", "word2vec", "sentence_transformers", "openai:bge-m3"])
 def test_an_embedder_that_cannot_be_used_is_refused(monkeypatch, value):
     monkeypatch.setenv("EMBEDDER", value)  # openai:bge-m3 lacks EMBEDDING_BASE_URL

@@ -15,16 +15,20 @@ from django.conf import settings
 from django.contrib.auth.models import Group, Permission
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
+from django.db import connection
 
 from accounts.audit.partitions import audit_partitions_make
 from accounts.models import MAX_CLEARANCE, Tenant, User
 from accounts.selectors import scope_for
 from accounts.services import audit_record, tenant_ensure_default
 from knowledge.demo import demo_documents, demo_sets
+from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import KnowledgeSet
 from knowledge.packaged_models import packaged_embedder_note, packaged_embedder_prepare
+from knowledge.search_model_setup import environment_embedder
 from knowledge.services import document_upload
 from knowledge.services.handlers import attributes_seed, handlers_seed
+from knowledge.services.packaged_embedders import packaged_embedders_register
 from knowledge.services.sets import set_create
 
 ADMIN = "admin"
@@ -42,14 +46,16 @@ class Command(BaseCommand):
         parser.add_argument("--models", action="store_true", help="Prepare the packaged embedding model, if used.")
 
     def handle(self, *, demo: int, static: bool = False, models: bool = False, **options: Any) -> None:
-        if models:  # a program of its own, on another core; this command ends after it
-            Thread(target=packaged_embedder_prepare, name="packaged-model").start()
-            if note := packaged_embedder_note():
-                self.stdout.write(note)
+        is_new = "django_migrations" not in connection.introspection.table_names()
+        if models and is_new:  # else the database says which model it is
+            prepare_beside(environment_embedder().client)
         if static:
             call_command("static_files")
         call_command("migrate", interactive=False, verbosity=0)
         audit_partitions_make()
+        packaged_embedders_register()
+        if models:
+            self._prepare_models(is_begun=is_new)
         tenant = tenant_ensure_default()
         admin = self._ensure_admin(tenant)
         ensure_reviewers()
@@ -59,6 +65,14 @@ class Command(BaseCommand):
         if demo and not tenant.demo_loaded:
             sets, documents = demo_load(admin)
             self.stdout.write(f"Demo: {sets} knowledge sets, {documents} documents to be ingested.")
+
+    def _prepare_models(self, *, is_begun: bool) -> None:
+        setup_refresh(now=True)
+        client = setup_now().embedder.client
+        if note := packaged_embedder_note(client):
+            self.stdout.write(note)
+        if not is_begun:
+            prepare_beside(client)
 
     def _ensure_admin(self, tenant: Tenant) -> User:
         """The first administrator; the password is printed once, unless it was given."""
@@ -82,6 +96,11 @@ class Command(BaseCommand):
         self.stdout.write(f"Admin user: {ADMIN}")
         self.stdout.write("Admin password: as given in ADMIN_PASSWORD" if given else f"Admin password: {password}")
         return admin
+
+
+def prepare_beside(client: str) -> None:
+    """Export a packaged model in a program of its own, on another core; this command ends after it."""
+    Thread(target=packaged_embedder_prepare, args=[client], name="packaged-model").start()
 
 
 def ensure_reviewers() -> None:

@@ -13,6 +13,7 @@ from django.core.management import call_command
 from accounts.models import User
 from knowledge import packaged_models
 from knowledge.demo import DOCUMENTS, GOLDEN, demo_documents, demo_sets
+from knowledge.model_setup import setup_now
 from knowledge.models import Document, IngestItem, KnowledgeSet
 from ragcore.embedding import e5, e5_weights, exporting, minilm
 from ragcore.errors import EmbedderRefusedError
@@ -23,6 +24,9 @@ from ragsite.env import env
 @pytest.fixture(autouse=True)
 def database(transactional_db):
     """`migrate` runs inside; the database is emptied afterwards."""
+    packaged_models._default.cache_clear()
+    yield
+    packaged_models._default.cache_clear()
 
 
 def bootstrap(capsys, demo: int) -> str:
@@ -84,8 +88,9 @@ def test_a_second_start_adds_nothing_prints_no_password_and_leaves_deleted_docum
     assert not Document.objects.filter(external_id="demo/redcap-overview").exists()
 
 
-def test_the_packaged_model_is_exported_while_the_database_is_prepared(capsys, settings, tmp_path, monkeypatch):
-    settings.DATA_DIR, settings.EMBEDDER = tmp_path, "embedded"
+@pytest.mark.parametrize(("named", "file"), [("", e5.FOLDER), ("embedded", minilm.MODEL_FILE)])
+def test_the_packaged_model_is_exported_beside_the_start(capsys, settings, tmp_path, monkeypatch, named, file):
+    settings.DATA_DIR, settings.EMBEDDER = tmp_path, named
     begun, released = Event(), Event()
     exported = []
 
@@ -104,7 +109,7 @@ def test_the_packaged_model_is_exported_while_the_database_is_prepared(capsys, s
     for thread in threading.enumerate():
         if thread.name == "packaged-model":
             thread.join(60)
-    assert exported == [tmp_path / "models" / minilm.MODEL_FILE]
+    assert exported == [tmp_path / "models" / file]
     call_command("bootstrap", demo=0, models=True)
     assert len(exported) == 1
 
@@ -113,49 +118,63 @@ def test_no_model_is_exported_where_another_one_is_used_or_nobody_asks(capsys, s
     settings.DATA_DIR, settings.EMBEDDER = tmp_path, "openai:bge-m3"
     monkeypatch.setattr(exporting, "_export", lambda target, exporter: pytest.fail("it was exported"))
 
-    packaged_models.packaged_embedder_prepare()
-    settings.EMBEDDER = "embedded"
+    call_command("bootstrap", demo=0, models=True)
+    settings.EMBEDDER = ""
     call_command("bootstrap", demo=0)
 
     assert not (tmp_path / "models").exists()
 
 
 def test_a_model_that_cannot_be_exported_stops_no_start(settings, tmp_path, monkeypatch, caplog):
-    settings.DATA_DIR, settings.EMBEDDER = tmp_path, "embedded"
+    settings.DATA_DIR = tmp_path
 
     def failing(target, exporter):
         raise EmbedderRefusedError("package_missing", package="the-package")
 
     monkeypatch.setattr(exporting, "_export", failing)
 
-    packaged_models.packaged_embedder_prepare()
+    packaged_models.packaged_embedder_prepare("embedded")
 
     assert "could not be prepared" in caplog.text
 
 
-def test_the_multilingual_model_is_exported_where_the_environment_names_it(settings, tmp_path, monkeypatch):
-    settings.DATA_DIR, settings.EMBEDDER = tmp_path, "embedded_e5"
-    exported = []
-    monkeypatch.setattr(exporting, "_export", lambda target, exporter: exported.append((target, exporter)))
-    monkeypatch.setattr(e5, "e5_require", lambda cache_dir: None)
+@pytest.mark.parametrize("client", ["", "openai:bge-m3", "no_such_client"])
+def test_what_is_no_packaged_model_is_not_exported(settings, tmp_path, client):
+    settings.DATA_DIR = tmp_path
 
-    packaged_models.packaged_embedder_prepare()
+    packaged_models.packaged_embedder_prepare(client)
 
-    assert exported == [(tmp_path / "models" / e5.FOLDER, e5.EXPORTER)]
+    assert not (tmp_path / "models").exists()
 
 
 def test_a_start_says_in_one_line_that_the_multilingual_model_cannot_be_had(capsys, settings, tmp_path, monkeypatch):
-    settings.DATA_DIR, settings.EMBEDDER = tmp_path, "openai:bge-m3"
-    monkeypatch.setattr(e5, "e5_require", lambda cache_dir: None)
-    call_command("bootstrap", demo=0, models=True)
-    assert "English only" not in capsys.readouterr().out
-
-    monkeypatch.undo()
+    settings.DATA_DIR, settings.EMBEDDER = tmp_path, ""
+    monkeypatch.setattr(exporting, "_export", lambda target, exporter: target.write_bytes(b"model"))
     monkeypatch.setattr(e5_weights, "PACKAGE", "no_such_package")
+    call_command("bootstrap", demo=0)  # with what else the first start prints
+    capsys.readouterr()
+
     call_command("bootstrap", demo=0, models=True)
 
+    assert setup_now().embedder.client == "embedded"
     assert capsys.readouterr().out.splitlines() == [
         "The package no_such_package is not installed. Without it, the packaged embedding model reads English only."
+    ]
+
+
+def test_a_site_of_the_multilingual_model_is_told_what_it_lacks(capsys, settings, tmp_path, monkeypatch):
+    settings.EMBEDDER = ""
+    bootstrap(capsys, demo=0)
+    settings.DATA_DIR = tmp_path  # as on another machine
+    monkeypatch.setattr(e5_weights, "PACKAGE", "no_such_package")
+    packaged_models._default.cache_clear()
+
+    call_command("bootstrap", demo=0, models=True)
+
+    assert setup_now().embedder.client == "embedded_e5"
+    assert capsys.readouterr().out.splitlines() == [
+        "The package no_such_package is not installed. This site uses it: until it is there, passages are found by "
+        "their words alone."
     ]
 
 
