@@ -18,6 +18,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from bench.ingest.texts import Text
+from bench.process_memory import family_of, resident_bytes
 from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, KnowledgeSet, SketchBand
 from knowledge.selectors.options import pipeline_options
 from knowledge.services import document_upload, documents_bulk
@@ -169,20 +170,6 @@ class Memory:
             self.peak_bytes = max(self.peak_bytes, sum(map(resident_bytes, family_of(self.pids))))
 
 
-def family_of(pids: Sequence[int]) -> list[int]:
-    """These processes and all below them."""
-    found, waiting = [], list(pids)
-    while waiting:
-        pid = waiting.pop()
-        found.append(pid)
-        for children in Path(f"/proc/{pid}/task").glob("*/children"):
-            try:
-                waiting += [int(child) for child in children.read_text().split()]
-            except FileNotFoundError:  # it ended meanwhile
-                continue
-    return found
-
-
 class HasPid(Protocol):
     @property
     def pid(self) -> int | None: ...
@@ -198,15 +185,6 @@ def processor_seconds(programs: Sequence[HasPid]) -> float:
             continue
         ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def resident_bytes(pid: int) -> int:
-    """What a process holds itself: memory shared with its parent is counted once, with the parent."""
-    try:
-        rows = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return 0
-    return sum(int(row.split()[1]) * 1024 for row in rows if row.startswith("Pss:"))
 
 
 def memory_of_pdf(desk: Desk, content: bytes, processes: Sequence[Process]) -> tuple[int, float]:

@@ -141,8 +141,12 @@ def search_model_check(*, model: SearchModel, stored: SearchModel | None, key: s
         raise SearchModelInvalidError("name")
     if model.trust_remote_code and not may_run_code(model.task):
         raise SearchModelInvalidError("code")
-    if model.task == Task.EMBED and len(embedder_of(spec_of(model, ())).model) > MAX_VECTORS:
-        raise SearchModelInvalidError("name_long")
+    if model.task == Task.EMBED:
+        vectors = embedder_of(spec_of(model, ())).model
+        if len(vectors) > MAX_VECTORS:
+            raise SearchModelInvalidError("name_long")
+        if SearchModel.objects.filter(task=Task.EMBED, vectors=vectors).exclude(pk=model.pk).exists():
+            raise SearchModelInvalidError("twice")
     is_changed = stored is not None and any(getattr(stored, name) != getattr(model, name) for name in OF_VECTORS)
     if is_changed and stored is not None and is_held(stored):
         raise SearchModelInvalidError("held")

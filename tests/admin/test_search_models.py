@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 from django.utils import translation
@@ -10,6 +12,7 @@ from knowledge import model_registry
 from knowledge.model_setup import setup_forget, setup_now
 from knowledge.models import EmbedderFit, EmbedderSwitch, SearchModel, SourcePlace
 from knowledge.services.embedder_fill import vectors_tend
+from knowledge.services.packaged_embedders import packaged_embedders_register
 from ragcore.embedding.openai_api import OpenAIEmbedder
 from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_tenant
@@ -184,6 +187,23 @@ def test_what_the_environment_sets_stands_locked(administrator, server, settings
     assert "fixed" in page
     assert "locked: set by the environment" in page
     assert "Compute vectors" not in page
+
+
+def test_a_new_site_uses_one_packaged_model_and_offers_the_other(administrator, settings):
+    settings.EMBEDDER = ""
+    packaged_embedders_register()
+    client = signed_in(administrator)
+
+    page = client.get(LIST).content.decode()
+    assert "embedded-e5-ngrams-1" in page
+    assert re.findall(
+        r"<option value=\"(\d*)\">([^<]*)", page.partition('id="target-choice"')[2].partition("</select>")[0]
+    ) == [(str(SearchModel.objects.get(name="embedded").pk), "built-in: English (all-MiniLM-L6-v2)")]
+    client.cookies["django_language"] = "zh-hans"
+    assert "内置：英文（all-MiniLM-L6-v2）" in client.get(LIST).content.decode()
+
+    refused = client.post(reverse("admin:knowledge_searchmodel_add"), {"task": "embed", "provider": "packaged"})
+    assert "该模型已登记" in refused.content.decode()
 
 
 def test_administrators_of_a_tenant_see_what_is_in_use_and_change_nothing(administrator, server):

@@ -36,11 +36,11 @@ class Floors:
 
 WHOLE = {
     "embedded": Floors(useful=0.52, wrong=0.37, nothing=8, smalltalk=3),  # measured .55, .34
-    "embedded_e5": Floors(useful=0.49, wrong=0.51, nothing=3, smalltalk=3),  # measured .52, .48
+    "embedded_e5": Floors(useful=0.64, wrong=0.30, nothing=6, smalltalk=4),  # measured .67, .27
 }
 OF_SAMPLE = {
     "embedded": Floors(useful=0.445, wrong=0.48, nothing=3, smalltalk=2),  # measured .475, .45
-    "embedded_e5": Floors(useful=0.37, wrong=0.63, nothing=0, smalltalk=2),  # measured .40, .60
+    "embedded_e5": Floors(useful=0.57, wrong=0.38, nothing=1, smalltalk=2),  # measured .60, .35
 }
 
 

@@ -1,0 +1,29 @@
+"""Memory of programs and of all processes below them, as Linux tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def family_of(pids: Sequence[int]) -> list[int]:
+    """These processes and all below them."""
+    found, waiting = [], list(pids)
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            try:
+                waiting += [int(child) for child in children.read_text().split()]
+            except FileNotFoundError:  # it ended meanwhile
+                continue
+    return found
+
+
+def resident_bytes(pid: int) -> int:
+    """What a process holds itself: memory shared with its parent is counted once, with the parent."""
+    try:
+        rows = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return 0
+    return sum(int(row.split()[1]) * 1024 for row in rows if row.startswith("Pss:"))
