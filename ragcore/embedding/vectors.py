@@ -130,6 +130,11 @@ class CachingEmbedder:
         return self.embedder.trust(cjk_share)
 
 
+def with_cache(embedder: Embedder) -> CachingEmbedder:
+    """The embedder with its cache of questions; itself where it has one."""
+    return embedder if isinstance(embedder, CachingEmbedder) else CachingEmbedder(embedder)
+
+
 def sentence_embedder_of(embedder: Embedder) -> SentenceEmbedder | None:
     """The embedder itself where it gives vectors of sentences, too."""
     plain = embedder.embedder if isinstance(embedder, CachingEmbedder) else embedder

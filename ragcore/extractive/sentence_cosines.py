@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragcore.embedding.vectors import sentence_embedder_of
+from ragcore.embedding.vectors import sentence_embedder_of, with_cache
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, FloatArray, SentenceEmbedder, Tokenizer
 from ragcore.text.request_cache import cached
@@ -33,7 +33,7 @@ def sentence_cosines(question: str, found: Sequence[Statement], embedder: Embedd
     model = sentence_embedder_of(embedder)
     if model is None or not found:
         return np.full(len(found), np.nan, np.float32)
-    asked = direction(embedder.embed_queries([question])[0])
+    asked = direction(with_cache(embedder).embed_queries([question])[0])
     cosines = statement_cosines(found, asked)
     numbers = np.array([one.source.number for one in found])
     for number in sorted(set(numbers[np.isnan(cosines)].tolist()))[:MOST_COMPUTED]:
