@@ -1,8 +1,8 @@
 """Which sentences answer a question by what they mean, beside the words that they share with it (A4).
 
 The cosine of question and sentence is added to the log-odds of the words: little of it in the language of the question,
-where words tell most, and all in the other one, where they cannot match. The weights belong to an embedding model
-(`python -m ragcore.training sentence-meaning`); with a model without any nothing changes.
+where words tell most, and much in the other one, where they cannot match and count less. The weights belong to an
+embedding model (`python -m ragcore.training sentence-meaning`); with a model without any nothing changes.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ WEIGHTS_FILE = "sentence_meaning.json"
 BESIDE_OWN = 2.0  # log-odds that sentences in the other language lose beside sources in the question's own
 
 
-def meaning_scores(question: str, found: Sequence[Statement], embedder: Embedder | None) -> FloatArray:
-    """float32[n]: log-odds to add to those by words; 0 for sentences that nothing is known of."""
+def meaning_scores(
+    question: str, found: Sequence[Statement], words: FloatArray, embedder: Embedder | None
+) -> FloatArray:
+    """float32[n]: log-odds by words, float32[n], and by meaning; those by words where no weights are known."""
     record = fitted_weights(__package__, WEIGHTS_FILE, embedder.model) if embedder is not None else None
     if embedder is None or record is None or not found:
-        return np.zeros(len(found), np.float32)
+        return words
     foreign = are_foreign(question, found)
     cosines = filled(sentence_cosines(question, found, embedder))
     own = record["own_zh" if language_of(question) == "zh" else "own"] * cosines
-    across = record["across_constant"] + record["across"] * cosines
+    across = record["across_constant"] + record["across"] * cosines + record["across_words"] * words
     across -= 0.0 if foreign.all() else BESIDE_OWN
-    return np.asarray(np.where(foreign, across, own), np.float32)
+    return np.asarray(words + np.where(foreign, across, own), np.float32)
 
 
 def are_foreign(question: str, found: Sequence[Statement]) -> npt.NDArray[np.bool_]:

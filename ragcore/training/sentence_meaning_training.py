@@ -18,9 +18,9 @@ from ragcore.text.scripts import language_of
 from ragcore.training.answer_sets import AnswerSet, half_of
 from ragcore.training.sentence_training import right_sentences
 
-NAMES = ("own", "own_zh", "across_constant", "across")
-START = (5.0, 5.0, 0.0, 10.0)
-RISES = ((0.0, None), (0.0, None), (None, None), (0.0, None))
+NAMES = ("own", "own_zh", "across_constant", "across", "across_words")
+START = (5.0, 5.0, 0.0, 10.0, 0.0)
+BOUNDS = ((0.0, None), (0.0, None), (None, None), (0.0, None), (-1.0, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def meaning_lists(data: AnswerSet, *, embedder: Embedder, half: int, limit: int)
         cosines, foreign = filled(sentence_cosines(question.text, found, embedder)), are_foreign(question.text, found)
         own = np.where(foreign, 0.0, cosines)
         is_zh = language_of(question.text) == "zh"
-        rows = np.stack([own * (not is_zh), own * is_zh, foreign, foreign * cosines], axis=1)
+        rows = np.stack([own * (not is_zh), own * is_zh, foreign, foreign * cosines, foreign * words], axis=1)
         yield MeaningList(data.name, words, rows, right)
 
 
@@ -56,7 +56,7 @@ def sentence_meaning_fit(lists: Sequence[MeaningList]) -> dict[str, float]:
     def loss(weights: FloatArray) -> float:
         return float(np.mean([_surprise(one, weights) for one in lists]))
 
-    found = minimize(loss, np.array(START), method="L-BFGS-B", bounds=RISES).x
+    found = minimize(loss, np.array(START), method="L-BFGS-B", bounds=BOUNDS).x
     return dict(zip(NAMES, map(float, found), strict=True))
 
 
