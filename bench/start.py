@@ -23,14 +23,14 @@ from statistics import median
 
 import psycopg
 
-from bench.process_memory import family_of, resident_bytes
+from bench.process_figures import family_of, processor_seconds, resident_bytes
 from ragsite.embedded.data_dir import Runtime
 from ragsite.embedded.processes import free_port, wait_until
 from ragsite.embedded.supervisor import is_healthy
 
 MODELS = {"embedded_e5": "", "embedded": "embedded"}  # -> EMBEDDER of a new site that begins with it
 LONGEST_SECONDS = 600
-REST_SECONDS = 20  # after the last document; upkeep goes on
+REST_SECONDS = 90  # after the last document: what is not needed any more has ended
 UNREAD = "SELECT count(*) FROM knowledge_document WHERE live_version_id IS NULL AND deleted IS NULL"
 
 
@@ -69,19 +69,19 @@ def _medians(starts: list[Start]) -> dict[str, float]:
 def _measured(embedder: str) -> Start:
     with tempfile.TemporaryDirectory(prefix="ragsite-start-", ignore_cleanup_errors=True) as folder:
         data_dir = Path(folder) / "data"
-        with _product(data_dir, embedder) as (pid, url, seconds):
+        with _product(data_dir, embedder) as (product, url, seconds):
             ready = _reached(lambda: is_healthy(url), seconds)
             searchable = _reached(lambda: _is_searchable(data_dir), seconds)
-            processor = _processor_seconds(pid)
+            processor = round(processor_seconds([product]), 1)
             time.sleep(REST_SECONDS)
-            memory = sum(resident_bytes(each) for each in family_of([pid]))
-        with _product(data_dir, embedder) as (_pid, url, seconds):
+            memory = sum(resident_bytes(each) for each in family_of([product.pid]))
+        with _product(data_dir, embedder) as (_again, url, seconds):
             later = _reached(lambda: is_healthy(url), seconds)
     return Start(ready=ready, searchable=searchable, processor=processor, gigabytes=memory / 1e9, later=later)
 
 
 @contextmanager
-def _product(data_dir: Path, embedder: str) -> Iterator[tuple[int, str, Callable[[], float]]]:
+def _product(data_dir: Path, embedder: str) -> Iterator[tuple[subprocess.Popen[bytes], str, Callable[[], float]]]:
     """Its process, its address, and the seconds since its start. Ends it as Ctrl-C does."""
     port = free_port()
     environment = {**os.environ, "DATA_DIR": str(data_dir), "PORT": str(port), "DEMO": "1", "EMBEDDER": embedder}
@@ -90,7 +90,7 @@ def _product(data_dir: Path, embedder: str) -> Iterator[tuple[int, str, Callable
         [sys.executable, "-m", "ragsite.embedded"], env=environment, stdout=subprocess.DEVNULL, start_new_session=True
     )
     try:
-        yield process.pid, f"http://127.0.0.1:{port}/", lambda: time.perf_counter() - begin
+        yield process, f"http://127.0.0.1:{port}/", lambda: time.perf_counter() - begin
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(60)
@@ -106,15 +106,6 @@ def _is_searchable(data_dir: Path) -> bool:
     with psycopg.connect(Runtime.read(data_dir).database_url or "") as connection:
         row = connection.execute(UNREAD).fetchone()
     return row is not None and row[0] == 0
-
-
-def _processor_seconds(pid: int) -> float:
-    """Of the process, of all below it and of those of them that have ended."""
-    ticks = 0
-    for each in family_of([pid]):
-        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        ticks += sum(map(int, fields[11:15]))
-    return round(ticks / os.sysconf("SC_CLK_TCK"), 1)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ MULTILINGUAL, ENGLISH = PACKAGED = ("embedded_e5", "embedded")  # as EMBEDDER na
 
 def packaged_default() -> str:
     """The model of both languages, else, on a machine that cannot have it, the English one."""
-    return _default(_models_dir())
+    return ENGLISH if _fault(_models_dir()) else MULTILINGUAL
 
 
 def packaged_available() -> tuple[str, ...]:
@@ -50,9 +50,7 @@ def packaged_embedder_note(client: str) -> str | None:
 
     `client`: the model in use, as EMBEDDER names it.
     """
-    from ragcore.embedding.e5 import e5_fault
-
-    fault = e5_fault(_models_dir())
+    fault = _fault(_models_dir())
     if fault is None:
         return None
     if client == MULTILINGUAL:
@@ -61,11 +59,11 @@ def packaged_embedder_note(client: str) -> str | None:
 
 
 @lru_cache(maxsize=1)
-def _default(models_dir: Path) -> str:
-    """Once a process: where the model is not exported, its package is read whole."""
+def _fault(models_dir: Path) -> EmbedderRefusedError | None:
+    """Looked at once a process: where the model is not exported, its package is read whole."""
     from ragcore.embedding.e5 import e5_fault
 
-    return ENGLISH if e5_fault(models_dir) else MULTILINGUAL
+    return e5_fault(models_dir)
 
 
 def _models_dir() -> Path:

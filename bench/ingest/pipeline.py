@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from django.db.models import Exists, OuterRef
 
@@ -18,7 +16,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from bench.ingest.texts import Text
-from bench.process_memory import family_of, resident_bytes
+from bench.process_figures import family_of, resident_bytes
 from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, KnowledgeSet, SketchBand
 from knowledge.selectors.options import pipeline_options
 from knowledge.services import document_upload, documents_bulk
@@ -168,23 +166,6 @@ class Memory:
     def _watch(self) -> None:
         while not self._over.wait(SAMPLE_SECONDS):
             self.peak_bytes = max(self.peak_bytes, sum(map(resident_bytes, family_of(self.pids))))
-
-
-class HasPid(Protocol):
-    @property
-    def pid(self) -> int | None: ...
-
-
-def processor_seconds(programs: Sequence[HasPid]) -> float:
-    """Of these programs, all below them, and those of them that have ended; without PostgreSQL and Redis."""
-    ticks = 0
-    for pid in family_of([program.pid for program in programs if program.pid]):
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except FileNotFoundError:  # it ended meanwhile
-            continue
-        ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def memory_of_pdf(desk: Desk, content: bytes, processes: Sequence[Process]) -> tuple[int, float]:

@@ -20,12 +20,12 @@ from bench.ingest.pipeline import (
     memory_of_pdf,
     models_loaded,
     pipeline_run,
-    processor_seconds,
     texts_embedded,
     wait_for_quiet,
     workers,
 )
 from bench.ingest.texts import Text
+from bench.process_figures import processor_seconds
 from ragsite.embedded.processes import Process
 from ragsite.embedded.programs import INGESTION_PROCESSES
 

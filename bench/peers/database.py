@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.db import connection
 
-from bench.process_memory import family_of, resident_bytes
+from bench.process_figures import family_of, resident_bytes
 from knowledge.model_registry import embedder
 
 

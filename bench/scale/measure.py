@@ -14,7 +14,7 @@ import numpy as np
 from django.conf import settings
 from django.db import connection
 
-from bench.process_memory import resident_bytes
+from bench.process_figures import resident_bytes
 from bench.scale.corpus import draft_made
 from bench.scale.load import Corpus
 from knowledge.backends import ScopedLexicalIndex, ScopedVectorIndex

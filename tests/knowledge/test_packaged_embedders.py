@@ -39,7 +39,7 @@ def new_process(settings):
 def restart():
     """As a new process."""
     setup_forget()
-    packaged_models._default.cache_clear()
+    packaged_models._fault.cache_clear()
     embedder_fill._complete.clear()
 
 

@@ -24,9 +24,9 @@ from ragsite.env import env
 @pytest.fixture(autouse=True)
 def database(transactional_db):
     """`migrate` runs inside; the database is emptied afterwards."""
-    packaged_models._default.cache_clear()
+    packaged_models._fault.cache_clear()
     yield
-    packaged_models._default.cache_clear()
+    packaged_models._fault.cache_clear()
 
 
 def bootstrap(capsys, demo: int) -> str:
@@ -167,7 +167,7 @@ def test_a_site_of_the_multilingual_model_is_told_what_it_lacks(capsys, settings
     bootstrap(capsys, demo=0)
     settings.DATA_DIR = tmp_path  # as on another machine
     monkeypatch.setattr(e5_weights, "PACKAGE", "no_such_package")
-    packaged_models._default.cache_clear()
+    packaged_models._fault.cache_clear()
 
     call_command("bootstrap", demo=0, models=True)
 

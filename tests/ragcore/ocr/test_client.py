@@ -48,6 +48,18 @@ def test_no_process_is_started_before_the_first_picture(started):
     assert started == []
 
 
+def test_a_process_without_work_ends_and_the_next_picture_starts_another(started):
+    recogniser = RapidOcrRecogniser(idle_seconds=0.01)
+    try:
+        recogniser.recognise(BLANK)
+        assert started[0].wait(60) is not None
+
+        assert len(recogniser.recognise(TWO_LINES)) == 2
+        assert len(started) == 2
+    finally:
+        recogniser.close()
+
+
 def test_a_process_that_died_is_replaced(started):
     recogniser = RapidOcrRecogniser()
     try:
