@@ -27,7 +27,7 @@ from ragcore.answerability.across import across_features, sources_across
 from ragcore.answerability.features import FEATURES, compute_features
 from ragcore.fitted_weights import file_of, fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
-from ragcore.text.scripts import ZH_SHARE, cjk_share, is_traditional
+from ragcore.text.scripts import ZH_SHARE, cjk_share, is_traditional, language_of
 from ragcore.types import Language, Source
 
 WEIGHTS_FILE = "weights.json"
@@ -68,7 +68,7 @@ class _Meaning:
     """What was fitted to the cosines of one embedding model; all on the scale of the words."""
 
     weights: Mapping[str, FloatArray] = field(default_factory=dict)  # as _Model.weights, of scripts that it reads
-    across: FloatArray | None = None  # float32[signs of `across` + 1]
+    across: Mapping[str, FloatArray] | None = None  # language of the question -> float32[signs of `across` + 1]
 
 
 def score_answerability(
@@ -95,7 +95,7 @@ def score_answerability(
     found = across_features(question, foreign, tokenizer=tokenizer, embedder=embedder)
     if found is None:
         return judged
-    weights = meaning.across.copy()
+    weights = meaning.across["zh" if language_of(question) == "zh" else "en"].copy()
     weights[-1] -= BESIDE_OWN if own else 0.0
     return max(judged, replace(_scored(found, ACROSS, weights), is_across=True), key=lambda one: one.score)
 
@@ -168,7 +168,7 @@ def _meaning(embedder: str) -> _Meaning:
     across = record["across"]
     if record["signs"] != list(FEATURES) or (across and across["signs"] != list(ACROSS)):
         raise ValueError(f"{file_of(MEANING_FILE, embedder)} was trained on other signs; run ragcore.training meaning")
-    return _Meaning(_arrays(record["weights"]), np.asarray(across["weights"], np.float32) if across else None)
+    return _Meaning(_arrays(record["weights"]), _arrays(across["weights"]) if across else None)
 
 
 def _arrays(table: Mapping[str, Sequence[float]]) -> dict[str, FloatArray]:

@@ -208,7 +208,8 @@ def train_meaning(given: argparse.Namespace) -> None:
     }
     if across:
         weights, questions = across_fit(across, groups, words, embedder=embedder, half=half, limit=given.limit)
-        record["across"] = {"signs": list(ACROSS), "weights": _rounded(weights), "questions": questions}
+        by_language = {language: _rounded(values) for language, values in weights.items()}
+        record["across"] = {"signs": list(ACROSS), "weights": by_language, "questions": questions}
     target = weights_file(ragcore.answerability.model, embedder.model, name=MEANING_FILE)
     _write_to(given.out or target, record, {"questions": sum(len(one.answered.matrix) for one in groups)}, given)
 

@@ -10,9 +10,12 @@ from scipy.optimize import minimize
 from ragcore.answerability.across import FEATURES, across_features, sources_across
 from ragcore.answerability.model import Script, design, script_of
 from ragcore.ports import Embedder, FloatArray
+from ragcore.text.scripts import language_of
 from ragcore.training.answer_sets import AnswerSet, SetQuestion
 from ragcore.training.refusal_training import Groups, aligned, parts, scripts_fit
+from ragcore.types import Language
 
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
 ACROSS_REFUSED = 0.08  # of answered questions across languages, at the line that refuses 5 % of others
 L2 = 0.01  # on weights of signs scaled to a spread of 1
 Bounds = tuple[float | None, float | None]
@@ -39,22 +42,33 @@ def across_fit(
     embedder: Embedder,
     half: int | None,
     limit: int,
-) -> tuple[FloatArray, int]:
-    """Weights for sources in the other language, and the number of questions.
+) -> tuple[dict[Language, FloatArray], int]:
+    """Weights for sources in the other language, of each language of questions, and the number of questions.
 
     Fitted to questions with and without the documents that answer them. `groups`: questions over sources in their own
-    language, whose log-odds by words are the scale.
+    language, whose log-odds by words are the scale; it is another one for each language, as the lines are.
     """
-    told = [across_rows(one, embedder=embedder, half=half, limit=limit) for one in sets]
-    answered, lost = (np.vstack([one[at] for one in told]) for at in (0, 1))
+    told = {
+        language: [across_rows(one, embedder=embedder, half=half, limit=limit, language=language) for one in sets]
+        for language in LANGUAGES
+    }
+    answered, lost = (np.vstack([one[at] for rows in told.values() for one in rows]) for at in (0, 1))
     fitted = _logistic(answered, lost)
-    like = np.concatenate([design(one.answered.matrix) @ words[one.script] for one in groups])
-    weights = aligned(fitted, design(answered) @ fitted, like, low=ACROSS_REFUSED)
-    return np.asarray(weights, np.float32), len(answered) + len(lost)
+    weights: dict[Language, FloatArray] = {}
+    for language, rows in told.items():
+        own = np.vstack([one[0] for one in rows])
+        alike = [one for one in groups if (one.script != "en") == (language == "zh")]
+        like = np.concatenate([design(one.answered.matrix) @ words[one.script] for one in alike])
+        weights[language] = np.asarray(aligned(fitted, design(own) @ fitted, like, low=ACROSS_REFUSED), np.float32)
+    return weights, len(answered) + len(lost)
 
 
-def across_rows(data: AnswerSet, *, embedder: Embedder, half: int | None, limit: int) -> tuple[FloatArray, FloatArray]:
+def across_rows(
+    data: AnswerSet, *, embedder: Embedder, half: int | None, limit: int, language: Language
+) -> tuple[FloatArray, FloatArray]:
     """float32[n, signs] of sources in the other language that answer a question of a set, and of such that do not.
+
+    Only of questions in this language.
 
     Those that do not: what is left without the documents that answer it, without all about the same, and beside a
     document in the language of the question that answers it.
@@ -62,7 +76,7 @@ def across_rows(data: AnswerSet, *, embedder: Embedder, half: int | None, limit:
     asked, _ = parts(data, half=half, limit=limit)
     answered: list[list[float]] = []
     lost: list[list[float]] = []
-    for question in asked:
+    for question in (one for one in asked if language_of(one.text) == language):
         about = frozenset().union(*(one.wanted for one in data.answerable if one.about == question.about))
         for without in (frozenset[str](), question.wanted, about):
             found, is_answered = _row(data, question, embedder, without=without)

@@ -92,7 +92,7 @@ def test_the_sentence_that_means_the_question_is_learnt_to_be_right(data: Answer
 
 
 def test_sources_without_the_answer_are_less_near(data: AnswerSet) -> None:
-    answered, lost = across_rows(data, embedder=Things(), half=None, limit=10)
+    answered, lost = across_rows(data, embedder=Things(), half=None, limit=10, language="zh")
 
     assert len(answered) == len(THINGS)
     assert len(lost) == 2 * len(THINGS)  # without the document, and without all about the same
