@@ -2,7 +2,7 @@
 
 Late chunking (Günther et al. 2024, arXiv 2409.04701): a model reads several sentences at once, and the vector of one is
 the mean of its tokens' states. Windows are short and begin with the head that the sentences stand under: in longer ones
-neighbours become alike (figures in docs/measurements.md).
+neighbours become alike (decision 050).
 """
 
 from __future__ import annotations
