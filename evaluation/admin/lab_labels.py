@@ -41,6 +41,12 @@ FEATURE_WORDS: Mapping[str, Any] = {
     "across_dense": gettext_lazy("semantic, in the other language"),
     "across_relative": gettext_lazy("semantic, in the other language, relative to best passage"),
     "across_coverage": gettext_lazy("names and numbers, in the other language"),
+    "sentence": gettext_lazy("semantic, nearest sentence"),
+    "sentence_relative": gettext_lazy("semantic, nearest sentence, relative to best passage"),
+    "across_sentence": gettext_lazy("semantic, nearest sentence in the other language"),
+    "across_sentence_relative": gettext_lazy(
+        "semantic, nearest sentence in the other language, relative to best passage"
+    ),
 }
 VIA_WORDS: Mapping[str, Any] = {
     "summary": gettext_lazy("summary"),

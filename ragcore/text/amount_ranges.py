@@ -42,9 +42,9 @@ _ABOVE = re.compile(
     re.IGNORECASE,
 )
 _AND_LESS = re.compile(
-    r"\s*(?:[(（]含[)）])?\s*(?:及|或)?(?:以内|以內|以下|之内|or (?:less|below)|and below)", re.IGNORECASE
+    r"\s?(?:[(（]含[)）])?\s?(?:及|或)?(?:以内|以內|以下|之内|or (?:less|below)|and below)", re.IGNORECASE
 )
-_AND_MORE = re.compile(r"\s*(?:[(（]含[)）])?\s*(?:及|或)?(?:以上|起|or (?:more|above)|and above)", re.IGNORECASE)
+_AND_MORE = re.compile(r"\s?(?:[(（]含[)）])?\s?(?:及|或)?(?:以上|起|or (?:more|above)|and above)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

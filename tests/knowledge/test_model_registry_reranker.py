@@ -96,6 +96,7 @@ def test_a_cross_encoder_orders(settings, ask, tmp_path):
     assert state.scale.cliff == 0.8
 
 
+@pytest.mark.django_db
 def test_a_reranker_that_is_away_does_not_stop_the_start(settings, caplog):
     settings.RERANKER, settings.RERANKER_URL, settings.RERANKER_SECONDS = "http", "http://127.0.0.1:9", 0.1
 
