@@ -205,6 +205,8 @@ class Supervisor:
         models = [process for process in running if self.models and process.name == self.models.name]
         stop_programs([process for process in running if process not in models])
         stop_programs(models)
+        if self.models:
+            (self.env.DATA_DIR / MODEL_SOCKET_NAME).unlink(missing_ok=True)  # of one that had to be killed
         if self.services:
             self.services.stop()
             Runtime.remove(self.env.DATA_DIR)
