@@ -213,8 +213,7 @@ class ExtractiveGenerator:
     def _scored(self, question: str, found: Sequence[Statement]) -> tuple[SentenceFeatures, FloatArray]:
         """Features and log-odds of sentences, by words and by meaning."""
         known = compute_sentence_features(question, found, self._tokenizer)
-        words, coverage = self._scorer.scores(known), known.column("coverage")
-        return known, meaning_scores(question, found, words, coverage, self._embedder)
+        return known, meaning_scores(question, found, self._scorer.scores(known), self._embedder)
 
     def _comparison(self, question: str, found: Sequence[Statement], words: Wording) -> str | None:
         """The table that compares the things which a question names; None where there is none."""

@@ -19,17 +19,13 @@ from ragcore.ports import Embedder, FloatArray
 from ragcore.text.scripts import beginning_language, is_across, language_of
 
 WEIGHTS_FILE = "sentence_meaning.json"
-BESIDE_OWN = 2.0  # log-odds that sentences in the other language lose beside one in the question's own with its words
-LEAST_COVERAGE = 0.5  # of the question's words in such a sentence
+BESIDE_OWN = 2.0  # log-odds that sentences in the other language lose beside sources in the question's own
 
 
 def meaning_scores(
-    question: str, found: Sequence[Statement], words: FloatArray, coverage: FloatArray, embedder: Embedder | None
+    question: str, found: Sequence[Statement], words: FloatArray, embedder: Embedder | None
 ) -> FloatArray:
-    """float32[n]: log-odds by words and by meaning; those by words, where no weights are known.
-
-    `words`: float32[n], log-odds; `coverage`: float32[n], share of the question's words in each sentence.
-    """
+    """float32[n]: log-odds by words, float32[n], and by meaning; those by words where no weights are known."""
     record = fitted_weights(__package__, WEIGHTS_FILE, embedder.model) if embedder is not None else None
     if embedder is None or record is None or not found:
         return words
@@ -37,7 +33,7 @@ def meaning_scores(
     cosines = filled(sentence_cosines(question, found, embedder))
     own = record["own_zh" if language_of(question) == "zh" else "own"] * cosines
     across = record["across_constant"] + record["across"] * cosines + record["across_words"] * words
-    across -= BESIDE_OWN if (coverage[~foreign] >= LEAST_COVERAGE).any() else 0.0
+    across -= 0.0 if foreign.all() else BESIDE_OWN
     return np.asarray(words + np.where(foreign, across, own), np.float32)
 
 
