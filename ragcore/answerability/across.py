@@ -16,7 +16,7 @@ from ragcore.extractive.sentence_cosines import sentence_cosines
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.question_type import wanted
-from ragcore.text.scripts import beginning_language, is_across, language_of
+from ragcore.text.scripts import language_of
 from ragcore.types import Source
 
 FEATURES = (
@@ -33,12 +33,6 @@ NEAREST = 3
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LATIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _KINDS = ("number", "time")  # whose patterns are of both languages
-
-
-def sources_across(question: str, sources: Sequence[Source]) -> list[Source]:
-    """Those in the other language."""
-    language = language_of(question)
-    return [source for source in sources if is_across(language, beginning_language(source.text))]
 
 
 def across_features(

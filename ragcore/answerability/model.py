@@ -23,8 +23,9 @@ from typing import Literal
 import numpy as np
 
 from ragcore.answerability.across import FEATURES as ACROSS
-from ragcore.answerability.across import across_features, sources_across
+from ragcore.answerability.across import across_features
 from ragcore.answerability.features import FEATURES, compute_features
+from ragcore.extractive.sentence_meaning import BESIDE_OWN, sources_across
 from ragcore.fitted_weights import file_of, fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.scripts import ZH_SHARE, cjk_share, is_traditional, language_of
@@ -33,7 +34,6 @@ from ragcore.types import Language, Source
 WEIGHTS_FILE = "weights.json"
 MEANING_FILE = "meaning_weights.json"
 SMALL = 100  # passages of a set
-BESIDE_OWN = 2.0  # log-odds that sources in the other language lose where some in the question's own stand beside them
 OWN_WORDS = 0.5  # share of the question by idf that stands in the best sentence and its neighbours
 Script = Literal["zh", "zht", "en"]
 
@@ -81,10 +81,11 @@ def score_answerability(
 ) -> Answerability:
     """Judge the sources of a question; no usable sentence scores 0.
 
-    `idf`: of the question's terms that the corpus knows (Query.weights). `embedder`: adds the cosine of question and
-    best sentence, for about 10 ms more, and judges sources in the other language, for about 100 ms; it is only asked
-    if weights were fitted to it. Of the sources in both languages those that answer best decide. Who asks in a language
-    that documents are written in mostly finds the answer there: others must answer with more certainty (BESIDE_OWN).
+    `idf`: of the question's terms that the corpus knows (Query.weights). `embedder`: adds the cosines of question and
+    sentences, and judges sources in the other language; it is only asked if weights were fitted to it, and takes
+    milliseconds for each sentence that its passage has no vector of. Of the sources in both languages those that answer
+    best decide. Who asks in a language that documents are written in mostly finds the answer there: others must answer
+    with more certainty (BESIDE_OWN).
     """
     meaning = _meaning(embedder.model) if embedder is not None else _Meaning()
     if embedder is None or meaning.across is None or not (foreign := sources_across(question, sources)):

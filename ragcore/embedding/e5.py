@@ -86,15 +86,16 @@ class E5Small:
         """float32[1, 384]. One text at a time: the int8 scales are those of the whole batch, so that in a batch the
         vector of a text would depend on its neighbours.
         """
-        vectors = dequantised(self._words[np.asarray(token_ids)])
-        (row,) = self._session.run([OUTPUT], {INPUT: vectors[None]})
-        return np.asarray(row, dtype=np.float32)
+        return self._output(OUTPUT, token_ids)
 
     def _states(self, window: Window) -> FloatArray:
         """float32[tokens of the window, 384]."""
-        vectors = dequantised(self._words[np.array([self._tokenizer.begin, *window.tokens, self._tokenizer.end])])
-        (rows,) = self._session.run([STATES], {INPUT: vectors[None]})
-        return np.asarray(rows[1:-1], dtype=np.float32)
+        return self._output(STATES, [self._tokenizer.begin, *window.tokens, self._tokenizer.end])[1:-1]
+
+    def _output(self, name: str, token_ids: Sequence[int]) -> FloatArray:
+        vectors = dequantised(self._words[np.asarray(token_ids)])
+        (rows,) = self._session.run([name], {INPUT: vectors[None]})
+        return np.asarray(rows, dtype=np.float32)
 
 
 def e5_fault(cache_dir: Path) -> EmbedderRefusedError | None:

@@ -17,9 +17,10 @@ from ragcore.extractive.sentences import Statement
 from ragcore.fitted_weights import fitted_weights
 from ragcore.ports import Embedder, FloatArray
 from ragcore.text.scripts import beginning_language, is_across, language_of
+from ragcore.types import Source
 
 WEIGHTS_FILE = "sentence_meaning.json"
-BESIDE_OWN = 2.0  # log-odds that sentences in the other language lose beside sources in the question's own
+BESIDE_OWN = 2.0  # log-odds that what is said in the other language loses beside sources in the question's own
 
 
 def meaning_scores(
@@ -39,10 +40,15 @@ def meaning_scores(
 
 def are_foreign(question: str, found: Sequence[Statement]) -> npt.NDArray[np.bool_]:
     """bool[n]: which sentences stand in sources of the other language, Chinese or English."""
-    language = language_of(question)
-    texts = {one.source.number: one.source.text for one in found}
-    foreign = {number for number, text in texts.items() if is_across(language, beginning_language(text))}
+    sources = {one.source.number: one.source for one in found}
+    foreign = {source.number for source in sources_across(question, list(sources.values()))}
     return np.array([one.source.number in foreign for one in found], dtype=bool)
+
+
+def sources_across(question: str, sources: Sequence[Source]) -> list[Source]:
+    """Those in the other language, Chinese or English."""
+    language = language_of(question)
+    return [source for source in sources if is_across(language, beginning_language(source.text))]
 
 
 def filled(cosines: FloatArray) -> FloatArray:
