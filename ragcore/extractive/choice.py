@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+import numpy as np
+
 from ragcore.extractive.sentences import Statement, is_mail_head_text, is_question
 from ragcore.ports import FloatArray
 from ragcore.text.matching import jaccard
 from ragcore.text.scripts import columns
 
 TITLE_COLUMNS = 40
-SURE = 0.7  # probability of the best sentence in a document with headings, or of a row
-QUITE_SURE = 0.95  # of any sentence
+PROSE = 4  # sentences of a paragraph of continuous text
 TABLE_AWAY = 2  # sentences between the one that announces a table and the table
 MAX_ROWS = 9
 TABLE_COLUMNS = 1000
@@ -46,57 +47,68 @@ class Limits:
     """How long an answer gets. Columns: a CJK character takes two."""
 
     most_columns: int = 900  # the whole answer, unless its first sentence alone is longer
-    core_sentences: int = 6
-    supplements: int = 2  # further sources
-    point_sentences: int = 3  # of one of them
-    worth: float = 0.005  # probability per hundred columns below which a sentence is not worth its place
-    sure_ratio: float = 0.02  # share of the probability of a sure best sentence below which another one is left out
-    sure_row_ratio: float = 0.05  # the same where a row of a table is hardly in doubt
-    row_ratio: float = 0.2  # the same for rows of tables, which share the words of their head
+    most_sentences: int = 5
+    least_odds: float = 6.0  # log-odds below the best sentence from which another one is left out
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceChoice:
-    """The best source's sentences, and those of other sources, in the order of their sources."""
+    """What an answer is made of: what stands with the best sentence, and what is said elsewhere."""
 
     best: Statement
-    core: tuple[Statement, ...]
-    points: tuple[tuple[Statement, ...], ...]
+    core: tuple[Statement, ...]  # the best sentence with its neighbours, or with the rows of its table
+    points: tuple[tuple[Statement, ...], ...]  # the others, each with its neighbours; the best one first
 
 
 def choose_sentences(
-    found: Sequence[Statement], probabilities: FloatArray, limits: Limits, question: str = ""
+    found: Sequence[Statement], scores: FloatArray, limits: Limits, question: str = ""
 ) -> SentenceChoice:
-    """The best sentence and what is worth its place beside it. `found` holds at least one sentence.
+    """The likeliest sentences, wherever they stand. `found` holds at least one; `scores`: float32[n], log-odds.
 
-    What a document says of itself ("This guide describes ...") is chosen only where the question asks for that.
+    Several, since the best one by words and meaning answers an everyday question only in half of the cases, and one of
+    the first five in three quarters. What a document says of itself ("This guide describes ...") is chosen only where
+    the question asks for that.
     """
-    ranked = sorted(range(len(found)), key=lambda at: -probabilities[at])
+    ranked = [int(at) for at in np.argsort(-scores, kind="stable")]
     order = [at for at in ranked if is_of_use(found[at], question)] or ranked[:1]
-    best = found[order[0]]
-    main = best.source
-    # in a document with headings the other sentences are about other sides of the thing
-    is_sure = probabilities[order[0]] >= (SURE if best.is_row or best.heading else QUITE_SURE)
-    beside = (limits.sure_row_ratio if best.is_row else limits.sure_ratio) if is_sure else 0.0
     taken: list[Statement] = []
     used = 0
     for at in order:
         statement = found[at]
+        if len(taken) == limits.most_sentences or scores[at] < scores[order[0]] - limits.least_odds:
+            break
         length = columns(statement.text)
-        least = limits.row_ratio if statement.is_row else beside
-        if taken and probabilities[at] < least * probabilities[order[0]]:
-            continue
-        if taken and probabilities[at] * 100 < limits.worth * max(length, 1):
-            continue
-        if (taken and used + length > limits.most_columns) or not _has_room(statement, taken, main.number, limits):
-            continue
-        if all(jaccard(set(statement.terms), set(s.terms)) < REDUNDANT for s in taken):
+        is_new = all(jaccard(set(statement.terms), set(s.terms)) < REDUNDANT for s in taken)
+        if not taken or (is_new and used + length <= limits.most_columns):
             taken.append(statement)
             used += length
-    core = [s for s in taken if s.source.number == main.number]
-    numbers = dict.fromkeys(s.source.number for s in taken if s.source.number != main.number)
-    points = tuple(_in_order([s for s in taken if s.source.number == number]) for number in numbers)
-    return SentenceChoice(best, _in_order(core), points)
+    core, *points = _together(taken)
+    return SentenceChoice(found[order[0]], core, tuple(points))
+
+
+def _together(taken: Sequence[Statement]) -> list[tuple[Statement, ...]]:
+    """Neighbours, and rows of one table, as groups in the order of their source; the group of the first one first."""
+    groups: list[list[Statement]] = []
+    for statement in sorted(taken, key=lambda s: (s.source.number, s.position)):
+        before = groups[-1][-1] if groups else None
+        if before is not None and _belong_together(before, statement):
+            groups[-1].append(statement)
+        else:
+            groups.append([statement])
+    rank = {id(statement): place for place, statement in enumerate(taken)}
+    return sorted(map(tuple, groups), key=lambda group: min(rank[id(s)] for s in group))
+
+
+def _belong_together(one: Statement, other: Statement) -> bool:
+    if one.source is not other.source or one.heading != other.heading:
+        return False
+    return one.head == other.head if one.head or other.head else one.position + 1 == other.position
+
+
+def stands_in_prose(best: Statement, found: Sequence[Statement]) -> bool:
+    """Whether a sentence stands in continuous text: a paragraph of several, without points and rows."""
+    own = [s for s in found if s.source is best.source and s.paragraph == best.paragraph]
+    return len(own) >= PROSE and not any(s.is_row or s.is_item for s in own)
 
 
 def with_tables(core: Sequence[Statement], found: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -121,13 +133,6 @@ def _rows_behind(statement: Statement, found: Sequence[Statement]) -> list[State
     if first is None:
         return []
     rows = list(takewhile(lambda s: s.head == behind[first].head, behind[first:]))
-    fits = len(rows) <= MAX_ROWS and sum(columns(s.text) for s in rows) <= TABLE_COLUMNS
-    return rows if fits else []
-
-
-def rows_around(row: Statement, found: Sequence[Statement]) -> list[Statement]:
-    """The whole table that a row belongs to; [] where it is too long."""
-    rows = [s for s in found if s.source is row.source and s.heading == row.heading and s.head == row.head and s.head]
     fits = len(rows) <= MAX_ROWS and sum(columns(s.text) for s in rows) <= TABLE_COLUMNS
     return rows if fits else []
 
@@ -162,17 +167,3 @@ def _is_filler(statement: Statement) -> bool:
         return True
     is_short = columns(statement.text) <= TITLE_COLUMNS and not _FULL_STOP.search(statement.text)
     return is_short and not statement.is_item and not statement.is_row
-
-
-def _has_room(statement: Statement, taken: Sequence[Statement], main: int, limits: Limits) -> bool:
-    """Whether the part of the answer that a sentence would go to takes one more."""
-    number = statement.source.number
-    same = sum(s.source.number == number for s in taken)
-    if number == main:
-        return same < limits.core_sentences
-    others = {s.source.number for s in taken} - {main}
-    return same < limits.point_sentences if same else len(others) < limits.supplements
-
-
-def _in_order(group: Sequence[Statement]) -> tuple[Statement, ...]:
-    return tuple(sorted(group, key=lambda s: s.position))

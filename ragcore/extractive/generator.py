@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from ragcore.extractive.choice import (
     choose_sentences,
     is_mail_head,
     is_of_use,
-    rows_around,
+    stands_in_prose,
     with_tables,
 )
 from ragcore.extractive.focus import point_worth
@@ -54,7 +55,6 @@ from ragcore.extractive.spans import (
     choose_points,
     choose_runs,
     main_source,
-    nearest,
     paragraph_around,
     point_columns,
 )
@@ -67,11 +67,9 @@ from ragcore.text.tokenise import stop_words
 from ragcore.types import Source
 
 WHOLE = 0.999  # coverage
-NEARLY_BEST = 0.25  # share of the best probability
+NEARLY_BEST = 1.4  # log-odds below the best sentence
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
-SURE_FACT = 0.3  # probability of the best sentence from which it is taken for the fact, or the row of a table for it
-UNSURE_COLUMNS = 400  # of the passage that is shown where no sentence probably states the fact
 QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
@@ -79,7 +77,7 @@ DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fit
 PARAGRAPH_COLUMNS = 500
 BESIDE = 0.05  # probability from which a sentence is added
 MOST_BESIDE = 3
-BESIDE_DEFINITION = 0.15  # share of the best sentence's probability that another one needs beside a definition
+BESIDE_DEFINITION = 1.9  # log-odds below the best sentence from which another one is left out beside a definition
 
 
 class ExtractiveGenerator:
@@ -144,9 +142,8 @@ class ExtractiveGenerator:
         if style == "precise":
             return quoted(text)
         known, scores = self._scored(question, found)
-        chances = prefer_full_coverage(chances_of(scores), known)
-        worth = {s.text: float(chance) for s, chance in zip(found, chances, strict=True)}
-        return shortened(text, lambda sentence: worth.get(sentence, 0.0))
+        worth = {s.text: float(one) for s, one in zip(found, prefer_full_coverage(scores, known), strict=True)}
+        return shortened(text, lambda sentence: worth.get(sentence, -math.inf))
 
     def _part(self, part: AnswerPart, request: GenerationRequest) -> str:
         """One part with its lead; "" where there is nothing to say."""
@@ -178,7 +175,6 @@ class ExtractiveGenerator:
         found = [found[at] for at in about_named(found, named)]
         known, scores = self._scored(question, found)
         scores = scores + QUANTITY_WEIGHT * gives_quantity(question, found)
-        chances = prefer_full_coverage(chances_of(scores), known)
         if not known.column("definition").any():
             section = find_section_answer(
                 question, sources, self._tokenizer, with_parts=not definition_subject(question)
@@ -187,11 +183,11 @@ class ExtractiveGenerator:
                 return section_blocks(section, words)
         if not found:
             return []
+        scores = prefer_full_coverage(scores, known)
         limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
-        choice = choose_sentences(found, chances, limits, question)
+        choice = choose_sentences(found, scores, limits, question)
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
-        around = find_list_around(choice.best, found, is_asked=wants_list)
-        if around is not None:
+        if wants_list and (around := find_list_around(choice.best, found)) is not None:
             lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
             items = [(text, around.number) for text in around.items]
             block = listing(items, words, numbered=kind == "process")
@@ -200,15 +196,13 @@ class ExtractiveGenerator:
             return [point_blocks([[step] for step in steps], words)[0]]
         if choice.best.head and (named_rows := find_named_rows(question, choice.best, found, self._tokenizer)):
             return [found_rows_block(named_rows, words)]
-        is_sure = chances.max() >= SURE_FACT
-        if choice.best.is_row and not is_sure and (around_it := rows_around(choice.best, found)):
-            return [passage_block(around_it, words), *_supplements(choice, words)]
-        if not choice.best.is_row and (
-            explained := self._explanation(question, known, scores, choice, named, words, is_sure=is_sure)
+        if stands_in_prose(choice.best, found) and (
+            explained := self._explanation(question, known, scores, choice, named, words)
         ):
             return explained
-        core = _core(question, with_tables(choice.core, found), choice.best, known, chances)
-        return [passage_block(core, words), *_supplements(choice, words)]
+        choice = _defined_first(choice, known, scores)
+        core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in choice.core]
+        return [passage_block(with_tables(core, found), words), *_supplements(choice, words)]
 
     def _scored(self, question: str, found: Sequence[Statement]) -> tuple[SentenceFeatures, FloatArray]:
         """Features and log-odds of sentences, by words and by meaning."""
@@ -221,7 +215,7 @@ class ExtractiveGenerator:
         if things is None:
             return None
         known, scores = self._scored(question, found)
-        chances = prefer_full_coverage(chances_of(scores), known)
+        chances = chances_of(prefer_full_coverage(scores, known))
         return compare_in_table(things, found, chances, self._tokenizer, words)
 
     def _explanation(
@@ -232,17 +226,13 @@ class ExtractiveGenerator:
         choice: SentenceChoice,
         named: frozenset[str],
         words: Wording,
-        *,
-        is_sure: bool,
     ) -> list[str]:
         """Points for a question that names many things, connected sentences for one that asks for more than a fact.
 
-        Connected ones also where no sentence is likely to state the fact: sentences from here and there would look like
-        an answer. `named`: titles that the question names. `is_sure`: whether one sentence probably answers.
+        `named`: titles that the question names.
         """
         found, is_broad = known.found, asks_several(question) or len(named) > 1
-        is_fact = known.kind in FACTS and is_sure
-        if not is_broad and (is_fact or known.column("definition").any()):
+        if not is_broad and (known.kind in FACTS or known.column("definition").any()):
             return []
         is_specific = len(set(self._tokenizer.words(question)) - stop_words()) >= SPECIFIC
         if is_broad or (is_specific and cue_kind(question) in ("reason", "manner")):
@@ -255,9 +245,7 @@ class ExtractiveGenerator:
         places = main_source(found, scores, aspects)
         runs = choose_runs(found, places, self._relevance.probabilities(known, scores, aspects, question), question)
         chances = {id(s): float(chance) for s, chance in zip(found, chances_of(scores), strict=True)}
-        if known.kind in FACTS:
-            runs = nearest(runs, chances_of(scores)[[found.index(s) for s in runs]], most_columns=UNSURE_COLUMNS)
-        elif sum(chances[id(s)] for s in runs) < DOUBTFUL and runs and runs[0].source is choice.best.source:
+        if sum(chances[id(s)] for s in runs) < DOUBTFUL and runs and runs[0].source is choice.best.source:
             runs = _with_paragraph(runs, choice.best, found, question)
         shown = [
             replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in with_tables(runs, found)
@@ -285,34 +273,33 @@ def _with_paragraph(
     return sorted({id(s): s for s in [*runs, *whole]}.values(), key=lambda s: s.position)
 
 
-def prefer_full_coverage(chances: FloatArray, known: SentenceFeatures) -> FloatArray:
-    """float32[n]: the same probabilities, but a sentence with every term of the question changes places with the best.
+def prefer_full_coverage(scores: FloatArray, known: SentenceFeatures) -> FloatArray:
+    """float32[n]: the same log-odds, but a sentence with every term of the question changes places with the best.
 
     Only where it is not much less likely. Short questions: "they founded Traf-O-Data" says less of who founded
     Microsoft than a sentence that names it.
     """
-    whole = (known.column("coverage") >= WHOLE) & (chances >= NEARLY_BEST * chances.max(initial=0.0))
+    whole = (known.column("coverage") >= WHOLE) & (scores >= scores.max(initial=-np.inf) - NEARLY_BEST)
     if not whole.any():
-        return chances
-    best, better = int(chances.argmax()), int(np.where(whole, chances, -1.0).argmax())
-    changed = chances.copy()
+        return scores
+    best, better = int(scores.argmax()), int(np.where(whole, scores, -np.inf).argmax())
+    changed = scores.copy()
     changed[[best, better]] = changed[[better, best]]
     return changed
 
 
-def _core(
-    question: str, core: Sequence[Statement], best: Statement, known: SentenceFeatures, chances: FloatArray
-) -> Sequence[Statement]:
-    """The sentences of the core answer: in the order of the source, a definition in front of them, a figure in bold."""
+def _defined_first(choice: SentenceChoice, known: SentenceFeatures, scores: FloatArray) -> SentenceChoice:
+    """The same choice; a definition leads with the sentence that goes on with it, and little else stands beside it."""
+    order = sorted(range(len(known.found)), key=lambda at: -float(scores[at]))
+    shown = {id(s) for group in (choice.core, *choice.points) for s in group}
     defining = known.column("definition")
-    definitions = [s for at, s in enumerate(known.found) if defining[at] and s in core]
-    first = max(definitions, key=lambda s: chances[known.found.index(s)], default=None)
-    ordered = list(core)
-    if first is not None:
-        lead = [first, *_going_on(first, known.found)]
-        worth = {id(s) for at, s in enumerate(known.found) if chances[at] >= BESIDE_DEFINITION * chances.max()}
-        ordered = [*lead, *(s for s in core if s not in lead and id(s) in worth)]
-    return [replace(s, text=with_figure(question, s.text)) if s is best else s for s in ordered]
+    first = next((known.found[at] for at in order if defining[at] and id(known.found[at]) in shown), None)
+    if first is None:
+        return choice
+    lead = (first, *_going_on(first, known.found))
+    near = {id(known.found[at]) for at in order if scores[at] >= scores.max() - BESIDE_DEFINITION} - set(map(id, lead))
+    rest = (tuple(s for s in group if id(s) in near) for group in (choice.core, *choice.points))
+    return SentenceChoice(choice.best, lead, tuple(group for group in rest if group))
 
 
 def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statement]:
@@ -323,5 +310,7 @@ def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statemen
 
 
 def _supplements(choice: SentenceChoice, words: Wording) -> list[str]:
-    block = supplement(choice.points, words)
+    """What is said elsewhere, each row of a table by itself."""
+    points = [part for group in choice.points for part in ([(s,) for s in group] if group[0].head else [group])]
+    block = supplement(points, words)
     return [block] if block else []
