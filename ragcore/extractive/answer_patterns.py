@@ -26,7 +26,7 @@ NUMBER = re.compile(
     re.IGNORECASE,
 )
 TIME = re.compile(
-    rf"\d{{3,4}}(?:\s*年(?:\s*\d+\s*月(?:\s*\d+\s*[日号號])?)?)?|\d+\s*[年月日号號]|世[纪紀]|[年月]"
+    rf"\d{{1,2}}:\d{{2}}|\d{{3,4}}(?:\s*年(?:\s*\d+\s*月(?:\s*\d+\s*[日号號])?)?)?|\d+\s*[年月日号號]|世[纪紀]|[年月]"
     rf"|\b(?:{_TIME_WORDS})\b(?:\s+\d+(?:,\s*\d{{4}})?)?",
     re.IGNORECASE,
 )

@@ -17,14 +17,14 @@ _WANTED: tuple[tuple[Wanted, re.Pattern[str]], ...] = (
     (
         "time",
         re.compile(
-            r"何时|何時|什么时候|什麼時候|哪一?年|哪[天月日]|几年|幾年|几月|幾月|年份|日期"
-            r"|\bwhen\b|what (?:year|date|month|day)"
+            r"何时|何時|什么时候|什麼時候|哪一?年|哪[天月日]|几年|幾年|几月|幾月|几[点號号]|幾[點號]|年份|日期|截止"
+            r"|\bwhen\b|what (?:year|date|month|day|time)|\bdeadline\b"
         ),
     ),
     (
         "number",
         re.compile(
-            r"多少|几[个個名位次条條种種]|幾|多[长長高大重远遠深久]|百分之"
+            r"多少|几[个個名位次条條种種]|幾|多[长長高大重远遠深久粗宽寬快]|几天|幾天|百分之"
             r"|how (?:many|much|long|far|large|big|old|tall|often|high|fast)"
             r"|what (?:percentage|percent|number|size|length)"
         ),
