@@ -28,6 +28,7 @@ from ragcore.answerability.features import FEATURES, compute_features
 from ragcore.extractive.sentence_meaning import BESIDE_OWN, sources_across
 from ragcore.fitted_weights import file_of, fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
+from ragcore.text.question_core import question_core
 from ragcore.text.scripts import ZH_SHARE, cjk_share, is_traditional, language_of
 from ragcore.types import Language, Source
 
@@ -85,8 +86,23 @@ def score_answerability(
     sentences, and judges sources in the other language; it is only asked if weights were fitted to it, and takes
     milliseconds for each sentence that its passage has no vector of. Of the sources in both languages those that answer
     best decide. Who asks in a language that documents are written in mostly finds the answer there: others must answer
-    with more certainty (BESIDE_OWN).
+    with more certainty (BESIDE_OWN). Of a question within a story the question alone is judged, too, and the better
+    verdict counts.
     """
+    core = question_core(question)
+    told = [question] if core == question else [question, core]
+    verdicts = (_judge(one, sources, tokenizer=tokenizer, embedder=embedder, idf=idf) for one in told)
+    return max(verdicts, key=lambda one: one.score)
+
+
+def _judge(
+    question: str,
+    sources: Sequence[Source],
+    *,
+    tokenizer: Tokenizer,
+    embedder: Embedder | None,
+    idf: Mapping[str, float] | None,
+) -> Answerability:
     meaning = _meaning(embedder.model) if embedder is not None else _Meaning()
     if embedder is None or meaning.across is None or not (foreign := sources_across(question, sources)):
         return _in_one_language(question, sources, meaning, tokenizer=tokenizer, embedder=embedder, idf=idf)

@@ -62,6 +62,7 @@ from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summarised_sources, summary_runs
 from ragcore.extractive.table_lookup import find_named_rows, find_rows_of_kind
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
+from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
 from ragcore.text.tokenise import stop_words
 from ragcore.types import Source
@@ -167,7 +168,7 @@ class ExtractiveGenerator:
             return [block]
         found = [one for one in found if not is_mail_head(one)] or found
         found = [found[at] for at in about_codes(question, found)]
-        rows = find_rows_of_kind(question, found, self._tokenizer)
+        rows = find_rows_of_kind(question_core(question), found, self._tokenizer)
         if rows is not None and not gives_quantity(question, found).any():  # "at most 8": nothing is counted
             return [found_rows_block(rows, words)]
         # what a thing is may be said anywhere, not only in the document that is called after it
@@ -194,7 +195,9 @@ class ExtractiveGenerator:
             return [*lead, block, *_supplements(choice, words)]
         if steps := find_steps(question, choice.best, found):
             return [point_blocks([[step] for step in steps], words)[0]]
-        if choice.best.head and (named_rows := find_named_rows(question, choice.best, found, self._tokenizer)):
+        if choice.best.head and (
+            named_rows := find_named_rows(question_core(question), choice.best, found, self._tokenizer)
+        ):
             return [found_rows_block(named_rows, words)]
         if stands_in_prose(choice.best, found) and (
             explained := self._explanation(question, known, scores, choice, named, words)

@@ -70,25 +70,36 @@ _PREPOSITION = re.compile(
     r"\b(?:in|on|of|from|since|for|during|until|till|by|before|after|between|to|than|about|the|and|with)\s+$", re.I
 )
 _MONTHS = month_name[1:]
+_ASKER = re.compile(r"\b(?:I|I['’](?:m|ve|ll|d))\b|我(?![们們])")
+_CLAUSE_END = re.compile(r"[。！？；，!?;,]|\.\s")
 
 
 def resolve_dates(text: str, today: date | None) -> Resolution:
     """Chinese and English time expressions as dates; without `today` they are only named, not replaced.
 
-    An expression without a number, such as 最近 or "recently", stays: it names no date.
+    An expression without a number, such as 最近 or "recently", stays: it names no date. So does one for what the asker
+    did or will do then ("I travel next week"): no document has that date, and its figures would be looked for.
     """
     signs: list[str] = []
 
     def replaced(write: Callable[[re.Match[str], date], str]) -> Callable[[re.Match[str]], str]:
         def one(match: re.Match[str]) -> str:
             signs.append(match.group())
-            return write(match, today) if today is not None else match.group()
+            return match.group() if today is None or _is_of_asker(match) else write(match, today)
 
         return one
 
     done = _ZH.sub(replaced(_chinese), text)
     done = _EN.sub(replaced(_english), done)
     return Resolution(done, tuple(signs), done != text)
+
+
+def _is_of_asker(match: re.Match[str]) -> bool:
+    """Whether the clause of an expression tells of the asker; "last week's minutes" has a time of its own."""
+    before = _CLAUSE_END.split(match.string[: match.start()])[-1]
+    behind = _CLAUSE_END.split(match.string[match.end() :])[0]
+    own = match.groupdict().get("own") or behind.startswith("的")
+    return not own and _ASKER.search(f"{before} {behind}") is not None
 
 
 def _chinese(match: re.Match[str], today: date) -> str:

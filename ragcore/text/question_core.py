@@ -1,0 +1,73 @@
+"""The part of a message that asks, without the courtesies and the story around it.
+
+"Good morning, I work from a hotel this week. Could you walk me through the VPN?" asks about the VPN. The words of the
+story are words of no document; figures in it are taken for what is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from ragcore.text.scripts import columns, language_of
+from ragcore.text.sentences import split_sentences
+
+STORY_CLAUSES = 3  # from which on a Chinese message may tell a story; shorter ones are questions in parts
+STORY_COLUMNS = 50
+OWN_CHARACTERS = 7  # below which a clause that asks leans on the one before it
+KEPT_QUESTIONS = 1024
+
+_CLAUSE = re.compile(r"[^，,。！？；!?;\s]+[！？!?]?")
+_COURTESY_ZH = re.compile(
+    r"(?:[你您]好|(?:大家|各位|早上|上午|下午|晚上)好|请问(?:一下)?|請問(?:一下)?|请教(?:一?下)?|請教(?:一?下)?"
+    r"|[谢謝]{2}[了啦您你]?|多[谢謝]|感[谢謝]|麻[烦煩][您你]?了?|拜托|拜託|辛苦[了啦]?"
+    r"|想(?:咨询|諮詢|问|問|请教|請教|了解)一?下?)+[啊呀哈～~]*"
+)
+_ASKS_ZH = re.compile(
+    r"什么|什麼|怎么|怎麼|如何|哪|[谁誰]|[吗嗎呢咋]|是否|多[少久长長大高远遠重]|[几幾][天个個条條次点點号號年月种種位台臺块塊周週]"
+    r"|能不能|可不可以|行不行|对不对|對不對|要不要|是不是|有没有|有沒有|还是|還是|[为為](?:啥|什么|什麼|何)|[?？]\Z"
+)
+_LEANS_ZH = re.compile(r"[这這那它该該此]")
+_COURTESY_EN = re.compile(
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening)|dear|thanks?|thank you|many thanks|cheers|sorry|please help"
+    r"|(?:best|kind) regards)\b[^?]*\Z",
+    re.IGNORECASE,
+)
+_ASKS_EN = re.compile(
+    r"\?\s*\Z|\A(?:what|which|who|whose|when|where|why|how|can|could|do|does|did|is|are|was|were|should|may|will|would"
+    r"|have|has)\b|\b(?:do you know|(?:could|can) you|please|wondering|like to know|asked me|tell me)\b",
+    re.IGNORECASE,
+)
+_LEANS_EN = re.compile(r"\b(?:it|its|that|this|they|them|there|those|these|one)\b", re.IGNORECASE)
+
+
+@lru_cache(maxsize=KEPT_QUESTIONS)
+def question_core(text: str) -> str:
+    """From the first to the last sentence or clause that asks; the text itself where no story stands around it.
+
+    What comes before is kept where the first one refers to it.
+    """
+    if language_of(text) == "zh":
+        if columns(text) < STORY_COLUMNS:
+            return text
+        parts = [part for clause in _CLAUSE.findall(text) if (part := _COURTESY_ZH.sub("", clause)).strip("?？!！ ")]
+        if len(parts) < STORY_CLAUSES:
+            return text
+        return "，".join(_asking(parts, _ASKS_ZH, _leans_zh)) or text
+    parts = [part for one in split_sentences(text) if (part := one.strip()) and not _COURTESY_EN.match(part)]
+    return " ".join(_asking(parts, _ASKS_EN, _LEANS_EN.search)) or text
+
+
+def _asking(parts: Sequence[str], asks: re.Pattern[str], leans: Callable[[str], object]) -> Sequence[str]:
+    places = [at for at, part in enumerate(parts) if asks.search(part)]
+    if not places:
+        return parts
+    first = places[0]
+    if first and leans(parts[first]):
+        first -= 1
+    return parts[first : places[-1] + 1]
+
+
+def _leans_zh(clause: str) -> bool:
+    return len(clause) < OWN_CHARACTERS or _LEANS_ZH.match(clause) is not None
