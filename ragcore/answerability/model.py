@@ -25,6 +25,7 @@ import numpy as np
 from ragcore.answerability.across import FEATURES as ACROSS
 from ragcore.answerability.across import across_features
 from ragcore.answerability.features import FEATURES, compute_features
+from ragcore.answerability.nearness import is_near
 from ragcore.extractive.sentence_meaning import BESIDE_OWN, sources_across
 from ragcore.fitted_weights import file_of, fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
@@ -45,14 +46,17 @@ class Answerability:
 
     score: float  # 0 to 1, higher is likelier; compare with threshold_for
     is_across: bool = False  # judged by sources in the other language
+    is_near: bool = True  # by meaning, see nearness.is_near
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
 
     def is_answerable(self, least: float, passages: int) -> bool:
-        """Whether the score reaches `least`, or a small set says it in the question's own words.
+        """Whether the score reaches `least`, or a small set says it in the question's own words; never without nearness.
 
         Lines are drawn on larger sets. In a small one a passage that has most of the question's words is hardly about
         something else: there is nothing similar beside it. `passages`: how many the asker may search.
         """
+        if not self.is_near:
+            return False
         in_own_words = self.features.get("window", 0.0) >= OWN_WORDS and self.features.get("passage", 0.0) >= OWN_WORDS
         return self.score >= least or (passages <= SMALL and in_own_words)
 
@@ -91,8 +95,12 @@ def score_answerability(
     """
     core = question_core(question)
     told = [question] if core == question else [question, core]
-    verdicts = (_judge(one, sources, tokenizer=tokenizer, embedder=embedder, idf=idf) for one in told)
-    return max(verdicts, key=lambda one: one.score)
+    verdicts = [_judge(one, sources, tokenizer=tokenizer, embedder=embedder, idf=idf) for one in told]
+    best = max(verdicts, key=lambda one: one.score)
+    if embedder is None:
+        return best
+    near = (is_near(q, sources, tokenizer=tokenizer, embedder=embedder, is_across=best.is_across) for q in told)
+    return replace(best, is_near=any(near))
 
 
 def _judge(

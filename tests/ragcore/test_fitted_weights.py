@@ -21,6 +21,7 @@ FILES = {
     MINILM: {"answerability/meaning_weights", "grounding/support_meaning", "reranking/linear_reranker"},
     E5: {
         "answerability/meaning_weights",
+        "answerability/nearness",
         "extractive/sentence_meaning",
         "grounding/support_meaning",
         "reranking/linear_reranker",

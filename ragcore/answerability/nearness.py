@@ -1,0 +1,39 @@
+"""Whether the first source has anything near to the question by meaning (D21, D23).
+
+Signs of words are fitted to questions that were written about a text. Of what people of an organisation ask, three
+quarters of what no document holds has no sentence in the first source that is near, whatever words it shares with it.
+The limits belong to an embedding model, in one file each; with a model that has none everything is near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragcore.extractive.sentence_cosines import sentence_cosines
+from ragcore.extractive.sentence_meaning import sources_across
+from ragcore.extractive.sentences import read_statements
+from ragcore.fitted_weights import fitted_weights
+from ragcore.ports import Embedder, Tokenizer
+from ragcore.types import Source
+
+LIMITS_FILE = "nearness.json"  # "least": cosine; "beside_own": how much nearer the other language must be
+
+
+def is_near(
+    question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder, is_across: bool
+) -> bool:
+    """Whether a sentence of the first source is near enough for an answer.
+
+    `is_across`: an answer would be from sources in the other language; they must be nearer where others stand beside
+    them in the question's own. Where all are in the other language, or no passage has vectors, everything is.
+    """
+    limits = fitted_weights("ragcore.answerability", LIMITS_FILE, embedder.model)
+    if limits is None or len(sources_across(question, sources)) == len(sources):
+        return True
+    first = next((found for source in sources if (found := read_statements([source], tokenizer))), [])
+    cosines = sentence_cosines(question, first, embedder)
+    if np.isnan(cosines).all():
+        return True
+    return bool(np.nanmax(cosines) >= limits["least"] + (limits["beside_own"] if is_across else 0.0))
