@@ -50,7 +50,7 @@ class Answerability:
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
 
     def is_answerable(self, least: float, passages: int) -> bool:
-        """Whether the score reaches `least`, or a small set says it in the question's own words; never without nearness.
+        """Whether the score reaches `least`, or a small set says it in the words of the question; far ones never do.
 
         Lines are drawn on larger sets. In a small one a passage that has most of the question's words is hardly about
         something else: there is nothing similar beside it. `passages`: how many the asker may search.

@@ -72,6 +72,12 @@ QUESTION_WORD = (
     "how|what|which|who|whose|when|where|why|did|does|do|was|were|is|are"
     "|summari[sz]e|describe|compare|list|outline|explain"
 )
+_PROCEDURE = re.compile(
+    r"\bhow (?:do|can|to|should|would|does one|must)\b|\bwalk me through\b|\bsteps?\b|\bprocedure\b|\bwhat now\b"
+    r"|\bwhat (?:do|should|must|can) (?:i|we) do\b|\bwhat to do\b"
+    r"|怎[么麼](?![样樣算是])|怎[样樣](?![的么麼])|如何|咋(?!回事)|流程|步[骤驟]",
+    re.IGNORECASE,
+)
 Extent = Literal["choice", "each", "reason", "summary", "several"]
 _SUMMARY = re.compile(
     r"总结|總結|概括|归纳|歸納|概述|综述|綜述|\b(?:summari[sz]e|summary|sum up|recap|outline|overview)\b", re.IGNORECASE
@@ -102,6 +108,11 @@ def asked_extent(question: str, *, named: int) -> Extent:
     if named > 1:
         return "each"
     return "reason" if explains else "several"
+
+
+def asks_procedure(question: str) -> bool:
+    """Whether a question asks how something is done, or what is to be done."""
+    return _PROCEDURE.search(question) is not None
 
 
 def asks_document(question: str) -> bool:

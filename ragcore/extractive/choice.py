@@ -9,12 +9,14 @@ from itertools import takewhile
 
 import numpy as np
 
+from ragcore.extractive.sentence_model import refers_back
 from ragcore.extractive.sentences import Statement, is_mail_head_text, is_question
 from ragcore.ports import FloatArray
 from ragcore.text.matching import jaccard
 from ragcore.text.scripts import columns
 
 TITLE_COLUMNS = 40
+LEANING_COLUMNS = 30  # of a sentence that says little alone
 PROSE = 4  # sentences of a paragraph of continuous text
 TABLE_AWAY = 2  # sentences between the one that announces a table and the table
 MAX_ROWS = 9
@@ -36,6 +38,9 @@ _INTRODUCES = re.compile(
 )
 _ANNOUNCES = re.compile(
     r"下表|下列|如下|以下|[:：]\Z|\b(?:following|below)\b|\btable\s+(?:\d|shows|gives|lists)", re.IGNORECASE
+)
+_THAT = re.compile(
+    r"\b(?:that|this) (?:reason|case|way|point)\b|\b(?:that|this) (?:is|means)\b|因此|为此|為此", re.IGNORECASE
 )
 _FIELD = re.compile(r"(?:[^:：]{1,60}[:：]\s*){0,2}?([^:：]{1,40})[:：]\s*\S[^:：]*\Z")
 STEM_LETTERS = 5  # of a word in which its forms agree
@@ -82,8 +87,29 @@ def choose_sentences(
         if not taken or (is_new and used + length <= limits.most_columns):
             taken.append(statement)
             used += length
-    core, *points = _together(taken)
+    core, *points = _together(_with_leads(taken, found))
     return SentenceChoice(found[order[0]], core, tuple(points))
+
+
+def _with_leads(taken: Sequence[Statement], found: Sequence[Statement]) -> list[Statement]:
+    """The same sentences, and before each that leans on the one before it ("Rejected for that reason.") that one."""
+    before = {(s.source.number, s.position + 1): s for s in found}
+    leads = {id(s): before.get((s.source.number, s.position)) for s in taken if leans_back(s)}
+    shown = {id(s) for s in taken}
+    added = [
+        lead
+        for lead in leads.values()
+        if lead is not None and id(lead) not in shown and not (lead.is_row or lead.is_item)
+    ]
+    return [*taken, *added]
+
+
+def leans_back(statement: Statement) -> bool:
+    """Whether a sentence says little without the one before it: it refers to that one, or is hardly a sentence."""
+    if statement.is_row or statement.is_item:
+        return False
+    is_short = columns(statement.text) < LEANING_COLUMNS
+    return is_short or refers_back(statement.text) or _THAT.search(statement.text) is not None
 
 
 def _together(taken: Sequence[Statement]) -> list[tuple[Statement, ...]]:

@@ -9,7 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ragcore.extractive.answer_patterns import asked_extent, asks_document, asks_several, cue_kind, definition_subject
+from ragcore.extractive.answer_patterns import (
+    asked_extent,
+    asks_document,
+    asks_procedure,
+    asks_several,
+    cue_kind,
+    definition_subject,
+)
 from ragcore.extractive.choice import (
     Limits,
     SentenceChoice,
@@ -19,16 +26,16 @@ from ragcore.extractive.choice import (
     stands_in_prose,
     with_tables,
 )
+from ragcore.extractive.comparison import compare_in_table, find_compared
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
     cite,
-    compare_in_table,
     document_line,
-    find_compared,
     listing,
     passage_block,
     point_blocks,
+    procedure_blocks,
     section_blocks,
     summary_blocks,
     supplement,
@@ -58,6 +65,7 @@ from ragcore.extractive.spans import (
     paragraph_around,
     point_columns,
 )
+from ragcore.extractive.steps import find_procedure
 from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summarised_sources, summary_runs
 from ragcore.extractive.table_lookup import find_named_rows, find_rows_of_kind
@@ -184,6 +192,8 @@ class ExtractiveGenerator:
                 return section_blocks(section, words)
         if not found:
             return []
+        if asks_procedure(question) and (told := find_procedure(question, found, scores, self._tokenizer)) is not None:
+            return procedure_blocks(told, words)
         scores = prefer_full_coverage(scores, known)
         limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
         choice = choose_sentences(found, scores, limits, question)

@@ -65,7 +65,7 @@ def find_list_around(best: Statement, found: Sequence[Statement], *, is_asked: b
 
     Where no list is asked for, of a longer one the point alone.
     """
-    units = _units([s for s in found if s.source.number == best.source.number and s.heading == best.heading])
+    units = statement_units([s for s in found if s.source.number == best.source.number and s.heading == best.heading])
     first = last = next(at for at, unit in enumerate(units) if best in unit)
     if not units[first][0].is_item:
         return None
@@ -86,7 +86,7 @@ def find_list_around(best: Statement, found: Sequence[Statement], *, is_asked: b
     return ListAnswer(intro, best.source.number, tuple(items))
 
 
-def _units(statements: Sequence[Statement]) -> list[list[Statement]]:
+def statement_units(statements: Sequence[Statement]) -> list[list[Statement]]:
     """The sentences of one section, those of one line or point together."""
     units: list[list[Statement]] = []
     for one in statements:

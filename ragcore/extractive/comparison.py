@@ -1,0 +1,185 @@
+"""Tables that compare two things which a question names (A2, A4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from ragcore.extractive.formatting import Wording, cite, join_cited, table
+from ragcore.extractive.sentence_model import refers_back
+from ragcore.extractive.sentences import Statement
+from ragcore.ports import FloatArray, Tokenizer
+from ragcore.text.markdown import tables
+from ragcore.text.scripts import columns
+from ragcore.text.tokenise import stop_words
+from ragcore.types import Source
+
+MAX_ROWS = 8
+MAX_SAID = 2  # sentences of each thing
+CELL_COLUMNS = 260
+MAX_COMPARED = 400  # characters of a question in which the two things are looked for
+_THINGS = (
+    re.compile(r"(?:differences?|comparison|contrast|distinction)s?\s+between\s+(.+?)\s+and\s+(.+)", re.IGNORECASE),
+    re.compile(r"compare\s+(.+?)\s+(?:and|with|to|against)\s+(.+)", re.IGNORECASE),
+    re.compile(r"how (?:is|are|does|do|did)\s+(.+?)\s+(?:differ(?:ent)?|distinguished)\s+from\s+(.+)", re.IGNORECASE),
+    re.compile(r"how (?:do|does|did)\s+(.+?)\s+and\s+(.+?)\s+(?:differ|compare)\b", re.IGNORECASE),
+    re.compile(r"(?:what is\s+)?(.+?)\s+(?:vs\.?|versus|compared (?:to|with))\s+(.+)", re.IGNORECASE),
+    re.compile(
+        r"(?:请问|請問|比较|比較|对比|對比)?(?:一下)?(.{1,80}?)\s*(?:和|与|與|跟|同|相比|相较|相較|对比|對比|[vV][sS]\.?)\s*(.{1,80}?)"
+        r"(?:之间|之間|两者|兩者|相比|的|在|有|，|,)*(?:什么|什麼|何|哪些)?(?:的)?"
+        r"(?:主要)?(?:区别|區別|差异|差異|不同|异同|異同|比较|比較|对比|對比|差别|差別|优劣|優劣).*"
+    ),
+    re.compile(r"^(?:比较|比較|对比|對比)(?:一下)?(.+?)(?:和|与|與|跟)(.+)"),
+)
+_TAIL = re.compile(r"\s*(?:\?|？|。|\.|,.*| in (?:terms|general).*|for .*)\s*$")
+_ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
+_LABELLED = re.compile(r"([^:：]{2,24})[:：]\s*(\S.*)")
+_LABEL = re.compile(r"([^:：.。]{2,60})[:：.]\s*\S")
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """One of two compared things."""
+
+    name: str
+    words: frozenset[str]
+
+
+def find_compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | None:
+    """The two things that a question compares; None if it names none."""
+    asked = " ".join(question.split())[:MAX_COMPARED]
+    for pattern in _THINGS:
+        if match := pattern.search(asked):
+            names = [_ARTICLE.sub("", _TAIL.sub("", group).strip()) for group in match.groups()]
+            things = [Thing(name, frozenset(tokenizer.words(name)) - stop_words()) for name in names]
+            if all(t.words for t in things) and things[0].words != things[1].words and max(map(len, names)) <= 60:
+                return things[0], things[1]
+    return None
+
+
+def compare_in_table(
+    things: tuple[Thing, Thing],
+    found: Sequence[Statement],
+    probabilities: FloatArray,
+    tokenizer: Tokenizer,
+    words: Wording,
+) -> str | None:
+    """A table with one column for each thing; None unless the sources describe both."""
+    sources = list({s.source.number: s.source for s in found}.values())
+    given = next(filter(None, (_given_table(source, things, tokenizer, words) for source in sources)), None)
+    if given is not None:
+        return given
+    order = sorted(range(len(found)), key=lambda at: -probabilities[at])
+    ranked = [found[at] for at in order if not found[at].is_row and columns(found[at].text) <= CELL_COLUMNS]
+    sides = [[s for s in ranked if _is_about(s, thing, other)] for thing, other in (things, things[::-1])]
+    if not all(sides):
+        return None
+    rows = [*_aspects(sides, words), *_said(sides, things, found, words)]
+    if not all(all(row) for row in rows):
+        return None  # the sources say something of one thing alone
+    joint = (s for s in ranked if all(t.words <= set(s.terms) for t in things))
+    both = [s for s in joint if not (s.is_item and _LABEL.match(s.text))][:1]  # the point of a third thing
+    lead = f"{join_cited(both, words)}\n\n" if both else ""
+    return lead + table([words.aspect, things[0].name, things[1].name], rows[:MAX_ROWS])
+
+
+def _is_about(statement: Statement, thing: Thing, other: Thing) -> bool:
+    """The sentence names the thing, or stands under its name, and does not name the other one.
+
+    Below the name of one thing every sentence is about it, whatever it compares it with.
+    """
+    if refers_back(statement.text):
+        return False  # nothing says which of the two "it" is
+    own, others = (t.name.lower() in statement.heading.lower() for t in (thing, other))
+    if own != others:
+        return own
+    named = thing.words - other.words or thing.words
+    foreign = other.words - thing.words
+    terms = frozenset(statement.terms)
+    if foreign and foreign <= terms:
+        return False
+    head = statement.heading or " ".join((statement.source.passage.title, *statement.source.passage.heading_path))
+    return named <= terms or thing.name.lower() in head.lower()
+
+
+def _aspects(sides: Sequence[Sequence[Statement]], words: Wording) -> Iterator[list[str]]:
+    """Rows of what both sides give a value for, such as "Bandwidth: 20 MHz"."""
+    values: list[dict[str, str]] = []
+    for side in sides:
+        labelled = ((_LABELLED.fullmatch(s.text), s.source.number) for s in side)
+        values.append({m[1].strip(): cite(m[2], number, words) for m, number in labelled if m})
+    for label in values[0].keys() & values[1].keys():
+        yield [label, values[0][label], values[1][label]]
+
+
+def _said(
+    sides: Sequence[Sequence[Statement]], things: Sequence[Thing], found: Sequence[Statement], words: Wording
+) -> Iterator[list[str]]:
+    """One row with what is said of each thing: the point of a list under its name, otherwise its best sentences."""
+    cells = []
+    for side, thing in zip(sides, things, strict=True):
+        defining = next((s for s in side if _is_under_name(s, thing)), None)
+        if defining is not None:
+            cells.append(join_cited(_point_of(defining, found), words))
+            continue
+        plain = [s for s in side if not _LABELLED.fullmatch(s.text)][:MAX_SAID]
+        cells.append(join_cited(sorted(plain, key=lambda s: (s.source.number, s.position)), words))
+    if any(cells):
+        yield [words.said, *cells]
+
+
+def _is_under_name(statement: Statement, thing: Thing) -> bool:
+    """Whether it is a point of a list whose label is the thing: "**Primary cell:** ..."."""
+    label = _LABEL.match(statement.text) if statement.is_item else None
+    return label is not None and label[1].lower().startswith(thing.name.lower())
+
+
+def _point_of(first: Statement, found: Sequence[Statement]) -> list[Statement]:
+    """The sentences of a point of a list that begins with this one, as far as they fit into a cell."""
+    point, room = [first], CELL_COLUMNS - columns(first.text)
+    behind = [s for s in found if s.source is first.source and s.position > first.position]
+    for statement in takewhile(lambda s: s.heading == first.heading and not (s.is_item or s.is_row), behind):
+        room -= columns(statement.text)
+        if room < 0:
+            break
+        point.append(statement)
+    return point
+
+
+def _given_table(source: Source, things: tuple[Thing, Thing], tokenizer: Tokenizer, words: Wording) -> str | None:
+    """What a table of the source itself says of both things, which are two of its columns or two of its rows."""
+    for given in tables(source.text.splitlines()):
+        places = [_place(given.head, thing, tokenizer) for thing in things]
+        if None not in places and places[0] != places[1] and 0 not in places:
+            wanted = [p for p in places if p is not None]
+            rows = [[cells[0], *(cite(cells[p], source.number, words) for p in wanted)] for cells in given.rows]
+            return table([given.head[0] or words.aspect, *(given.head[p] for p in wanted)], rows[:MAX_ROWS])
+        names = [cells[0] for cells in given.rows]
+        places = [_place_of_row(names, thing, other, tokenizer) for thing, other in (things, things[::-1])]
+        if None not in places and places[0] != places[1]:
+            said = [given.rows[p] for p in places if p is not None]
+            cells = [[cite(row[at], source.number, words) for row in said] for at in range(1, len(given.head))]
+            rows = [[name, *row] for name, row in zip(given.head[1:], cells, strict=True)]
+            return table([given.head[0] or words.aspect, *(row[0] for row in said)], rows[:MAX_ROWS])
+    return None
+
+
+def _place(head: Sequence[str], thing: Thing, tokenizer: Tokenizer) -> int | None:
+    return next((at for at, cell in enumerate(head) if thing.words <= set(tokenizer.words(cell))), None)
+
+
+def _place_of_row(names: Sequence[str], thing: Thing, other: Thing, tokenizer: Tokenizer) -> int | None:
+    """The row that is named after this thing and not the other one; None where several are, or none is.
+
+    A word that both have, such as "access", may be missing from the names of the rows: it is what the table is about.
+    """
+    own, foreign = thing.words - other.words, other.words - thing.words
+    places = []
+    for at, name in enumerate(names):
+        said = set(tokenizer.words(name))
+        is_named = own <= said if own else bool(thing.words & said) and not foreign & said
+        if is_named and not (foreign and foreign <= said):
+            places.append(at)
+    return places[0] if len(places) == 1 else None

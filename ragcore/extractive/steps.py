@@ -1,0 +1,71 @@
+"""How something is done: the whole section that tells it, where that is a list of steps (A2, A4).
+
+"how do I connect to the VPN" is answered by the points below the heading "VPN", in their order and all of them. The
+best single sentences of such a section would be steps without those before and after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragcore.extractive.sections import statement_units
+from ragcore.extractive.sentences import Statement
+from ragcore.ports import FloatArray, Tokenizer
+from ragcore.text.scripts import columns
+from ragcore.text.tokenise import stop_words
+
+BEST = 4  # sentences of a section that say how well it fits
+HEADING_WEIGHT = 4.0  # log-odds of a heading that has all words of the question, and of one that has no others
+STEPS_WEIGHT = 1.0  # of a section with steps
+LEAST_STEPS = 3
+MOST_COLUMNS = 1400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Procedure:
+    """Steps in their order, and the sentences before and behind them."""
+
+    before: tuple[Statement, ...]
+    steps: tuple[tuple[Statement, ...], ...]
+    behind: tuple[Statement, ...]
+
+
+def find_procedure(
+    question: str, found: Sequence[Statement], scores: FloatArray, tokenizer: Tokenizer
+) -> Procedure | None:
+    """The section that fits a question best; None where it has no steps, or too many.
+
+    `scores`: float32[n], log-odds of the statements.
+    """
+    sections: dict[tuple[int, str], list[int]] = {}
+    for at, statement in enumerate(found):
+        sections.setdefault((statement.source.number, statement.heading), []).append(at)
+    asked = set(tokenizer.terms(question)) - stop_words()
+
+    def worth(key: tuple[int, str]) -> float:
+        places = sections[key]
+        best = np.sort(scores[places])[-BEST:]
+        named = set(tokenizer.terms(key[1])) - stop_words()
+        common = len(named & asked)
+        shares = common / max(len(asked), 1) + common / max(len(named), 1)
+        return float(np.logaddexp.reduce(best)) + HEADING_WEIGHT * shares + STEPS_WEIGHT * _has_steps(found, places)
+
+    chosen = max(sections, key=worth, default=None)
+    if chosen is None or not _has_steps(found, sections[chosen]):
+        return None
+    units = statement_units([found[at] for at in sections[chosen]])
+    if sum(columns(one.text) for unit in units for one in unit) > MOST_COLUMNS:
+        return None
+    points = [at for at, unit in enumerate(units) if unit[0].is_item]
+    return Procedure(
+        before=tuple(one for unit in units[: points[0]] for one in unit),
+        steps=tuple(map(tuple, units[points[0] : points[-1] + 1])),
+        behind=tuple(one for unit in units[points[-1] + 1 :] for one in unit),
+    )
+
+
+def _has_steps(found: Sequence[Statement], places: Sequence[int]) -> bool:
+    return sum(found[at].is_item for at in places) >= LEAST_STEPS
