@@ -112,6 +112,6 @@ def verdict_by_sources(
     shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     least = lowered_line(shipped, lowered)
     is_near = retrieved.relevant or judged.is_across  # which reads the cosines of sentences
-    is_sure = judged.is_near and judged.score >= SURE
+    is_sure = judged.nearness.is_near and judged.score >= SURE
     is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
     return Verdict(is_answerable=is_answerable, most_confidence=math.sqrt(judged.score))

@@ -25,7 +25,8 @@ import numpy as np
 from ragcore.answerability.across import FEATURES as ACROSS
 from ragcore.answerability.across import across_features
 from ragcore.answerability.features import FEATURES, compute_features
-from ragcore.answerability.nearness import is_near
+from ragcore.answerability.nearness import Nearness, compute_nearness
+from ragcore.answerability.own_line import lowered_line
 from ragcore.extractive.sentence_meaning import BESIDE_OWN, sources_across
 from ragcore.fitted_weights import file_of, fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
@@ -46,7 +47,7 @@ class Answerability:
 
     score: float  # 0 to 1, higher is likelier; compare with threshold_for
     is_across: bool = False  # judged by sources in the other language
-    is_near: bool = True  # by meaning, see nearness.is_near
+    nearness: Nearness = field(default_factory=Nearness)
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
 
     def is_answerable(self, least: float, passages: int) -> bool:
@@ -55,8 +56,9 @@ class Answerability:
         Lines are drawn on larger sets. In a small one a passage that has most of the question's words is hardly about
         something else: there is nothing similar beside it. `passages`: how many the asker may search.
         """
-        if not self.is_near:
+        if not self.nearness.is_near:
             return False
+        least = lowered_line(least, self.nearness.lowered)
         in_own_words = self.features.get("window", 0.0) >= OWN_WORDS and self.features.get("passage", 0.0) >= OWN_WORDS
         return self.score >= least or (passages <= SMALL and in_own_words)
 
@@ -99,8 +101,10 @@ def score_answerability(
     best = max(verdicts, key=lambda one: one.score)
     if embedder is None:
         return best
-    near = (is_near(q, sources, tokenizer=tokenizer, embedder=embedder, is_across=best.is_across) for q in told)
-    return replace(best, is_near=any(near))
+    near = [
+        compute_nearness(one, sources, tokenizer=tokenizer, embedder=embedder, is_across=best.is_across) for one in told
+    ]
+    return replace(best, nearness=max(near, key=lambda one: (one.is_near, one.lowered)))
 
 
 def _judge(

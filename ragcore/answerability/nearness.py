@@ -8,6 +8,7 @@ The limits belong to an embedding model, in one file each; with a model that has
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,24 +17,37 @@ from ragcore.extractive.sentence_meaning import sources_across
 from ragcore.extractive.sentences import read_statements
 from ragcore.fitted_weights import fitted_weights
 from ragcore.ports import Embedder, Tokenizer
+from ragcore.text.tokenise import stop_words
 from ragcore.types import Source
 
-LIMITS_FILE = "nearness.json"  # "least": cosine; "beside_own": how much nearer the other language must be
+LIMITS_FILE = "nearness.json"
+TERM_WORDS = 1  # of a question that is a term: it has no meaning beyond that word
 
 
-def is_near(
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """What the nearest sentence of the first source says of an answer."""
+
+    is_near: bool = True
+    lowered: float = 0.0  # log-odds by which the line lies lower, since something is very near
+
+
+def compute_nearness(
     question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder, is_across: bool
-) -> bool:
-    """Whether a sentence of the first source is near enough for an answer.
+) -> Nearness:
+    """Whether a sentence of the first source is near enough for an answer, or so near that little else is needed.
 
     `is_across`: an answer would be from sources in the other language; they must be nearer where others stand beside
-    them in the question's own. Where all are in the other language, or no passage has vectors, everything is.
+    them in the question's own. Where all are in the other language, or no passage has vectors, nothing is said.
     """
     limits = fitted_weights("ragcore.answerability", LIMITS_FILE, embedder.model)
     if limits is None or len(sources_across(question, sources)) == len(sources):
-        return True
+        return Nearness()
     first = next((found for source in sources if (found := read_statements([source], tokenizer))), [])
     cosines = sentence_cosines(question, first, embedder)
     if np.isnan(cosines).all():
-        return True
-    return bool(np.nanmax(cosines) >= limits["least"] + (limits["beside_own"] if is_across else 0.0))
+        return Nearness()
+    nearest = float(np.nanmax(cosines))
+    is_near = nearest >= limits["least"] + (limits["beside_own"] if is_across else 0.0)
+    is_term = len(set(tokenizer.terms(question)) - stop_words()) <= TERM_WORDS
+    return Nearness(is_near or is_term, limits["lowers"] if nearest >= limits["very_near"] else 0.0)
