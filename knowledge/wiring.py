@@ -127,6 +127,11 @@ def _embedder(options: RetrievalOptions) -> Embedder:
     return model_registry.embedder()
 
 
+def sentence_index(*, scope: Scope, visible: Visible, options: RetrievalOptions) -> SentenceIndex | None:
+    """Where the vectors of sentences are looked up by the model that a search compares them with, if it gives any."""
+    return _sentences(scope, visible, _embedder(options))
+
+
 def _sentences(scope: Scope, visible: Visible, embedder: Embedder) -> SentenceIndex | None:
     """The vectors of sentences by the model in use, where it gives any."""
     if not isinstance(embedder, SentenceEmbedder):

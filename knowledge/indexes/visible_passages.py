@@ -56,6 +56,21 @@ WHERE d.id IN ({visible})
 ORDER BY c.parent_id, c.ordinal
 """.replace("{columns}", COLUMNS)  # nosec B608 (constants)
 
+# Reads at most so many passages of each document, whatever its length.
+OF_VERSIONS = """
+SELECT {columns}
+FROM (SELECT DISTINCT version_id FROM knowledge_chunk WHERE id = ANY(%(chunks)s::bigint[])) hit
+JOIN knowledge_document d ON d.live_version_id = hit.version_id
+CROSS JOIN LATERAL (
+    SELECT body.*
+    FROM knowledge_chunk body
+    WHERE body.version_id = hit.version_id AND body.kind = 'body' AND body.retired IS NULL
+    ORDER BY body.ordinal LIMIT %(most)s
+) c
+WHERE d.id IN ({visible})
+ORDER BY c.version_id, c.ordinal
+""".replace("{columns}", COLUMNS)  # nosec B608 (constants)
+
 
 def passages_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict[int, Passage]:
     """Passages by chunk id; chunks that the asker may not see are left out."""
@@ -87,6 +102,16 @@ def passages_of_sections(
     for row in fetch(visible.applied(SECTIONS), params):
         sections[row[-1]].append(_passage(row))
     return [tuple(passages) for passages in sections.values()]
+
+
+def passages_of_versions(*, scope: Scope, visible: Visible, chunks: Sequence[int], most: int) -> list[Passage]:
+    """The first `most` passages of each live version that one of the chunks belongs to, version by version.
+
+    Those of one version come in reading order. Versions that the asker may not see are left out.
+    """
+    del scope  # bound in `visible`
+    params = {**visible.params, "chunks": ids_text(chunks), "most": most}
+    return [_passage(row) for row in fetch(visible.applied(OF_VERSIONS), params)]
 
 
 def _passage(row: Sequence[Any]) -> Passage:

@@ -19,7 +19,7 @@ from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.search_space import passages_visible
 from knowledge.indexes.statements import run_concurrently, statement_timeout
 from knowledge.indexes.visibility import Visible
-from knowledge.indexes.visible_passages import passages_of_sections
+from knowledge.indexes.visible_passages import passages_of_sections, passages_of_versions
 from knowledge.model_setup import setup_refresh
 from knowledge.models import KnowledgeSet
 from knowledge.options_draft import set_options_in_force
@@ -33,7 +33,7 @@ from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained
 from knowledge.services.merging import merge_results
 from knowledge.types import RetrievalRequest, Retrieved
-from knowledge.wiring import query_of, retrieval_pipeline
+from knowledge.wiring import query_of, retrieval_pipeline, sentence_index
 from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.ports import Together, one_after_the_other
 from ragcore.retrieval.pipeline import stage_infos
@@ -175,6 +175,31 @@ def sections_around(
     visible = visible_to(scope=scope, sets=request.sets, filters=request.filters)
     with statement_timeout(seconds=STATEMENT_SECONDS):
         return passages_of_sections(scope=scope, visible=visible, chunks=chunks, max_tokens=max_tokens, any_share=True)
+
+
+def document_passages(
+    *, scope: Scope, request: RetrievalRequest, chunks: Sequence[int], most: int, within: Scope | None = None
+) -> list[Passage]:
+    """The first `most` passages of each document that one of the chunks belongs to, with vectors of their sentences.
+
+    Documents come in the order of the chunks, passages in reading order. Within what the request may search; `within`:
+    and within a second person's rights, too. Documents that the asker may not see are left out. Raises NotFoundError
+    for a set that does not exist, UnknownFilterError, InvalidFilterError, InvalidOptionsError.
+    """
+    sets = _sets(scope=scope, set_ids=request.sets)
+    options = retrieval_options(scope=scope, sets=sets, request=request).value
+    visible = visible_to(scope=scope, sets=request.sets, filters=request.filters, within=within)
+    with statement_timeout(seconds=STATEMENT_SECONDS):
+        passages = passages_of_versions(scope=scope, visible=visible, chunks=chunks, most=most)
+        index = sentence_index(scope=scope, visible=visible, options=options)
+        vectors = index.vectors([passage.chunk for passage in passages]) if index is not None else {}
+    places = {chunk: place for place, chunk in enumerate(chunks)}
+    first: dict[int, int] = {}
+    for passage in passages:
+        place = places.get(passage.chunk, len(chunks))
+        first[passage.version] = min(place, first.get(passage.version, place))
+    told = [replace(one, sentences=vectors[one.chunk]) if one.chunk in vectors else one for one in passages]
+    return sorted(told, key=lambda passage: first[passage.version])
 
 
 def forms_of(question: str) -> list[str]:

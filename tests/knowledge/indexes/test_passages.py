@@ -4,7 +4,12 @@ import pytest
 from django.utils import timezone
 
 from knowledge.indexes.visibility import visible_sql
-from knowledge.indexes.visible_passages import passages_around, passages_load, passages_of_sections
+from knowledge.indexes.visible_passages import (
+    passages_around,
+    passages_load,
+    passages_of_sections,
+    passages_of_versions,
+)
 from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_askable
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
@@ -45,6 +50,11 @@ def around(user, *chunks, n=1):
 def sections(user, *chunks, limit=1000):
     found = passages_of_sections(**bound(user), chunks=[c.pk for c in chunks], max_tokens=limit)
     return [[p.ordinal for p in section] for section in found]
+
+
+def whole(user, *chunks, most=60, **given):
+    found = passages_of_versions(**bound(user, **given), chunks=[c.pk for c in chunks], most=most)
+    return [p.ordinal for p in found]
 
 
 def test_a_passage_brings_weight_rating_and_kind(owner, document):
@@ -119,3 +129,48 @@ def test_neighbours_are_those_of_the_live_version_only(owner, document):
     Document.objects.filter(pk=document.pk).update(live_version=None)
 
     assert around(owner, chunks[0]) == []
+
+
+# ── all passages of a document ──────────────────────────────────────────────────────────────────
+
+
+def test_all_passages_of_a_document_come_in_reading_order(owner, document):
+    chunks = add(document, "A", "B", "C")
+
+    assert whole(owner, chunks[2]) == [0, 1, 2, 3]
+    assert whole(owner, chunks[2], chunks[0]) == [0, 1, 2, 3]
+    assert whole(owner) == []
+
+
+def test_at_most_so_many_passages_of_each_document_come(owner, common, document):
+    chunks = add(document, "A", "B")
+    second = ingest(owner, common, b="delta epsilon zeta")["b"]
+    others = add(second, "A", "B", "C")
+
+    assert whole(owner, chunks[0], others[2], most=2) == [0, 1, 0, 1]
+
+
+def test_a_retired_passage_and_an_extract_are_no_part_of_the_whole(owner, document):
+    chunks = add(document, "A", "A", "A")
+    Chunk.objects.filter(pk=chunks[0].pk).update(retired=timezone.now())
+    Chunk.objects.filter(pk=chunks[2].pk).update(kind="section")
+
+    assert whole(owner, chunks[1]) == [0, 2]
+    assert whole(owner, chunks[0]) == [0, 2]
+
+
+def test_nobody_reads_the_whole_of_what_they_may_not_see(owner, document):
+    chunks = add(document, "A", "A")
+    Document.objects.filter(pk=document.pk).update(clearance=3)
+
+    for stranger in (make_user(clearance=2), make_user(tenant=make_tenant())):
+        assert whole(stranger, *chunks) == []
+    second = make_set("second", owners=[owner])
+    assert whole(owner, *chunks, sets=[second.pk]) == []
+
+
+def test_a_former_version_is_not_read(owner, document):
+    chunks = add(document, "A", "A")
+    Document.objects.filter(pk=document.pk).update(live_version=None)
+
+    assert whole(owner, *chunks) == []

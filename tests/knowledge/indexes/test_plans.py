@@ -164,6 +164,15 @@ def test_the_passages_of_a_section_are_read_by_their_parent(visible):
     assert any(name.startswith("knowledge_chunk_parent_id") for name in used)
 
 
+def test_the_passages_of_a_document_are_read_by_version_and_place(visible):
+    params = {**visible.params, "chunks": [1, 2], "most": 60}
+
+    used = indexes_used(visible_passages.OF_VERSIONS.format(visible=visible.sql), params)
+
+    assert "knowledge_chunk_pkey" in used  # the hits
+    assert used & {"knowledge_chunk_ordinal_once"} or any(n.startswith("knowledge_chunk_version_id") for n in used)
+
+
 @pytest.mark.usefixtures("visible")
 def test_terms_are_looked_up_by_tenant_and_text():
     tenant = IndexEntry.objects.values_list("tenant", flat=True).first()
