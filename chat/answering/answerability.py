@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import SearchOutcome
@@ -15,11 +16,15 @@ from ragcore.answerability import score_answerability, threshold_for
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.text.codes import codes_in, missing_codes
+from ragcore.text.named_dates import NamedDate, date_mentions, dates_not_in, definite_dates
+from ragcore.text.normalise import nfkc
 from ragcore.text.question_type import question_type
 from ragcore.types import Language, Source
 from ragcore.types.answering import AnswerState
+from ragcore.understanding.dates import is_of_asker
 
 LEAST_RATE = 0.01  # of false refusals that were measured
+OTHER_DATES = 2  # of a document, from which its facts are of certain dates; one may tell when it was written
 SURE = 0.4  # probability from which sources answer although no passage is near by words or cosine
 
 
@@ -74,6 +79,8 @@ def _probability_verdict(
     return verdict_by_sources(
         state.query,
         sources,
+        typed=state.question.text,
+        today=state.question.today,
         retrieved=outcome.retrieved,
         language=state.question.language,
         rate=context.config.options.false_refusals,
@@ -87,10 +94,39 @@ def lacks_code(question: str, sources: Sequence[Source]) -> bool:
     return bool(missing) and (len(missing) == len(codes_in(question)) or question_type(question) != "comparison")
 
 
+def lacks_date(question: str, sources: Sequence[Source], *, today: date | None) -> bool:
+    """Whether no source is of a day, month or year that the question names, where the best document is of others.
+
+    Left out are limits ("before 2030"), what the asker does then, and the year of `today`: what holds now holds in it.
+    Of several times one may be there.
+    """
+    plain = nfkc(question)
+    named = [one.date for one in definite_dates(question) if not is_of_asker(plain, one.start, one.end)]
+    named = [one for one in named if today is None or one != NamedDate(today.year)]
+    missing = dates_not_in(named, [_names_and_text(source) for source in sources])
+    if not missing or len(missing) < len(named):
+        return False
+    best = min(sources, key=lambda source: source.number).passage
+    texts = [source.text for source in sources if source.passage.document == best.document]
+    told = {one.date for text in texts for one in date_mentions(text)}
+    titles = {one.date for one in date_mentions(best.title)}
+    return any(
+        any(date.is_beside(one) for one in titles) or sum(date.is_beside(one) for one in told) >= OTHER_DATES
+        for date in missing
+    )
+
+
+def _names_and_text(source: Source) -> str:
+    passage = source.passage
+    return "\n".join((passage.title, passage.external_id, *passage.heading_path, source.text))
+
+
 def verdict_by_sources(
     question: str,
     sources: Sequence[Source],
     *,
+    typed: str | None = None,
+    today: date | None = None,
     retrieved: Retrieved,
     language: Language,
     rate: float,
@@ -98,9 +134,10 @@ def verdict_by_sources(
 ) -> Verdict:
     """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing that is near (D23).
 
-    `lowered`: log-odds by which the line of the asked sets lies below the shipped one.
+    `lowered`: log-odds by which the line of the asked sets lies below the shipped one; `typed`: the question as it was
+    typed, whose dates count: others were inferred.
     """
-    if lacks_code(question, sources):
+    if lacks_code(question, sources) or lacks_date(question if typed is None else typed, sources, today=today):
         return Verdict(is_answerable=False)
     judged = score_answerability(
         question,

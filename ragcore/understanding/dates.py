@@ -95,11 +95,13 @@ def resolve_dates(text: str, today: date | None) -> Resolution:
 
 
 def _is_of_asker(match: re.Match[str]) -> bool:
-    """Whether the clause of an expression tells of the asker; "last week's minutes" has a time of its own."""
-    before = _CLAUSE_END.split(match.string[: match.start()])[-1]
-    behind = _CLAUSE_END.split(match.string[match.end() :])[0]
-    own = match.groupdict().get("own") or behind.startswith("的")
-    return not own and _ASKER.search(f"{before} {behind}") is not None
+    return not match.groupdict().get("own") and is_of_asker(match.string, match.start(), match.end())
+
+
+def is_of_asker(text: str, start: int, end: int) -> bool:
+    """Whether the clause of a time in a text tells of the asker; "last week's minutes" has a time of its own."""
+    before, behind = _CLAUSE_END.split(text[:start])[-1], _CLAUSE_END.split(text[end:])[0]
+    return not behind.startswith(("的", "'s", "’s")) and _ASKER.search(f"{before} {behind}") is not None
 
 
 def _chinese(match: re.Match[str], today: date) -> str:

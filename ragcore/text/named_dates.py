@@ -1,0 +1,241 @@
+"""Days, months and years that texts name in Chinese and English: 6月12日, "12 June", 2025-05 (D21).
+
+A question names a date that its answer must have. A passage about another month shares every other word with it.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import month_name
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ragcore.text.normalise import nfkc
+from ragcore.text.scripts import CJK
+
+_YEAR = r"(?:199\d|20\d\d)"
+_HAN_DIGITS = "〇零一二三四五六七八九"
+_HAN_NUMBER = {han: number for number, han in enumerate("一二三四五六七八九十", 1)} | {"十一": 11, "十二": 12}
+_NUMBER_OF_MONTH = {name[:3].lower(): number for number, name in enumerate(month_name[1:], 1)}
+_MONTH_EN = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
+)
+_DAY_EN = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
+_ISO = re.compile(
+    rf"(?<![\w.-])(?P<year>{_YEAR})(?P<joint>[-/.])(?P<month>0?[1-9]|1[0-2])"
+    rf"(?:(?P=joint)(?P<day>0?[1-9]|[12]\d|3[01]))?(?![\d.-]*\d)"
+)
+_MONTH_AND_YEAR = re.compile(rf"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>{_YEAR})(?![\w/]|[.-]\d)")
+_CHINESE = re.compile(
+    rf"(?:(?P<year>{_YEAR}|[{_HAN_DIGITS}]{{4}})\s?(?:年度?|[/.-])\s?)?"
+    rf"(?<![\d.{_HAN_DIGITS}])(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s?月(?![龄薪球饼嫂内內]|[一两兩几幾多]次)份?"
+    r"(?:\s?(?P<day>3[01]|[12]\d|0?[1-9]|[二三]?十[一二三四五六七八九]?|[一二三四五六七八九])\s?[日号號](?![线楼])"
+    rf"|(?!\s?\d+\s?[{CJK}]))"
+)
+_COMPACT = re.compile(rf"(?<![\d.])(?P<year>{_YEAR})(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])(?![\d.]*\d)")
+_YEAR_ZH = re.compile(rf"(?<![\d.])(?P<year>{_YEAR}|[{_HAN_DIGITS}]{{4}})\s?(?:年(?!\s?[前后內内])|财年|版)")
+_ENGLISH = re.compile(
+    rf"\b(?:(?P<day>{_DAY_EN})(?:\s+of)?[\s-]+(?P<month>{_MONTH_EN})(?:,?[\s-]+(?P<year>{_YEAR})(?!\d))?"
+    rf"|(?P<month2>{_MONTH_EN})\s+(?P<day2>{_DAY_EN})\b(?![:%]|\.\d)(?:,?\s+(?P<year2>{_YEAR})(?!\d))?"
+    rf"|(?P<month3>{_MONTH_EN}),?\s+(?P<year3>{_YEAR})(?!\d)"
+    rf"|(?P<month4>{_MONTH_EN})(?![\w%]))",
+    re.IGNORECASE,
+)
+_BARE_YEAR = re.compile(
+    rf"(?<![\w.,/#$€£¥~–+-])(?P<year>{_YEAR})(?!\w|[.,:/–~-]\d|-\w|\s?[%°€$£¥]"
+    r"|\s?(?:[kmc]?m|k?g|[kmg]?hz|k?wh?|m?[va]|mah|m?s|h|rpm|bar|dbm?|[mgk]b|eur|usd|cny|rmb)\b"
+    r"|\s(?:euros?|dollars?|yuan|hours?|days?|minutes?|seconds?|units?|pieces|pcs|people|persons?|users?|employees"
+    r"|points?|steps?|times|words|cycles|items|met(?:er|re)s?|watts?|volts?)\b)",
+    re.IGNORECASE,
+)
+_MODAL = re.compile(r"\b(?:in|of|for|last|next|early|late|mid|the)[\s-]+$", re.IGNORECASE)
+# A date behind or before one of these is a limit, and its answer is about another time.
+_LIMIT_BEFORE = re.compile(
+    r"\b(?:before|after|since|until|till?|by|from|between|to|than|over|above|under|through|as\s+of|up\s+to|starting"
+    r"|between\b.{1,30}\band|deadline|due)[\s(]+(?:the\s+)?(?:(?:beginning|start|end|middle)\s+of\s+)?$"
+    r"|(?:到|自|从|從|至|早于|晚于|截至|截止|直到|超过|[~–—-])\s*$",
+    re.IGNORECASE,
+)
+_LIMIT_BEHIND = re.compile(
+    r"\s*(?:底|末|初|中旬|上旬|下旬)?(?:以后|以後|之后|之後|后|後|以前|之前|前|起|以来|以來|至今|开始|開始|为止|為止|到|至"
+    r"|[~–—-]\s*\d|(?:onwards?|and\s+(?:later|after)|or\s+(?:later|earlier|newer)|to|until|through)\b)",
+    re.IGNORECASE,
+)
+_NAMED_MONTH = re.compile(rf"\b{_MONTH_EN}", re.IGNORECASE)
+_MAY_DO = re.compile(r"May\s+(?:I\b|[a-z])")
+_RANGE = re.compile(r"\s*(?:[日号號]|st|nd|rd|th)?\s*(?:[-–—~至到]|to|until|through)\s*", re.IGNORECASE)
+_DAYS_BEFORE = re.compile(rf"(?P<first>{_DAY_EN})\s?[-–—]\s?$")
+_DAYS_BEHIND = re.compile(rf"\s?[-–—~至到]\s?(?P<last>{_DAY_EN})\s?(?:[日号號]|(?![\w.:%]))")
+_SLASHED = re.compile(r"(?<![\d/.])(\d{1,2})(?:/(\d{1,2})(?:/(\d{4}|\d\d))?|\.(\d{1,2})\.(\d{4}))(?![\d/])")
+_COMPACT_MONTH = re.compile(rf"(?<!\d)({_YEAR})(0[1-9]|1[0-2])(?!\d)")
+_SHORT_YEAR = re.compile(r"(?<!\d)(\d\d)年(?=\d{1,2}月)")
+_ANY_YEAR = re.compile(rf"(?<!\d)({_YEAR})(?!\d)")
+_YEARS = re.compile(rf"(?<!\d)({_YEAR})\s?[年]?\s?[-–—~至到]\s?({_YEAR})(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDate:
+    """A day of a month, a month or a year, each with what else of it is said; None where it is not said."""
+
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+
+    def is_told_by(self, other: NamedDate) -> bool:
+        """Whether a text that names the other date may be about this one: it says the month or year and nothing else.
+
+        A month without its day may be about any of its days.
+        """
+        told = other.year if self.month is None else other.month
+        return told is not None and not self.differs_from(other)
+
+    def differs_from(self, other: NamedDate) -> bool:
+        """Whether the two cannot be the same: something that both say is another."""
+        pairs = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
+        return any(one is not None and two is not None and one != two for one, two in pairs)
+
+    def is_beside(self, other: NamedDate) -> bool:
+        """Whether the other is another day, month or year: as exact as this one, and not the same."""
+        is_exact = (self.day is None or other.day is not None) and (self.month is None or other.month is not None)
+        return is_exact and self.differs_from(other)
+
+
+@dataclass(frozen=True, slots=True)
+class DateMention:
+    """A date with its place in the text as `nfkc` gives it."""
+
+    date: NamedDate
+    start: int
+    end: int
+
+
+def date_mentions(text: str) -> list[DateMention]:
+    """The dates that a text surely names, in order: no bare "may", no four digits before a unit."""
+    plain, found = nfkc(text), list[DateMention]()
+    for pattern in (_ISO, _COMPACT, _MONTH_AND_YEAR, _CHINESE, _YEAR_ZH, _ENGLISH, _BARE_YEAR):
+        for match in pattern.finditer(plain):
+            is_apart = all(match.end() <= one.start or match.start() >= one.end for one in found)
+            if (
+                is_apart
+                and not (pattern is _ENGLISH and _is_word(match))
+                and not (pattern is _ISO and _is_season(match))
+            ):
+                found.append(DateMention(_date(match), match.start(), match.end()))
+    return sorted(found, key=lambda one: one.start)
+
+
+def definite_dates(question: str) -> list[DateMention]:
+    """The dates at which something is asked for; not those that only limit a time: "before 2030", 5月以后."""
+    plain, found = nfkc(question), date_mentions(question)
+    return [
+        one
+        for one in found
+        if not _LIMIT_BEFORE.search(plain[: one.start]) and not _LIMIT_BEHIND.match(plain[one.end :])
+    ]
+
+
+def dates_told(text: str) -> set[NamedDate]:
+    """Every date that a text may name, also as 20/5, in a file name, and between the ends of a range."""
+    plain = _SHORT_YEAR.sub(r"20\1年", nfkc(text))
+    mentions = date_mentions(plain)
+    told = {one.date for one in mentions}
+    for one, two in pairwise(mentions):
+        if _RANGE.fullmatch(plain[one.end : two.start]):
+            told.update(_between(one.date, two.date))
+    for one in mentions:
+        told.update(_days_beside(one, plain))
+    told.update(NamedDate(int(year), int(month)) for year, month in _COMPACT_MONTH.findall(plain))
+    for match in _SLASHED.finditer(plain):
+        told.update(_readings(match))
+    for match in _NAMED_MONTH.finditer(plain):
+        is_new = not any(one.start <= match.start() < one.end for one in mentions)
+        if is_new and match.group()[0].isupper() and not _MAY_DO.match(plain, match.start()):
+            told.add(NamedDate(month=_number(match.group(), "month")))
+    told.update(NamedDate(int(year)) for year in _ANY_YEAR.findall(plain))
+    for first, last in _YEARS.findall(plain):
+        told.update(map(NamedDate, range(int(first), int(last) + 1)))
+    return told
+
+
+def dates_not_in(dates: Iterable[NamedDate], texts: Sequence[str]) -> list[NamedDate]:
+    """Those of some dates that no text may be about."""
+    wanted = list(dates)
+    told = {one for text in texts for one in dates_told(text)} if wanted else set()
+    return [date for date in wanted if not any(date.is_told_by(one) for one in told)]
+
+
+def _date(match: re.Match[str]) -> NamedDate:
+    parts = {name[:-1] if name[-1].isdigit() else name: text for name, text in match.groupdict().items() if text}
+    return NamedDate(*(_number(parts.get(name, ""), name) for name in ("year", "month", "day")))
+
+
+def _number(text: str, name: str) -> int | None:
+    if not text:
+        return None
+    if name == "month" and text[:3].lower() in _NUMBER_OF_MONTH:
+        return _NUMBER_OF_MONTH[text[:3].lower()]
+    if name == "year" and text[0] in _HAN_DIGITS:
+        return int("".join(str(max(_HAN_DIGITS.index(han) - 1, 0)) for han in text))
+    if digits := re.match(r"\d+", text):
+        return int(digits.group())
+    tens, sign, ones = text.partition("十")
+    if not sign:
+        return _HAN_NUMBER[text]
+    return 10 * _HAN_NUMBER.get(tens, 1) + _HAN_NUMBER.get(ones, 0)
+
+
+def _is_word(match: re.Match[str]) -> bool:
+    """Whether a month's name without day and year is more likely another word: "may", "march", "mar"."""
+    name = match["month4"]
+    if name is None:
+        return False
+    if len(name.rstrip(".")) > 3 and name.lower() not in ("march", "august"):
+        return False
+    return not _MODAL.search(match.string[: match.start()]) and not re.match(r"['’]s\b", match.string[match.end() :])
+
+
+def _readings(match: re.Match[str]) -> Iterator[NamedDate]:
+    """What "5/6/25" may be: the day or the month first."""
+    one, other, written = int(match[1]), int(match[2] or match[4]), match[3] or match[5]
+    year = int(written) + (2000 if len(written) == 2 else 0) if written else None
+    for day, month in ((one, other), (other, one)):
+        if 1 <= day <= 31 and 1 <= month <= 12:
+            yield NamedDate(year, month, day)
+
+
+def _is_season(match: re.Match[str]) -> bool:
+    """Whether two years stand together, as in "2001-02"."""
+    return not match["day"] and match["joint"] != "." and int(match["month"]) == (int(match["year"]) + 1) % 100
+
+
+def _between(first: NamedDate, last: NamedDate) -> Iterator[NamedDate]:
+    """The months or years between the two ends of a range, and each of their days."""
+    if first.month is None or last.month is None:
+        if first.month is None and last.month is None and first.year and last.year:
+            yield from map(NamedDate, range(first.year, last.year + 1))
+        return
+    year = last.year if first.year is None else first.year
+    if first.month == last.month and first.day and last.day:
+        yield from (NamedDate(year, first.month, day) for day in range(first.day, last.day + 1))
+        return
+    months = (last.month - first.month) % 12
+    for step in range(1 if first.day else 0, months + (0 if last.day else 1)):
+        yield NamedDate(None, (first.month + step - 1) % 12 + 1)
+    if first.day:
+        yield from (NamedDate(None, first.month, day) for day in range(first.day, 32))
+    if last.day:
+        yield from (NamedDate(None, last.month, day) for day in range(1, last.day + 1))
+
+
+def _days_beside(one: DateMention, plain: str) -> Iterator[NamedDate]:
+    """The days of "13–15 Oct", 6月12-14日."""
+    if one.date.day is None:
+        return
+    first = last = one.date.day
+    if before := _DAYS_BEFORE.search(plain[: one.start]):
+        first = _number(before["first"], "day") or first
+    if behind := _DAYS_BEHIND.match(plain, one.end):
+        last = _number(behind["last"], "day") or last
+    yield from (NamedDate(one.date.year, one.date.month, day) for day in range(first, last + 1))
