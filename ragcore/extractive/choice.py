@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 import numpy as np
@@ -55,6 +55,10 @@ class Limits:
     most_sentences: int = 5
     least_odds: float = 6.0  # log-odds below the best sentence from which another one is left out
 
+    def more(self, *, sentences: int, columns: int) -> Limits:
+        """Room for more."""
+        return replace(self, most_columns=self.most_columns + columns, most_sentences=self.most_sentences + sentences)
+
 
 @dataclass(frozen=True, slots=True)
 class SentenceChoice:
@@ -87,21 +91,23 @@ def choose_sentences(
         if not taken or (is_new and used + length <= limits.most_columns):
             taken.append(statement)
             used += length
-    core, *points = _together(_with_leads(taken, found))
+    core, *points = _together(_with_leads(taken, found, question))
     return SentenceChoice(found[order[0]], core, tuple(points))
 
 
-def _with_leads(taken: Sequence[Statement], found: Sequence[Statement]) -> list[Statement]:
+def _with_leads(taken: Sequence[Statement], found: Sequence[Statement], question: str) -> list[Statement]:
     """The same sentences, and before each that leans on the one before it ("Rejected for that reason.") that one."""
     before = {(s.source.number, s.position + 1): s for s in found}
     leads = {id(s): before.get((s.source.number, s.position)) for s in taken if leans_back(s)}
     shown = {id(s) for s in taken}
     added = [
-        lead
-        for lead in leads.values()
-        if lead is not None and id(lead) not in shown and not (lead.is_row or lead.is_item)
+        lead for lead in leads.values() if lead is not None and id(lead) not in shown and _may_lead(lead, question)
     ]
     return [*taken, *added]
+
+
+def _may_lead(lead: Statement, question: str) -> bool:
+    return not (lead.is_row or lead.is_item) and is_of_use(lead, question)
 
 
 def leans_back(statement: Statement) -> bool:
@@ -126,7 +132,7 @@ def _together(taken: Sequence[Statement]) -> list[tuple[Statement, ...]]:
 
 
 def _belong_together(one: Statement, other: Statement) -> bool:
-    if one.source is not other.source or one.heading != other.heading:
+    if one.source.number != other.source.number or one.heading != other.heading:
         return False
     return one.head == other.head if one.head or other.head else one.position + 1 == other.position
 

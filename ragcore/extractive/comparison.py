@@ -33,6 +33,7 @@ _THINGS = (
     ),
     re.compile(r"^(?:比较|比較|对比|對比)(?:一下)?(.+?)(?:和|与|與|跟)(.+)"),
 )
+_CODE = re.compile(r"[A-Za-z][A-Za-z.-]*\d[\w.-]*")
 _TAIL = re.compile(r"\s*(?:\?|？|。|\.|,.*| in (?:terms|general).*|for .*)\s*$")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _LABELLED = re.compile(r"([^:：]{2,24})[:：]\s*(\S.*)")
@@ -55,12 +56,22 @@ def find_compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | 
             names = [_ARTICLE.sub("", _TAIL.sub("", group).strip()) for group in match.groups()]
             things = [Thing(name, frozenset(tokenizer.words(name)) - stop_words()) for name in names]
             if all(t.words for t in things) and things[0].words != things[1].words and max(map(len, names)) <= 60:
-                return things[0], things[1]
+                return _by_codes(things, tokenizer)
     return None
+
+
+def _by_codes(things: Sequence[Thing], tokenizer: Tokenizer) -> tuple[Thing, Thing]:
+    """The things by their codes alone where both have one: in "P10 vs P20 noise" the noise names neither."""
+    codes = [match[0] if (match := _CODE.search(thing.name)) else "" for thing in things]
+    if not all(codes) or codes[0] == codes[1]:
+        return things[0], things[1]
+    first, second = (Thing(code, frozenset(tokenizer.words(code))) for code in codes)
+    return first, second
 
 
 def compare_in_table(
     things: tuple[Thing, Thing],
+    question: str,
     found: Sequence[Statement],
     probabilities: FloatArray,
     tokenizer: Tokenizer,
@@ -68,7 +79,8 @@ def compare_in_table(
 ) -> str | None:
     """A table with one column for each thing; None unless the sources describe both."""
     sources = list({s.source.number: s.source for s in found}.values())
-    given = next(filter(None, (_given_table(source, things, tokenizer, words) for source in sources)), None)
+    aspects = frozenset(tokenizer.words(question)) - stop_words() - things[0].words - things[1].words
+    given = next(filter(None, (_given_table(source, things, aspects, tokenizer, words) for source in sources)), None)
     if given is not None:
         return given
     order = sorted(range(len(found)), key=lambda at: -probabilities[at])
@@ -148,22 +160,36 @@ def _point_of(first: Statement, found: Sequence[Statement]) -> list[Statement]:
     return point
 
 
-def _given_table(source: Source, things: tuple[Thing, Thing], tokenizer: Tokenizer, words: Wording) -> str | None:
-    """What a table of the source itself says of both things, which are two of its columns or two of its rows."""
+def _given_table(
+    source: Source, things: tuple[Thing, Thing], aspects: frozenset[str], tokenizer: Tokenizer, words: Wording
+) -> str | None:
+    """What a table of the source itself says of both things, which are two of its columns or two of its rows.
+
+    `aspects`: words of the question beside the things; only the lines that they name, where they name some.
+    """
     for given in tables(source.text.splitlines()):
         places = [_place(given.head, thing, tokenizer) for thing in things]
         if None not in places and places[0] != places[1] and 0 not in places:
             wanted = [p for p in places if p is not None]
-            rows = [[cells[0], *(cite(cells[p], source.number, words) for p in wanted)] for cells in given.rows]
+            lines = _lines_named(given.rows, aspects, tokenizer)
+            rows = [[cells[0], *(cite(cells[p], source.number, words) for p in wanted)] for cells in lines]
             return table([given.head[0] or words.aspect, *(given.head[p] for p in wanted)], rows[:MAX_ROWS])
         names = [cells[0] for cells in given.rows]
         places = [_place_of_row(names, thing, other, tokenizer) for thing, other in (things, things[::-1])]
         if None not in places and places[0] != places[1]:
             said = [given.rows[p] for p in places if p is not None]
             cells = [[cite(row[at], source.number, words) for row in said] for at in range(1, len(given.head))]
-            rows = [[name, *row] for name, row in zip(given.head[1:], cells, strict=True)]
+            rows = _lines_named(
+                [[name, *row] for name, row in zip(given.head[1:], cells, strict=True)], aspects, tokenizer
+            )
             return table([given.head[0] or words.aspect, *(row[0] for row in said)], rows[:MAX_ROWS])
     return None
+
+
+def _lines_named(lines: Sequence[Sequence[str]], aspects: frozenset[str], tokenizer: Tokenizer) -> list[list[str]]:
+    """The lines whose first cell has one of the words; all of them where none has."""
+    named = [line for line in lines if not aspects.isdisjoint(tokenizer.words(line[0]))]
+    return [list(line) for line in named or lines]
 
 
 def _place(head: Sequence[str], thing: Thing, tokenizer: Tokenizer) -> int | None:

@@ -43,6 +43,7 @@ class Wording:
     closest: str  # above a passage of which it is not sure that it answers
     more_rows: str  # below the first rows of a long table, with `{number}`
     source_language: str  # above a quotation in the other one of the two languages
+    in_all: str  # above rows that are counted, with `{number}`
     gap: str  # between a sentence and its marker, and between sentences
 
 
@@ -53,6 +54,7 @@ _WORDS: dict[Script, Wording] = {
         said="资料所述",
         closest="最相关的段落",
         more_rows="另有 {number} 行",
+        in_all="共 {number}",
         source_language="原文为英文",
         gap="",
     ),
@@ -62,6 +64,7 @@ _WORDS: dict[Script, Wording] = {
         said="資料所述",
         closest="最相關的段落",
         more_rows="另有 {number} 列",
+        in_all="共 {number}",
         source_language="原文為英文",
         gap="",
     ),
@@ -71,6 +74,7 @@ _WORDS: dict[Script, Wording] = {
         said="What the sources say",
         closest="The passage that fits best",
         more_rows="{number} more rows",
+        in_all="{number} in all",
         source_language="The source is in Chinese",
         gap=" ",
     ),
@@ -154,10 +158,12 @@ def section_blocks(answer: SectionAnswer, words: Wording) -> list[str]:
 
 def procedure_blocks(procedure: Procedure, words: Wording) -> list[str]:
     """Steps as a numbered list, with what stands before and behind them."""
-    steps = [(" ".join(one.text for one in step), step[0].source.number) for step in procedure.steps]
-    block = listing([(_UNNUMBERED.sub("", text), number) for text, number in steps], words, numbered=True)
-    around = [passage_block(part, words) if part else "" for part in (procedure.before, procedure.behind)]
-    return _apart([text for text in (around[0], block, around[1]) if text])
+    number, announced = procedure.steps[0][0].source.number, procedure.steps[0][0].announced
+    told = (" ".join(one.text.removeprefix(one.announced).strip() for one in step) for step in procedure.steps)
+    steps = listing([(_UNNUMBERED.sub("", text), number) for text in told], words, numbered=True)
+    lead = cite(announced, number, words) if announced else ""
+    before, behind = (passage_block(part, words) if part else "" for part in (procedure.before, procedure.behind))
+    return _apart([text for text in (before, lead, steps, behind) if text])
 
 
 def passage_block(statements: Sequence[Statement], words: Wording) -> str:

@@ -49,7 +49,7 @@ from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.row_blocks import found_rows_block
 from ragcore.extractive.sections import find_list_around, find_section_answer, find_steps
-from ragcore.extractive.sentence_meaning import meaning_scores
+from ragcore.extractive.sentence_meaning import are_foreign, meaning_scores
 from ragcore.extractive.sentence_model import (
     SentenceFeatures,
     SentenceScorer,
@@ -84,6 +84,8 @@ HELD = 0.85  # probability of the best sentence within an explanation from which
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best, and its paragraph completed
 PARAGRAPH_COLUMNS = 500
+MORE_ACROSS = 2  # sentences of an answer from a source in the other language
+MORE_COLUMNS = 300  # of such an answer
 BESIDE = 0.05  # probability from which a sentence is added
 MOST_BESIDE = 3
 BESIDE_DEFINITION = 1.9  # log-odds below the best sentence from which another one is left out beside a definition
@@ -196,6 +198,8 @@ class ExtractiveGenerator:
             return procedure_blocks(told, words)
         scores = prefer_full_coverage(scores, known)
         limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
+        if are_foreign(question, [found[int(scores.argmax())]]).any():  # which of them answers is less certain
+            limits = limits.more(sentences=MORE_ACROSS, columns=MORE_COLUMNS)
         choice = choose_sentences(found, scores, limits, question)
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
         if wants_list and (around := find_list_around(choice.best, found)) is not None:
@@ -214,8 +218,9 @@ class ExtractiveGenerator:
         ):
             return explained
         choice = _defined_first(choice, known, scores)
+        lead = [f"**{words.closest}**\n\n"] if _share_shown(choice, found, scores) < DOUBTFUL else []
         core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in choice.core]
-        return [passage_block(with_tables(core, found), words), *_supplements(choice, words)]
+        return [*lead, passage_block(with_tables(core, found), words), *_supplements(choice, words)]
 
     def _scored(self, question: str, found: Sequence[Statement]) -> tuple[SentenceFeatures, FloatArray]:
         """Features and log-odds of sentences, by words and by meaning."""
@@ -229,7 +234,7 @@ class ExtractiveGenerator:
             return None
         known, scores = self._scored(question, found)
         chances = chances_of(prefer_full_coverage(scores, known))
-        return compare_in_table(things, found, chances, self._tokenizer, words)
+        return compare_in_table(things, question, found, chances, self._tokenizer, words)
 
     def _explanation(
         self,
@@ -310,9 +315,18 @@ def _defined_first(choice: SentenceChoice, known: SentenceFeatures, scores: Floa
     if first is None:
         return choice
     lead = (first, *_going_on(first, known.found))
-    near = {id(known.found[at]) for at in order if scores[at] >= scores.max() - BESIDE_DEFINITION} - set(map(id, lead))
-    rest = (tuple(s for s in group if id(s) in near) for group in (choice.core, *choice.points))
+    near = {id(known.found[at]) for at in order if scores[at] >= scores.max() - BESIDE_DEFINITION}
+    rest = (
+        tuple(s for s in group if s not in lead and (s.source is not first.source or id(s) in near))
+        for group in (choice.core, *choice.points)
+    )
     return SentenceChoice(choice.best, lead, tuple(group for group in rest if group))
+
+
+def _share_shown(choice: SentenceChoice, found: Sequence[Statement], scores: FloatArray) -> float:
+    """How likely it is that a sentence of the choice is the one that answers, given that one does."""
+    chances = {id(s): float(chance) for s, chance in zip(found, chances_of(scores), strict=True)}
+    return sum(chances[id(s)] for group in (choice.core, *choice.points) for s in group)
 
 
 def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statement]:

@@ -13,13 +13,14 @@ ROW_COLUMNS = 200  # of a row that stands in one line
 def found_rows_block(found: TableRows, words: Wording) -> str:
     """Rows that a question names, each with the marker of its own passage.
 
-    One row alone is told cell by cell behind the names of the columns.
+    One row alone is told cell by cell behind the names of the columns. How many there are stands above them.
     """
+    lead = f"**{words.in_all.format(number=found.total)}**\n\n" if found.total else ""
     if len(found.rows) > 1:
-        return table(found.head, [row_marked(cells, number, words) for cells, number in found.rows])
+        return lead + table(found.head, [row_marked(cells, number, words) for cells, number in found.rows])
     cells, number = found.rows[0]
     whole = labelled(found.head, cells)
     if columns(whole) <= ROW_COLUMNS:
-        return cite(whole, number, words)
+        return lead + cite(whole, number, words)
     points = [labelled(("", name), ("", cell)) for name, cell in zip(found.head, cells, strict=True) if cell]
-    return "\n".join(f"- {cite(point, number, words)}" for point in points)
+    return lead + "\n".join(f"- {cite(point, number, words)}" for point in points)

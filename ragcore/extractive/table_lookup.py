@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from ragcore.extractive.sentences import Statement
@@ -39,6 +39,20 @@ _SEVERAL = re.compile(
 )
 _JOINS = re.compile(r"[、和与及跟]|以及|还有|多少.*多少|多久.*多久|\band\b|,|，")
 _TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-./][A-Za-z0-9]+)*")
+_ASKS = re.compile(
+    r"什么|什麼|怎么|怎麼|咋|多少|多久|多长|几[个天小条级]|哪|[谁誰]|[吗嗎]|是否"
+    r"|\b(?:what|which|who|when|where|why|how)\b",
+    re.IGNORECASE,
+)
+_COUNTS = re.compile(
+    r"(?:多少|[几幾])([个個条條种種项項款家位名台臺张張次类類])"
+    r"|\b(?:how many|number of|count(?: of)?) ((?:[\w-]+ ){0,3}?[\w-]+?)(?= (?:is|are|was|were|do|does|did|have|has|can"
+    r"|in|on|of|at|for|to|we|there|with)\b|\s*[?]|\Z)",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(r"(?:不|无|無|没有|沒有|非|未)(?=.)|(?:no|not|none|without)\b[\s-]*", re.IGNORECASE)
+_NO = frozenset({"否", "无", "無", "没有", "no", "none", "n", "-", "—", "false"})
+_YES = frozenset({"是", "有", "yes", "y", "√", "✓", "true"})
 _HAN = re.compile(rf"[{CJK}]")
 _BETWEEN = re.compile(r"[,，、;；/+()（）]")
 
@@ -49,6 +63,7 @@ class TableRows:
 
     head: tuple[str, ...]
     rows: tuple[tuple[tuple[str, ...], int], ...]  # cells of the chosen columns, and the number of the source
+    total: str = ""  # how many there are, in the words of a question that asks for it: "8 critical alarms"
 
 
 def find_rows_of_kind(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
@@ -59,8 +74,36 @@ def find_rows_of_kind(question: str, found: Sequence[Statement], tokenizer: Toke
     for members in _tables(found):
         table = _Table(members, tokenizer)
         if (rows := table.of_kind(asked)) and len(rows) <= MOST_ROWS:
-            return table.shown(rows, asked)
+            if asks_count(question) and (given := table.given_number(asked, rows)):
+                return given
+            return replace(table.shown(rows, asked), total=_total(question, len(rows)))
     return None
+
+
+def asks_rows(question: str) -> bool:
+    """Whether a question wants all things of a kind listed or counted."""
+    return _SEVERAL.search(question) is not None
+
+
+def asks_count(question: str) -> bool:
+    """Whether a question wants to know how many there are."""
+    return _COUNTS.search(question) is not None
+
+
+def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> bool:
+    """Whether a table surely answers: it has rows of the kind that is asked for, or the named row and its column."""
+    if find_rows_of_kind(question, found, tokenizer) is not None:
+        return True
+    asked = _Asked.of(question, tokenizer)
+    return any(_Table(members, tokenizer).holds_cell(asked) for members in _tables(found))
+
+
+def _total(question: str, rows: int) -> str:
+    """How many rows there are, counted as the question counts them; "" where it does not."""
+    match = _COUNTS.search(question)
+    if match is None:
+        return ""
+    return f"{rows} {match[1] or match[2]}"
 
 
 def find_named_rows(
@@ -92,12 +135,22 @@ class _Asked:
     words: frozenset[str]  # content words
     codes: frozenset[str]  # with a digit or a hyphen, or one letter
     amounts: tuple[Amount, ...]  # that a range of a cell may hold
+    parts: int = 1  # how many things are asked
+    is_negated: bool = False
 
     @classmethod
     def of(cls, question: str, tokenizer: Tokenizer) -> _Asked:
         passed = stop_words() | question_sides()
         words = frozenset(w for w in tokenizer.words(question) if w not in passed and not w.isspace())
-        return cls(_plain(question), words, frozenset(_codes(question)), tuple(amounts_in(question)))
+        parts = max(len(_ASKS.findall(question)), 1 + bool(_JOINS.search(question)))
+        return cls(
+            text=_plain(question),
+            words=words,
+            codes=frozenset(_codes(question)),
+            amounts=tuple(amounts_in(question)),
+            parts=parts,
+            is_negated=_NEGATED.search(question) is not None,
+        )
 
     def holds(self, value: str, head: str = "") -> bool:
         """Whether the question names a value: a Latin one as whole words, a Chinese one anywhere.
@@ -166,7 +219,11 @@ class _Table:
         conditions: dict[int, set[str]] = {}
         for column, head in enumerate(self.heads):
             values = {row[column] for row in self.cells if 0 < len(row[column]) <= VALUE_CHARACTERS} - self.about
-            named = {value for value in values if asked.holds(value, head)} or self._with_word(column, asked)
+            named = (
+                {value for value in values if asked.holds(value, head)}
+                or self._with_word(column, asked)
+                or self._affirmed(column, values, asked)
+            )
             if named and (column > 0 or len(named) > 1):
                 conditions[column] = named
         if not conditions:
@@ -177,15 +234,52 @@ class _Table:
     def shown(self, rows: Sequence[int], asked: _Asked) -> TableRows:
         """These rows in the columns that identify them and those that were asked for; all columns where none was."""
         wanted = self._columns_asked(asked)
+        if len(rows) == 1 and len(wanted) < asked.parts:
+            wanted = set()  # several things are asked, and one column alone would be half of an answer
         held = {at for at in range(len(self.head)) for row in rows if asked.holds(self.cells[row][at], self.heads[at])}
         whole = range(min(len(self.head), MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS))
-        columns = sorted(held | ({0, *wanted} if wanted else set(whole)))
+        return self._cut(rows, sorted(held | ({0, *wanted} if wanted else set(whole))))
+
+    def _cut(self, rows: Sequence[int], columns: Sequence[int]) -> TableRows:
         return TableRows(
             tuple(self.head[at] for at in columns),
             tuple(
                 (tuple(self.members[row].cells[at] for at in columns), self.members[row].source.number) for row in rows
             ),
         )
+
+    def given_number(self, asked: _Asked, rows: Sequence[int]) -> TableRows | None:
+        """The cells of a column of numbers of the asked things, where the table has one; else None.
+
+        "how many demo units do we have of the P10" is answered by the column "Number of units", not by counting.
+        """
+        for column in range(1, len(self.head)):
+            is_number = all(self.cells[row][column].replace(",", "").isdigit() for row in rows)
+            if is_number and any(asked.has(word) for word in self.head_words[column]):
+                return self._cut(rows, [0, column])
+        return None
+
+    def holds_cell(self, asked: _Asked) -> bool:
+        """Whether a row with the question's code or amount has the column that is asked for."""
+        rows = self.named(asked)
+        if not rows or not self._columns_asked(asked):
+            return False
+        is_coded = asked.codes & self.codes[rows[0]] - self.about
+        return bool(is_coded) or any(covers(c, amount) for amount in asked.amounts for c in self.cells[rows[0]])
+
+    def _affirmed(self, column: int, values: Collection[str], asked: _Asked) -> set[str]:
+        """The value that says yes in a column of yes and no that the question names, or no where it negates."""
+        pair = (
+            {
+                value: value in _NO or (value not in _YES and _NEGATED.sub("", value, count=1) in values - {value})
+                for value in values
+            }
+            if len(values) == 2
+            else {}
+        )
+        if sorted(pair.values()) != [False, True] or not any(asked.has(w) for w in self.head_words[column]):
+            return set()
+        return {value for value, is_no in pair.items() if is_no == asked.is_negated}
 
     def _with_word(self, column: int, asked: _Asked) -> set[str]:
         """Short values of a column of which a part is a word of the question that others lack: "field, Oslo"."""

@@ -19,24 +19,38 @@ def statement(number, position, text):
 
 
 def probabilities(*values):
-    return np.array(values, np.float32)
+    """As log-odds."""
+    return np.log(np.array(values, np.float32))
 
 
-def test_the_sentences_of_the_best_source_are_the_core_in_their_order():
-    found = [statement(1, 0, "alpha one"), statement(1, 1, "beta two"), statement(2, 0, "gamma three")]
+def test_neighbours_of_the_best_sentence_stand_with_it_in_their_order():
+    told = [(1, 0, "alpha one"), (1, 1, "beta two"), (1, 3, "delta four five six seven"), (2, 0, "gamma three")]
+    found = [statement(*one) for one in told]
 
-    choice = choose_sentences(found, probabilities(0.2, 0.5, 0.3), Limits())
+    choice = choose_sentences(found, probabilities(0.2, 0.5, 0.1, 0.2), Limits())
 
     assert [s.text for s in choice.core] == ["alpha one.", "beta two."]
-    assert [[s.text for s in point] for point in choice.points] == [["gamma three."]]
+    assert [[s.text for s in point] for point in choice.points] == [
+        ["gamma three."],
+        ["delta four five six seven."],
+    ]
 
 
-def test_a_sentence_that_hardly_answers_is_left_out_where_another_one_surely_does():
+def test_a_sentence_that_hardly_answers_is_left_out():
     found = [statement(1, 0, "alpha one"), statement(2, 0, "beta two " * 20)]
 
-    choice = choose_sentences(found, probabilities(0.99, 0.01), Limits(worth=0.03))
+    choice = choose_sentences(found, probabilities(0.999, 0.001), Limits())
 
     assert choice.points == ()
+
+
+def test_a_sentence_that_leans_on_the_one_before_it_comes_with_it():
+    text = "Option A has a shorter timer and costs 2 % more. It was rejected for that reason."
+    found = read_statements([source(1, f"{text} Nobody asked for option B or for another one.")], TOKENIZER)
+
+    choice = choose_sentences(found, probabilities(0.0001, 0.99, 0.0001), Limits())
+
+    assert " ".join(s.text for s in choice.core) == text
 
 
 def test_the_same_statement_of_two_sources_is_given_once():
@@ -75,9 +89,7 @@ def test_an_answer_keeps_to_its_limits(rows, most):
     choice = choose_sentences(found, probabilities(*(p for _, _, p in rows)), limits)
 
     everything = [s for group in (choice.core, *choice.points) for s in group]
-    assert len(choice.points) <= limits.supplements
-    assert 1 <= len(choice.core) <= limits.core_sentences
-    assert all(len(point) <= limits.point_sentences for point in choice.points)
+    assert 1 <= len(everything) <= limits.most_sentences
     assert len(everything) == 1 or sum(columns(s.text) for s in everything) <= max(
         most, max(columns(s.text) for s in everything)
     )

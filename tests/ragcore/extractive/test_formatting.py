@@ -2,7 +2,8 @@
 
 import pytest
 
-from ragcore.extractive.formatting import find_compared, table, with_figure, wording_for
+from ragcore.extractive.comparison import find_compared
+from ragcore.extractive.formatting import table, with_figure, wording_for
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import GenerationRequest

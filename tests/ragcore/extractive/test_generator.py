@@ -192,16 +192,6 @@ def test_no_sentences_from_here_and_there_where_none_states_the_fact(generator):
     assert len(shown.split("**Also relevant**")[0]) < 600
 
 
-def test_a_row_that_is_in_doubt_comes_with_its_whole_table(generator):
-    rows = "\n".join(f"| Property {n} | device value {n} | {n} |" for n in range(6))
-
-    text = answer(
-        generator, "How many antennas does a device have?", source(1, f"| Name | A | B |\n|---|---|---|\n{rows}")
-    )
-
-    assert all(f"| Property {n} |" in text for n in range(6))
-
-
 def test_a_name_or_a_reply_comes_with_the_sentence_behind_it():
     text = (
         "1. **Detection.** The layer compares errors.\n2. **Request.** The device asks.\n\n"
@@ -243,11 +233,10 @@ def test_meaning_chooses_the_sentence_in_the_other_language_where_weights_are_kn
         def trust(self, cjk_share):
             return 1.0
 
-    others = " ".join(f"Bird number {n} sings in the garden." for n in range(30))
-    sources = (
-        source(1, f"Dogs eat. Birds sing. Dogs eat sand.\n\n{others}\n\nThe feline sleeps. Ants walk. Fish swim."),
-    )
-    best = Limits(core_sentences=1)
+    told = [f"Bird number {n} sings in the garden." for n in range(30)]
+    told[15] = "The feline number 15 sleeps in the garden."
+    sources = (source(1, f"Dogs eat. Birds sing. Dogs eat sand. Ants walk. Fish swim.\n\n{' '.join(told)}"),)
+    best = Limits(most_sentences=1)
     known, unknown = (
         ExtractiveGenerator(TOKENIZER, Translations(model), limits=best) for model in (MultilingualEmbedder.model, "x")
     )
@@ -389,4 +378,4 @@ def test_a_point_of_a_long_list_answers_alone_with_all_its_sentences(generator):
 
     text = answer(generator, "am I allowed to use a USB stick", house)
 
-    assert text == "- USB sticks are blocked. Exceptions last 14 days. [1]"
+    assert text == "USB sticks are blocked. Exceptions last 14 days. [1]"
