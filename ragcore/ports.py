@@ -90,6 +90,7 @@ class GenerationRequest:
     style: str = "report"
     temperature: float = 0.2
     max_tokens: int = 1000
+    whole_versions: frozenset[int] = frozenset()  # of documents all of whose tables are among the sources
     parts: tuple[AnswerPart, ...] = ()  # in place of one answer from all sources; only quoted answers have them
 
 

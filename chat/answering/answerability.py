@@ -15,9 +15,12 @@ from knowledge.types import Retrieved
 from ragcore.answerability import score_answerability, threshold_for
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
+from ragcore.extractive.sentences import read_statements
+from ragcore.extractive.table_lookup import answers_by_rows
 from ragcore.text.codes import codes_in, missing_codes
 from ragcore.text.named_dates import NamedDate, date_mentions, dates_not_in, definite_dates
 from ragcore.text.normalise import nfkc
+from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
 from ragcore.types import Language, Source
 from ragcore.types.answering import AnswerState
@@ -149,6 +152,9 @@ def verdict_by_sources(
     shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     least = lowered_line(shipped, lowered)
     is_near = retrieved.relevant or judged.is_across  # which reads the cosines of sentences
+    statements = read_statements(sources, model_registry.tokenizer())
+    if answers_by_rows(question_core(question), statements, model_registry.tokenizer()):
+        return Verdict(is_answerable=True, most_confidence=math.sqrt(max(judged.score, SURE)))
     is_sure = judged.nearness.is_near and judged.score >= SURE
     is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
     return Verdict(is_answerable=is_answerable, most_confidence=math.sqrt(judged.score))

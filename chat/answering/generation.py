@@ -42,6 +42,7 @@ async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
         spent=total_known_cost(ports.usage_entries),
         unavailable=ports.unavailable_models,
         files=ports.files,
+        whole_versions=state.whole_versions,
     )
     writer = AnswerWriter(
         request=request,

@@ -38,6 +38,7 @@ from chat.answering.retrieval import SearchOutcome
 from chat.answering.similar_questions import SimilarQuestions
 from chat.answering.stage_ports import AnswerPorts, report_context
 from chat.answering.streaming import Draft
+from chat.answering.whole_tables import complete_tables
 from chat.answering.wide_judgement import judge_widely
 from chat.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable
@@ -115,6 +116,7 @@ async def answer_from_sources(
         return await list_search_results(
             context, state.query, outcome, sources[:MAX_RESULTS], introduction=introduction
         )
+    state = await complete_tables(context, state)
     draft = await generate(context, ports, state)
     llm = ports.stage_ports.llm if options.judge_support else None
     record = await ground_draft(context, draft, state, outcome, llm=llm, files=ports.files)

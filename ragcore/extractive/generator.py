@@ -73,7 +73,6 @@ from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, Gen
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
 from ragcore.text.tokenise import stop_words
-from ragcore.types import Source
 
 WHOLE = 0.999  # coverage
 NEARLY_BEST = 1.4  # log-odds below the best sentence
@@ -141,7 +140,7 @@ class ExtractiveGenerator:
         self, question: str, request: GenerationRequest, found: Sequence[Statement], words: Wording
     ) -> list[str]:
         """The answer in the form that was asked for; a report unless it is to be short or close to the sources."""
-        blocks = self._answer(question, request.sources, found, words)
+        blocks = self._answer(question, request, found, words)
         if request.style in ("simple", "precise") and blocks:
             blocks = [self._shorter(question, request.style, "".join(blocks), found)]
         if blocks and asks_document(question):
@@ -168,9 +167,10 @@ class ExtractiveGenerator:
         return f"{part.lead}{text}" if text else ""
 
     def _answer(
-        self, question: str, sources: Sequence[Source], found: Sequence[Statement], words: Wording
+        self, question: str, request: GenerationRequest, found: Sequence[Statement], words: Wording
     ) -> list[str]:
         """The blocks that answer one question. `found`: the sentences of the sources."""
+        sources = request.sources
         if whole := summarised_sources(question, sources, self._tokenizer):
             return summary_blocks(summary_runs(whole, self._tokenizer), words)
         kind = question_type(question)
@@ -178,7 +178,7 @@ class ExtractiveGenerator:
             return [block]
         found = [one for one in found if not is_mail_head(one)] or found
         found = [found[at] for at in about_codes(question, found)]
-        rows = find_rows_of_kind(question_core(question), found, self._tokenizer)
+        rows = find_rows_of_kind(question_core(question), found, self._tokenizer, whole=request.whole_versions)
         if rows is not None and not gives_quantity(question, found).any():  # "at most 8": nothing is counted
             return [found_rows_block(rows, words)]
         # what a thing is may be said anywhere, not only in the document that is called after it

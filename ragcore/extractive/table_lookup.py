@@ -26,6 +26,7 @@ from ragcore.text.word_lists import read_lines
 VALUE_CHARACTERS = 16  # of a cell that may be the value of a kind: "Oslo", "in work"
 LEAST_LEAD = 1.25  # times as much as the second row's weight, so that a row is the one that was named
 LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head and title hold
+LEGEND_LETTERS = 2  # of the name of a column that a legend explains
 MOST_COLUMNS = 8  # of a whole row
 LISTED_COLUMNS = 5  # of several rows, besides those that the question names
 MOST_ROWS = 20  # of a kind
@@ -53,6 +54,7 @@ _COUNTS = re.compile(
 _NEGATED = re.compile(r"(?:不|无|無|没有|沒有|非|未)(?=.)|(?:no|not|none|without)\b[\s-]*", re.IGNORECASE)
 _NO = frozenset({"否", "无", "無", "没有", "no", "none", "n", "-", "—", "false"})
 _YES = frozenset({"是", "有", "yes", "y", "√", "✓", "true"})
+_DATE = re.compile(r"\d+\s*[年月日号號]")
 _HAN = re.compile(rf"[{CJK}]")
 _BETWEEN = re.compile(r"[,，、;；/+()（）]")
 
@@ -66,8 +68,13 @@ class TableRows:
     total: str = ""  # how many there are, in the words of a question that asks for it: "8 critical alarms"
 
 
-def find_rows_of_kind(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
-    """All rows of the first table that has some of the kind that a question wants listed or counted; else None."""
+def find_rows_of_kind(
+    question: str, found: Sequence[Statement], tokenizer: Tokenizer, *, whole: frozenset[int] = frozenset()
+) -> TableRows | None:
+    """All rows of the first table that has some of the kind that a question wants listed or counted; else None.
+
+    `whole`: versions of documents that are all there; only of these the number of rows is told.
+    """
     if not _SEVERAL.search(question):
         return None
     asked = _Asked.of(question, tokenizer)
@@ -76,7 +83,8 @@ def find_rows_of_kind(question: str, found: Sequence[Statement], tokenizer: Toke
         if (rows := table.of_kind(asked)) and len(rows) <= MOST_ROWS:
             if asks_count(question) and (given := table.given_number(asked, rows)):
                 return given
-            return replace(table.shown(rows, asked), total=_total(question, len(rows)))
+            is_whole = members[0].source.passage.version in whole
+            return replace(table.shown(rows, asked), total=_total(question, len(rows)) if is_whole else "")
     return None
 
 
@@ -95,7 +103,7 @@ def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokeni
     if find_rows_of_kind(question, found, tokenizer) is not None:
         return True
     asked = _Asked.of(question, tokenizer)
-    return any(_Table(members, tokenizer).holds_cell(asked) for members in _tables(found))
+    return any(_Table(members, tokenizer, found).holds_cell(asked) for members in _tables(found))
 
 
 def _total(question: str, rows: int) -> str:
@@ -113,7 +121,7 @@ def find_named_rows(
     members = next((members for members in _tables(found) if best in members), None)
     if members is None:
         return None
-    asked, table = _Asked.of(question, tokenizer), _Table(members, tokenizer)
+    asked, table = _Asked.of(question, tokenizer), _Table(members, tokenizer, found)
     rows = (table.joined(asked) if _JOINS.search(question) else []) or table.named(asked)
     return table.shown(rows, asked) if rows else None
 
@@ -146,11 +154,16 @@ class _Asked:
         return cls(
             text=_plain(question),
             words=words,
-            codes=frozenset(_codes(question)),
+            codes=frozenset(_codes(_DATE.sub(" ", question))),
             amounts=tuple(amounts_in(question)),
             parts=parts,
             is_negated=_NEGATED.search(question) is not None,
         )
+
+    @property
+    def listed(self) -> list[str]:
+        """Words of it that a legend may list."""
+        return [w for w in self.words if len(w) >= (2 if _HAN.search(w) else LEAST_LETTERS)]
 
     def holds(self, value: str, head: str = "") -> bool:
         """Whether the question names a value: a Latin one as whole words, a Chinese one anywhere.
@@ -174,9 +187,9 @@ class _Asked:
 
 
 class _Table:
-    """The rows of one table, those of all its passages."""
+    """The rows of one table, those of all its passages. `beside`: sentences that may say what its columns stand for."""
 
-    def __init__(self, members: Sequence[Statement], tokenizer: Tokenizer) -> None:
+    def __init__(self, members: Sequence[Statement], tokenizer: Tokenizer, beside: Sequence[Statement] = ()) -> None:
         self.head = members[0].head
         self.members = sorted(members, key=lambda s: (s.source.passage.ordinal, s.position))
         self.heads = [_plain(name) for name in self.head]
@@ -187,6 +200,9 @@ class _Table:
         self.head_words = [self._content(tokenizer.words(name)) for name in self.head]
         passage = self.members[0].source.passage
         title = " ".join((passage.title, *passage.heading_path, members[0].heading))
+        version = passage.version
+        told = (one.text for one in beside if one.source.passage.version == version and not one.is_row)
+        self.legend = _legend(self.heads, list(told))
         self.about = frozenset(tokenizer.words(title)) | frozenset(_codes(title))
 
     def named(self, asked: _Asked) -> list[int]:
@@ -264,8 +280,10 @@ class _Table:
         rows = self.named(asked)
         if not rows or not self._columns_asked(asked):
             return False
-        is_coded = asked.codes & self.codes[rows[0]] - self.about
-        return bool(is_coded) or any(covers(c, amount) for amount in asked.amounts for c in self.cells[rows[0]])
+        if self._is_listed(asked):
+            return True
+        is_coded = any(not code.isdigit() for code in asked.codes & self.codes[rows[0]] - self.about)
+        return is_coded or any(covers(c, amount) for amount in asked.amounts for c in self.cells[rows[0]])
 
     def _affirmed(self, column: int, values: Collection[str], asked: _Asked) -> set[str]:
         """The value that says yes in a column of yes and no that the question names, or no where it negates."""
@@ -311,7 +329,7 @@ class _Table:
 
     def _explains(self, at: int, asked: _Asked) -> bool:
         """Whether row, head and title hold most of what the question says, or the row its code or amount."""
-        if asked.codes & self.codes[at] - self.about:
+        if asked.codes & self.codes[at] - self.about or (asked.holds(self.cells[at][0]) and self._is_listed(asked)):
             return True
         if any(covers(cell, amount) for amount in asked.amounts for cell in self.cells[at]):
             return True
@@ -320,15 +338,32 @@ class _Table:
         lacking = [w for w in asked.words if w not in known and not (_HAN.search(w) and w in text)]
         return len(lacking) <= (1 - LEAST_EXPLAINED) * len(asked.words)
 
+    def _is_listed(self, asked: _Asked) -> bool:
+        """Whether the question names what a column stands for."""
+        return any(word in text for text in self.legend.values() for word in asked.listed)
+
     def _columns_asked(self, asked: _Asked) -> set[int]:
         """Columns behind the first one whose head the question names, or a word for what it holds."""
         behind = range(1, len(self.head))
         coded = {at for at in behind if (codes := frozenset(_codes(self.head[at]))) and codes <= asked.codes}
         if coded:
             return coded
+        if listed := {at for at in behind if any(word in self.legend.get(at, "") for word in asked.listed)}:
+            return listed
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
         named = {at for at in behind if any(asked.has(w) for w in self.head_words[at] - common)}
         return named | {at for at in behind if _is_asked_by_group(asked.text, self.heads[at])}
+
+
+def _legend(heads: Sequence[str], texts: Sequence[str]) -> dict[int, str]:
+    """What sentences list of columns: "Class A: Oslo, Rome" of the column "Class A"."""
+    legend: dict[int, str] = {}
+    for at, head in enumerate(heads[1:], start=1):
+        if len(head) >= LEGEND_LETTERS:
+            pattern = re.compile(rf"{re.escape(head)}\s*[:：(（]\s*([^。;；.]+)", re.IGNORECASE)
+            if match := next(filter(None, map(pattern.search, map(_plain, texts))), None):
+                legend[at] = match[1]
+    return legend
 
 
 def _is_asked_by_group(question: str, head: str) -> bool:

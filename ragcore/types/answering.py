@@ -193,6 +193,7 @@ class AnswerState:
     result: SearchResult | None = None  # of the last search
     passages: tuple[Ranked, ...] = ()  # what the context will be made of, best first
     sources: tuple[Source, ...] = ()
+    whole_versions: frozenset[int] = frozenset()  # of documents all of whose tables are among the sources
     written: WrittenText | None = None  # None: the last step of the flow writes
     steps: tuple[Step, ...] = ()
     records: tuple[StageRecord, ...] = ()

@@ -18,6 +18,7 @@ SIZE_CHANGE = 0.12  # relative
 BULLET = re.compile(r"[•●▪■◆◦‣⁃∙▶►➢➤✓✔\uf0b7\uf06c\uf0a7\uf0d8\uf0fc]\s*|[-–—*·]\s+")
 _ITEM = re.compile(r"(?:\(?[0-9]{1,2}[.)）](?!\d)|[(（][0-9a-zA-Z一二三四五六七八九十]{1,3}[)）]|[①-⑳])\s*(?=\S)")
 PROSE_CHARS = 40
+_OPEN_RANGE = re.compile(r"\d\s*[–—~～-]\Z")  # "70–" at the end of a line
 _PUNCTUATION = re.compile("[，。；]")
 _CJK_SPACE = re.compile(r"(?<=[\u2e80-\uffef]) +(?=[\u2e80-\uffef])")
 _STRAY_SPACE = re.compile(r"(?<=\S) (?=[,;](?:\s|$))")  # behind a raised number or mark
@@ -86,6 +87,8 @@ def _begins(row: Row, current: Sequence[Row], pitch: float, left: float, right: 
     before = current[-1]
     if abs(row.size - before.size) > SIZE_CHANGE * before.size or row.bold != before.bold:
         return True
+    if _OPEN_RANGE.search(before.text) and row.text[:1].isdigit():
+        return False
     if row.y1 - before.y1 > SPACING * pitch * row.size or row.y0 < before.y0:
         return True
     if BULLET.match(row.text) or _ITEM.match(row.text):
