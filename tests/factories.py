@@ -72,9 +72,11 @@ def scope_of(user: User) -> Scope:
     return scope_for(user)
 
 
-def ingest(owner: User, *sets: KnowledgeSet, clearance: int = 0, **texts: str) -> dict[str, Document]:
-    """Texts by external id, registered in bulk and taken live by the real pipeline."""
-    common = {"sets": [s.pk for s in sets], "clearance": clearance}
+def ingest(
+    owner: User, *sets: KnowledgeSet, clearance: int = 0, written: str = "text", **texts: str
+) -> dict[str, Document]:
+    """Texts by external id, registered in bulk and taken live by the real pipeline. `written`: their format."""
+    common = {"sets": [s.pk for s in sets], "clearance": clearance, "format": written}
     rows = [{"external_id": key, "title": key, "text": text, **common} for key, text in texts.items()]
     lines = [json.dumps(row).encode() for row in rows]
     accepted = documents_bulk(scope=scope_for(owner), actor=owner, lines=lines)

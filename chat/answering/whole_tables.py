@@ -6,6 +6,7 @@ would be a part that looks like all.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from django.db import Error as DatabaseFailure
@@ -62,15 +63,21 @@ def _with_tables(state: AnswerState) -> list[Source]:
 
 
 def _joined(state: AnswerState, first: list[Source], passages: list[Passage]) -> AnswerState:
-    """The sources, and behind them, numbered on, the passages with a table that is not among them."""
+    """The sources, and behind them, numbered on, the passages with a table that is not among them.
+
+    Whole is a document that is all there and none of whose rows stands without the names of its columns.
+    """
     known = {source.passage.chunk for source in state.sources}
     least = min(source.score for source in state.sources)
     sources = list(state.sources)
+    parts: set[int] = set()
     for passage in passages:
-        if passage.chunk not in known:
-            source = Source(number=len(sources) + 1, passage=passage, text=passage.text.strip(), score=least)
-            if any(statement.head for statement in read_statements([source], model_registry.tokenizer())):
-                sources.append(source)
-    told = [passage.version for passage in passages]
-    whole = {one.passage.version for one in first if told.count(one.passage.version) < MOST_PASSAGES}
+        source = Source(number=len(sources) + 1, passage=passage, text=passage.text.strip(), score=least)
+        rows = [one for one in read_statements([source], model_registry.tokenizer()) if one.is_row]
+        if not all(row.head for row in rows):
+            parts.add(passage.version)
+        if rows and passage.chunk not in known:
+            sources.append(source)
+    told = Counter(passage.version for passage in passages)
+    whole = {one.passage.version for one in first if told[one.passage.version] < MOST_PASSAGES} - parts
     return replace(state, sources=tuple(sources), whole_versions=frozenset(whole))

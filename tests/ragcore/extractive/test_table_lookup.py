@@ -6,7 +6,7 @@ import pytest
 
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.sentences import read_statements
-from ragcore.extractive.table_lookup import find_named_rows, find_rows_of_kind
+from ragcore.extractive.table_lookup import answers_by_rows, find_named_rows, find_rows_of_kind
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
@@ -47,10 +47,36 @@ ALARMS = source(
 )
 
 
+ALARMS_HEAD = ("告警", "名称", "级别", "优先级", "处理步骤")
+
+
 def named(question, of=PUMPS):
     found = read_statements([of], TOKENIZER)
     rows = find_named_rows(question, next(s for s in found if s.head), found, TOKENIZER)
     return rows and [rows.head, *(cells for cells, _ in rows.rows)]
+
+
+STOCK = source(
+    4,
+    """| Part | Fits | Number of units | Licence needed | Price |
+| --- | --- | --- | --- | --- |
+| S-1 | P10 | 4 | needed | 30 |
+| S-2 | P20 | 7 | not needed | 45 |
+| S-3 | P10 | 2 | not needed | 50 |
+""",
+    title="Stock",
+)
+HOTELS = source(
+    5,
+    """| 职级 | 一类城市 | 二类城市 |
+| --- | --- | --- |
+| 普通员工 | 550 元 | 400 元 |
+| 经理 | 700 元 | 500 元 |
+
+一类城市：北京、上海、杭州。二类城市：其他省会城市。
+""",
+    title="住宿标准",
+)
 
 
 def kind(question, *sources):
@@ -104,3 +130,67 @@ def test_one_row_is_told_with_the_names_of_its_columns_and_its_steps_in_one_piec
     text = "".join(ExtractiveGenerator(TOKENIZER).blocks(request))
 
     assert text == "ALM-1 · 处理步骤：1. 断电。 2. 冷却 20 分钟。[3]"
+
+
+@pytest.mark.parametrize(
+    ("question", "total"),
+    [
+        ("how many urgent courses are held in Oslo", "2 urgent courses"),
+        ("紧急的告警一共有几条", "2 条"),
+        ("which courses are held in Oslo", ""),
+    ],
+)
+def test_how_many_there_are_is_told_of_whole_tables_only(question, total):
+    found = read_statements([COURSES, ALARMS], TOKENIZER)
+
+    assert find_rows_of_kind(question, found, TOKENIZER, whole=frozenset({1})).total == total
+    assert find_rows_of_kind(question, found, TOKENIZER).total == ""
+
+
+def test_a_column_of_numbers_answers_how_many():
+    rows = find_rows_of_kind("how many units fit the P10", read_statements([STOCK], TOKENIZER), TOKENIZER)
+
+    assert (rows.head, [cells for cells, _ in rows.rows]) == (("Part", "Number of units"), [("S-1", "4"), ("S-3", "2")])
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [("list all parts for which a licence is needed", ["S-1"]), ("list all parts with no licence", ["S-2", "S-3"])],
+)
+def test_a_column_of_yes_and_no_is_read_as_the_question_asks(question, rows):
+    assert kind(question, STOCK) == rows
+
+
+def test_what_a_legend_lists_names_the_column():
+    found = read_statements([HOTELS], TOKENIZER)
+    question = "去杭州出差 普通员工一晚能报多少"
+
+    assert answers_by_rows(question, found, TOKENIZER)
+    assert named(question, HOTELS) == [("职级", "一类城市"), ("普通员工", "550 元")]
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("ALM-1是什么原因、怎么处理", True),
+        ("紧急的告警有哪些", True),
+        ("ALM-1的发明人", False),  # no column says it
+        ("明天29号会下雨吗", False),
+    ],
+)
+def test_a_table_surely_answers(question, answers):
+    assert answers_by_rows(question, read_statements([ALARMS], TOKENIZER), TOKENIZER) is answers
+
+
+def test_a_row_is_told_whole_where_several_things_are_asked():
+    assert named("ALM-1 是什么告警 要怎么处理", ALARMS)[0] == ALARMS_HEAD
+    assert named("ALM-1 怎么处理", ALARMS)[0] == ("告警", "处理步骤")
+
+
+def test_compared_codes_leave_what_they_are_compared_in():
+    request = GenerationRequest(question="P10-A vs P10-B noise and weight", sources=(PUMPS,))
+
+    assert "".join(ExtractiveGenerator(TOKENIZER).blocks(request)) == (
+        "| Parameter | P10-A | P10-B |\n| --- | --- | --- |\n"
+        "| Weight | 12 kg [1] | 15 kg [1] |\n| Noise | 41 dB [1] | 44 dB [1] |"
+    )

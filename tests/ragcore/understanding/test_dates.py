@@ -86,3 +86,21 @@ def test_any_mixture_is_read_without_an_error(day, text):
     found = resolve_dates(text, day)
 
     assert found.text == text or found.signs
+
+
+@pytest.mark.parametrize(
+    ("question", "dates"),
+    [
+        ("I have to go to the mall next week, where do I sign in", False),
+        ("我上周去客户那边出差，住宿怎么报", False),
+        ("what was decided in last week's meeting", True),
+        ("I missed last week's meeting, what was decided", True),
+        ("上周的周会定了什么", True),
+        ("我们上个月发布了什么", True),
+    ],
+)
+def test_what_the_asker_does_then_has_no_date(question, dates):
+    resolved = resolve_dates(question, date(2026, 3, 11))
+
+    assert resolved.signs
+    assert resolved.changed is dates

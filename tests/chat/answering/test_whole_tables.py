@@ -1,0 +1,54 @@
+"""Rows of a kind are listed and counted over the whole of a table that stands in several passages."""
+
+import pytest
+
+from knowledge.models import Chunk
+from tests.factories import ingest
+
+ROWS = 90
+URGENT = 7
+STEP = "Send a technician to the site, measure the supply voltage twice and write the result into the log of the site."
+
+
+@pytest.fixture(params=["markdown"])
+def alarms(world, request):
+    """A table of several passages in which the urgent rows stand far apart."""
+    step = ROWS // URGENT
+    rows = "\n".join(
+        f"| ALM-{n} | Fault of unit {n} | {'urgent' if n % step == 1 and n < step * URGENT else 'minor'} | {STEP} |"
+        for n in range(ROWS)
+    )
+    table = f"# Alarms of the P10\n\n| Alarm | Name | Severity | What to do |\n| --- | --- | --- | --- |\n{rows}\n"
+    document = ingest(world.owner, world.knowledge_set, written=request.param, alarms=table)["alarms"]
+    assert Chunk.objects.filter(version__document=document).count() > 3
+    return document
+
+
+async def test_all_rows_are_counted_wherever_they_stand(api, alarms):
+    answer = await api.generate("how many urgent alarms does the P10 have")
+
+    assert answer["answer"].startswith(f"**{URGENT} urgent alarms in all**")
+    assert answer["answer"].count("| urgent") == URGENT
+    assert len({citation["chunk_id"] for citation in answer["citations"]}) > 1
+
+
+async def test_rows_are_listed_without_a_number_where_none_is_asked(api, alarms):
+    answer = await api.generate("list the urgent alarms of the P10")
+
+    assert answer["answer"].startswith("| Alarm |")
+    assert answer["answer"].count("| urgent") == URGENT
+
+
+async def test_a_table_that_is_too_long_is_not_counted(api, alarms, monkeypatch):
+    monkeypatch.setattr("chat.answering.whole_tables.MOST_PASSAGES", 2)
+
+    answer = await api.generate("how many urgent alarms does the P10 have")
+
+    assert "in all" not in answer["answer"]
+
+
+@pytest.mark.parametrize("alarms", ["text"], indirect=True)
+async def test_rows_without_the_names_of_their_columns_are_not_counted(api, alarms):
+    answer = await api.generate("how many urgent alarms does the P10 have")
+
+    assert "in all" not in answer["answer"]

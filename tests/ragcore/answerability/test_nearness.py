@@ -1,0 +1,90 @@
+"""What the nearest sentence of the first source says of an answer."""
+
+import re
+
+import numpy as np
+import pytest
+
+from ragcore.answerability.model import Answerability, score_answerability
+from ragcore.answerability.nearness import Nearness, compute_nearness
+from ragcore.embedding.e5 import MultilingualEmbedder
+from ragcore.text.tokenise import JiebaTokenizer
+from tests.contracts.generator import source
+
+TOKENIZER = JiebaTokenizer()
+
+
+class Meanings:
+    """Embeds every question alike, and each sentence at the cosine that it names: "The pump is at 0.31."."""
+
+    dimensions, sentence_space = 384, "plain"
+
+    def __init__(self, model=MultilingualEmbedder.model):
+        self.model = model
+
+    def embed_queries(self, texts):
+        return np.eye(384, dtype=np.float32)[[0] * len(texts)]
+
+    def embed_sentences(self, sentences):
+        cosines = np.array([float(re.search(r"0\.\d+", one.text)[0]) for one in sentences], np.float32)
+        vectors = np.zeros((len(sentences), 384), np.float32)
+        vectors[:, 0], vectors[:, 1] = cosines, np.sqrt(1 - cosines**2)
+        return vectors
+
+    def embed_documents(self, texts):
+        return self.embed_queries(texts)
+
+    def trust(self, cjk_share):
+        return 1.0
+
+
+def nearness(question, *texts, is_across=False, model=MultilingualEmbedder.model):
+    sources = [source(number, text) for number, text in enumerate(texts, start=1)]
+    return compute_nearness(question, sources, tokenizer=TOKENIZER, embedder=Meanings(model), is_across=is_across)
+
+
+@pytest.mark.parametrize(("cosine", "is_near"), [(0.2, False), (0.27, False), (0.29, True), (0.5, True)])
+def test_the_first_source_must_have_a_sentence_that_is_near(cosine, is_near):
+    far = "the other source may be as near as it likes 0.9."
+
+    assert nearness("who won the cup", f"the blue pump is at {cosine}.", far).is_near is is_near
+
+
+def test_an_answer_in_the_other_language_must_be_nearer_beside_own_sources():
+    texts = ("水泵是蓝色的，放在二楼的仓库里 0.33.", "the pump is blue 0.1.")
+
+    assert nearness("who won the cup", *texts).is_near
+    assert not nearness("who won the cup", *texts, is_across=True).is_near
+    assert nearness("who won the cup", texts[0], is_across=True).is_near  # nothing in the question's own language
+
+
+def test_something_very_near_lowers_the_line():
+    assert nearness("who won the cup", "the pump is blue 0.6.").lowered > 0
+    judged = Answerability(score=0.25)
+
+    assert not judged.is_answerable(0.3, 1000)
+    assert Answerability(score=0.25, nearness=Nearness(lowered=0.5)).is_answerable(0.3, 1000)
+    assert not Answerability(score=0.9, nearness=Nearness(is_near=False)).is_answerable(0.3, 10)
+
+
+def test_a_single_term_is_never_far():
+    assert nearness("RMA?", "an RMA is a permission to send things back 0.1.").is_near
+
+
+def test_with_a_model_without_limits_everything_is_near():
+    assert nearness("who won the cup", "the pump is blue 0.1.", model="of somebody else") == Nearness()
+
+
+def test_a_question_within_a_story_is_as_near_as_the_question():
+    story = "I came here last week and it rained all the time. Where does the blue pump stand?"
+    told = score_answerability(
+        story, [source(1, "the blue pump stands in hall 2 0.9.")], tokenizer=TOKENIZER, embedder=Meanings()
+    )
+    plain = score_answerability(
+        "Where does the blue pump stand?",
+        [source(1, "the blue pump stands in hall 2 0.9.")],
+        tokenizer=TOKENIZER,
+        embedder=Meanings(),
+    )
+
+    assert told.score >= plain.score - 1e-6

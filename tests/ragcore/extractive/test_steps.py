@@ -1,0 +1,71 @@
+"""How something is done, told by the whole section that says it."""
+
+import pytest
+
+from ragcore.extractive.answer_patterns import asks_procedure
+from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.ports import GenerationRequest
+from ragcore.text.tokenise import JiebaTokenizer
+from tests.contracts.generator import source
+
+GUIDE = source(
+    1,
+    """# IT guide
+
+## VPN
+
+The client is called Tunnel.
+
+1. Start Tunnel and pick a gateway.
+2. Enter your user name.
+3. Confirm on the phone.
+
+Two devices can be connected at the same time.
+
+## Printers
+
+Hold your badge to the printer.
+""",
+    title="IT guide",
+)
+
+
+def answer(question, *sources):
+    return "".join(ExtractiveGenerator(JiebaTokenizer()).blocks(GenerationRequest(question=question, sources=sources)))
+
+
+def test_all_steps_are_told_in_their_order_with_what_stands_around_them():
+    assert answer("how do I connect to the vpn", GUIDE) == (
+        "The client is called Tunnel. [1]\n\n1. Start Tunnel and pick a gateway. [1]\n2. Enter your user name. [1]\n"
+        "3. Confirm on the phone. [1]\n\nTwo devices can be connected at the same time. [1]"
+    )
+
+
+def test_a_section_without_steps_is_answered_by_its_sentences():
+    assert answer("how do I print with the printer", GUIDE).startswith("Hold your badge to the printer. [1]")
+
+
+def test_more_steps_than_anybody_reads_are_not_told_whole():
+    steps = "\n".join(f"{n}. Tighten screw number {n} of the frame with the small key." for n in range(1, 60))
+
+    assert answer("how do I tighten the frame", source(1, f"## Frame\n\n{steps}\n")).count("[1]") < 20
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how do i book a rack",
+        "电脑丢了怎么办",
+        "如何申请软件",
+        "what do I do when it leaks",
+        "坏件返修怎么走流程",
+        "walk me through it",
+    ],
+)
+def test_questions_for_a_procedure(question):
+    assert asks_procedure(question)
+
+
+@pytest.mark.parametrize("question", ["how many racks are there", "机架怎么样", "how long does it take", "谁负责机架"])
+def test_other_questions(question):
+    assert not asks_procedure(question)

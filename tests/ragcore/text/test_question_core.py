@@ -1,0 +1,39 @@
+"""The part of a message that asks."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.text.question_core import question_core
+
+
+@pytest.mark.parametrize(
+    ("message", "core"),
+    [
+        ("how do i reset the pump", "how do i reset the pump"),
+        (
+            "Good morning, I am new here. Could you tell me how to reset the pump? Thanks a lot",
+            "Could you tell me how to reset the pump?",
+        ),
+        ("Hello. The pump P10 stopped. How do I reset it?", "The pump P10 stopped. How do I reset it?"),
+        ("We sold nine pumps. Who approves the tenth one? Soon.", "We sold nine pumps. Who approves the tenth one?"),
+        ("水泵怎么复位", "水泵怎么复位"),
+        ("你好，我在这里累计工作12年了，来本厂刚满两年，想咨询一下我现在有多少天年假，谢谢！", "我现在有多少天年假"),
+        ("昨天去客户那边出差，打车花了一百多，超过标准的部分，这个能报吗", "超过标准的部分，这个能报吗"),
+        ("我们一共有三台水泵，都是去年买的，最近噪声大", "我们一共有三台水泵，都是去年买的，最近噪声大"),
+    ],
+)
+def test_courtesies_and_the_story_around_a_question_are_left_out(message, core):
+    assert question_core(message) == core
+
+
+@given(st.text(max_size=200))
+def test_what_is_left_is_part_of_the_message(message):
+    core = question_core(message)
+
+    assert core == message or set(core) <= set(message) | set(" ，")
+
+
+@given(st.text(alphabet="abc ?.水泵多少，。", max_size=80))
+def test_the_core_of_a_core_is_itself_or_less(message):
+    assert len(question_core(question_core(message))) <= len(question_core(message))
