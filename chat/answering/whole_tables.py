@@ -17,8 +17,8 @@ from chat.executors import run_cpu, run_db
 from knowledge import model_registry
 from knowledge.services.retrieval import document_passages
 from ragcore.errors import RagError
+from ragcore.extractive.row_question import asks_rows
 from ragcore.extractive.sentences import read_statements
-from ragcore.extractive.table_lookup import asks_rows
 from ragcore.text.question_core import question_core
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState

@@ -186,6 +186,8 @@ class ExtractiveGenerator:
         found = [found[at] for at in about_named(found, named)]
         known, scores = self._scored(question, found)
         scores = scores + QUANTITY_WEIGHT * gives_quantity(question, found)
+        if asks_procedure(question) and (told := find_procedure(question, found, scores, self._tokenizer)) is not None:
+            return procedure_blocks(told, words)
         if not known.column("definition").any():
             section = find_section_answer(
                 question, sources, self._tokenizer, with_parts=not definition_subject(question)
@@ -194,8 +196,6 @@ class ExtractiveGenerator:
                 return section_blocks(section, words)
         if not found:
             return []
-        if asks_procedure(question) and (told := find_procedure(question, found, scores, self._tokenizer)) is not None:
-            return procedure_blocks(told, words)
         scores = prefer_full_coverage(scores, known)
         limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
         if are_foreign(question, [found[int(scores.argmax())]]).any():  # which of them answers is less certain

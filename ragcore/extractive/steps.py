@@ -19,7 +19,7 @@ from ragcore.text.tokenise import stop_words
 
 BEST = 4  # sentences of a section that say how well it fits
 HEADING_WEIGHT = 4.0  # log-odds of a heading that has all words of the question, and of one that has no others
-STEPS_WEIGHT = 1.0  # of a section with steps
+NEARLY_BEST = 4.0  # log-odds that a section with steps may lie below the best one
 LEAST_STEPS = 3
 MOST_COLUMNS = 1400
 
@@ -36,7 +36,7 @@ class Procedure:
 def find_procedure(
     question: str, found: Sequence[Statement], scores: FloatArray, tokenizer: Tokenizer
 ) -> Procedure | None:
-    """The section that fits a question best; None where it has no steps, or too many.
+    """The section with steps that fits a question best; None where another one fits clearly better, or it is too long.
 
     `scores`: float32[n], log-odds of the statements.
     """
@@ -51,10 +51,12 @@ def find_procedure(
         named = set(tokenizer.terms(key[1])) - stop_words()
         common = len(named & asked)
         shares = common / max(len(asked), 1) + common / max(len(named), 1)
-        return float(np.logaddexp.reduce(best)) + HEADING_WEIGHT * shares + STEPS_WEIGHT * _has_steps(found, places)
+        return float(np.logaddexp.reduce(best)) + HEADING_WEIGHT * shares
 
-    chosen = max(sections, key=worth, default=None)
-    if chosen is None or not _has_steps(found, sections[chosen]):
+    worths = {key: worth(key) for key in sections}
+    told = {key: worths[key] for key, places in sections.items() if _has_steps(found, places)}
+    chosen = max(told, key=told.__getitem__, default=None)
+    if chosen is None or told[chosen] < max(worths.values()) - NEARLY_BEST:
         return None
     units = statement_units([found[at] for at in sections[chosen]])
     if sum(columns(one.text) for unit in units for one in unit) > MOST_COLUMNS:

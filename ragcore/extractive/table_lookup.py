@@ -10,15 +10,22 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from ragcore.extractive.row_question import (
+    NEGATED,
+    RowQuestion,
+    asks_count,
+    asks_rows,
+    codes_of,
+    plain,
+    total_of,
+)
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
-from ragcore.text.amount_ranges import Amount, amounts_in, covers
-from ragcore.text.normalise import nfkc, normalise_query
-from ragcore.text.question_sides import question_sides
+from ragcore.text.amount_ranges import covers
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import read_lines
@@ -31,30 +38,8 @@ MOST_COLUMNS = 8  # of a whole row
 LISTED_COLUMNS = 5  # of several rows, besides those that the question names
 MOST_ROWS = 20  # of a kind
 MOST_JOINED = 4  # rows that a question names one beside the other
-LEAST_LETTERS = 3  # of a word that is compared by its beginning: "max", "maximum"
-_SEVERAL = re.compile(
-    r"哪些|哪几|哪幾|都有(?:哪|谁|什么)|有哪|列出|列一下|都列|全部|所有|多少[个個条條种種项項款家位名]|几[个個条條种種项項款家位名]"
-    r"|[一总總]共|共有|[共总總][计計数]"
-    r"|\bwhich \w+s\b|\blist\b|\bhow many\b|\bnumber of\b|\bcount\b|\ball\b|\bwhat are\b",
-    re.IGNORECASE,
-)
-_JOINS = re.compile(r"[、和与及跟]|以及|还有|多少.*多少|多久.*多久|\band\b|,|，")
-_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-./][A-Za-z0-9]+)*")
-_ASKS = re.compile(
-    r"什么|什麼|怎么|怎麼|咋|多少|多久|多长|几[个天小条级]|哪|[谁誰]|[吗嗎]|是否"
-    r"|\b(?:what|which|who|when|where|why|how)\b",
-    re.IGNORECASE,
-)
-_COUNTS = re.compile(
-    r"(?:多少|[几幾])([个個条條种種项項款家位名台臺张張次类類])"
-    r"|\b(?:how many|number of|count(?: of)?) ((?:[\w-]+ ){0,3}?[\w-]+?)(?= (?:is|are|was|were|do|does|did|have|has|can"
-    r"|in|on|of|at|for|to|we|there|with)\b|\s*[?]|\Z)",
-    re.IGNORECASE,
-)
-_NEGATED = re.compile(r"(?:不|无|無|没有|沒有|非|未)(?=.)|(?:no|not|none|without)\b[\s-]*", re.IGNORECASE)
 _NO = frozenset({"否", "无", "無", "没有", "no", "none", "n", "-", "—", "false"})
 _YES = frozenset({"是", "有", "yes", "y", "√", "✓", "true"})
-_DATE = re.compile(r"\d+\s*[年月日号號]")
 _HAN = re.compile(rf"[{CJK}]")
 _BETWEEN = re.compile(r"[,，、;；/+()（）]")
 
@@ -75,43 +60,28 @@ def find_rows_of_kind(
 
     `whole`: versions of documents that are all there; only of these the number of rows is told.
     """
-    if not _SEVERAL.search(question):
+    if not asks_rows(question):
         return None
-    asked = _Asked.of(question, tokenizer)
-    for members in _tables(found):
-        table = _Table(members, tokenizer)
-        if (rows := table.of_kind(asked)) and len(rows) <= MOST_ROWS:
-            if asks_count(question) and (given := table.given_number(asked, rows)):
-                return given
-            is_whole = members[0].source.passage.version in whole
-            return replace(table.shown(rows, asked), total=_total(question, len(rows)) if is_whole else "")
-    return None
-
-
-def asks_rows(question: str) -> bool:
-    """Whether a question wants all things of a kind listed or counted."""
-    return _SEVERAL.search(question) is not None
-
-
-def asks_count(question: str) -> bool:
-    """Whether a question wants to know how many there are."""
-    return _COUNTS.search(question) is not None
+    asked = RowQuestion.of(question, tokenizer)
+    tables_ = [_Table(members, tokenizer) for members in _tables(found)]
+    kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(asked)) <= MOST_ROWS]
+    if not kinds:
+        kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.all_asked(asked)) <= MOST_ROWS]
+    if not kinds:
+        return None
+    table, rows = max(kinds, key=lambda one: one[0].common_words(asked))  # the first one of several
+    if asks_count(question) and (given := table.given_number(asked, rows)):
+        return given
+    is_whole = table.members[0].source.passage.version in whole
+    return replace(table.shown(rows, asked), total=total_of(question, len(rows)) if is_whole else "")
 
 
 def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> bool:
     """Whether a table surely answers: it has rows of the kind that is asked for, or the named row and its column."""
     if find_rows_of_kind(question, found, tokenizer) is not None:
         return True
-    asked = _Asked.of(question, tokenizer)
+    asked = RowQuestion.of(question, tokenizer)
     return any(_Table(members, tokenizer, found).holds_cell(asked) for members in _tables(found))
-
-
-def _total(question: str, rows: int) -> str:
-    """How many rows there are, counted as the question counts them; "" where it does not."""
-    match = _COUNTS.search(question)
-    if match is None:
-        return ""
-    return f"{rows} {match[1] or match[2]}"
 
 
 def find_named_rows(
@@ -121,8 +91,8 @@ def find_named_rows(
     members = next((members for members in _tables(found) if best in members), None)
     if members is None:
         return None
-    asked, table = _Asked.of(question, tokenizer), _Table(members, tokenizer, found)
-    rows = (table.joined(asked) if _JOINS.search(question) else []) or table.named(asked)
+    asked, table = RowQuestion.of(question, tokenizer), _Table(members, tokenizer, found)
+    rows = (table.joined(asked) if asked.is_joined else []) or table.named(asked)
     return table.shown(rows, asked) if rows else None
 
 
@@ -135,77 +105,26 @@ def _tables(found: Sequence[Statement]) -> list[list[Statement]]:
     return list(groups.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question as tables are compared with it."""
-
-    text: str  # normalised, lower case
-    words: frozenset[str]  # content words
-    codes: frozenset[str]  # with a digit or a hyphen, or one letter
-    amounts: tuple[Amount, ...]  # that a range of a cell may hold
-    parts: int = 1  # how many things are asked
-    is_negated: bool = False
-
-    @classmethod
-    def of(cls, question: str, tokenizer: Tokenizer) -> _Asked:
-        passed = stop_words() | question_sides()
-        words = frozenset(w for w in tokenizer.words(question) if w not in passed and not w.isspace())
-        parts = max(len(_ASKS.findall(question)), 1 + bool(_JOINS.search(question)))
-        return cls(
-            text=_plain(question),
-            words=words,
-            codes=frozenset(_codes(_DATE.sub(" ", question))),
-            amounts=tuple(amounts_in(question)),
-            parts=parts,
-            is_negated=_NEGATED.search(question) is not None,
-        )
-
-    @property
-    def listed(self) -> list[str]:
-        """Words of it that a legend may list."""
-        return [w for w in self.words if len(w) >= (2 if _HAN.search(w) else LEAST_LETTERS)]
-
-    def holds(self, value: str, head: str = "") -> bool:
-        """Whether the question names a value: a Latin one as whole words, a Chinese one anywhere.
-
-        A single Chinese character counts beside the name of its column: 高优先级.
-        """
-        if not value:
-            return False
-        if _HAN.search(value):
-            return value in self.text if len(value) > 1 else bool(head) and f"{value}{head}" in self.text
-        return re.search(rf"(?<![a-z0-9-]){re.escape(value)}(?![a-z0-9-])", self.text) is not None
-
-    def has(self, word: str) -> bool:
-        """Whether a word of a cell is asked for, itself or by its beginning."""
-        if word in self.words:
-            return True
-        if _HAN.search(word):
-            return len(word) > 1 and word in self.text
-        starts = (w for w in self.words if len(w) >= LEAST_LETTERS and w.isascii())
-        return len(word) >= LEAST_LETTERS and any(word.startswith(w) or w.startswith(word) for w in starts)
-
-
 class _Table:
     """The rows of one table, those of all its passages. `beside`: sentences that may say what its columns stand for."""
 
     def __init__(self, members: Sequence[Statement], tokenizer: Tokenizer, beside: Sequence[Statement] = ()) -> None:
         self.head = members[0].head
         self.members = sorted(members, key=lambda s: (s.source.passage.ordinal, s.position))
-        self.heads = [_plain(name) for name in self.head]
-        self.cells = [[_plain(cell) for cell in s.cells] for s in self.members]
+        self.heads = [plain(name) for name in self.head]
+        self.cells = [[plain(cell) for cell in s.cells] for s in self.members]
         self.words = [frozenset(tokenizer.words(" ".join(s.cells))) for s in self.members]
         self.firsts = [self._content(tokenizer.words(s.cells[0])) for s in self.members]
-        self.codes = [frozenset(_codes(" ".join(s.cells))) for s in self.members]
+        self.codes = [frozenset(codes_of(" ".join(s.cells))) for s in self.members]
         self.head_words = [self._content(tokenizer.words(name)) for name in self.head]
         passage = self.members[0].source.passage
         title = " ".join((passage.title, *passage.heading_path, members[0].heading))
         version = passage.version
         told = (one.text for one in beside if one.source.passage.version == version and not one.is_row)
         self.legend = _legend(self.heads, list(told))
-        self.about = frozenset(tokenizer.words(title)) | frozenset(_codes(title))
+        self.about = frozenset(tokenizer.words(title)) | frozenset(codes_of(title))
 
-    def named(self, asked: _Asked) -> list[int]:
+    def named(self, asked: RowQuestion) -> list[int]:
         """The row that the question names; [] where none stands out."""
         keys = [self._keys_of(at, asked) for at in range(len(self.members))]
         frequency = Counter(key for row in keys for key in row)
@@ -217,7 +136,7 @@ class _Table:
             return []
         return [first]
 
-    def joined(self, asked: _Asked) -> list[int]:
+    def joined(self, asked: RowQuestion) -> list[int]:
         """Two or more rows whose first cells together hold what the question joins; else []."""
         wanted = {w for row in self.firsts for w in row if asked.has(w)} - self.about
         chosen: list[int] = []
@@ -230,7 +149,7 @@ class _Table:
             wanted -= covered
         return sorted(chosen) if len(chosen) > 1 else []
 
-    def of_kind(self, asked: _Asked) -> list[int]:
+    def of_kind(self, asked: RowQuestion) -> list[int]:
         """All rows with the values that the question names: one of them in each column of which it names some."""
         conditions: dict[int, set[str]] = {}
         for column, head in enumerate(self.heads):
@@ -247,7 +166,7 @@ class _Table:
         rows = range(len(self.cells))
         return [at for at in rows if all(self.cells[at][column] in values for column, values in conditions.items())]
 
-    def shown(self, rows: Sequence[int], asked: _Asked) -> TableRows:
+    def shown(self, rows: Sequence[int], asked: RowQuestion) -> TableRows:
         """These rows in the columns that identify them and those that were asked for; all columns where none was."""
         wanted = self._columns_asked(asked)
         if len(rows) == 1 and len(wanted) < asked.parts:
@@ -264,7 +183,19 @@ class _Table:
             ),
         )
 
-    def given_number(self, asked: _Asked, rows: Sequence[int]) -> TableRows | None:
+    def common_words(self, asked: RowQuestion) -> int:
+        """How many words of the question its title, headings and heads have."""
+        known = self.about.union(*self.head_words)
+        return sum(asked.has(word) for word in known)
+
+    def all_asked(self, asked: RowQuestion) -> list[int]:
+        """All rows where the question names what the table is about, asks what a column tells, and names no row."""
+        tells = any(_is_asked_by_group(asked.text, head) for head in self.heads[1:])
+        is_about = any(word in asked.words for word in self.about)
+        is_free = not any(self._keys_of(at, asked) for at in range(len(self.members)))
+        return list(range(len(self.members))) if tells and is_about and is_free else []
+
+    def given_number(self, asked: RowQuestion, rows: Sequence[int]) -> TableRows | None:
         """The cells of a column of numbers of the asked things, where the table has one; else None.
 
         "how many demo units do we have of the P10" is answered by the column "Number of units", not by counting.
@@ -275,7 +206,7 @@ class _Table:
                 return self._cut(rows, [0, column])
         return None
 
-    def holds_cell(self, asked: _Asked) -> bool:
+    def holds_cell(self, asked: RowQuestion) -> bool:
         """Whether a row with the question's code or amount has the column that is asked for."""
         rows = self.named(asked)
         if not rows or not self._columns_asked(asked):
@@ -285,11 +216,11 @@ class _Table:
         is_coded = any(not code.isdigit() for code in asked.codes & self.codes[rows[0]] - self.about)
         return is_coded or any(covers(c, amount) for amount in asked.amounts for c in self.cells[rows[0]])
 
-    def _affirmed(self, column: int, values: Collection[str], asked: _Asked) -> set[str]:
+    def _affirmed(self, column: int, values: set[str], asked: RowQuestion) -> set[str]:
         """The value that says yes in a column of yes and no that the question names, or no where it negates."""
         pair = (
             {
-                value: value in _NO or (value not in _YES and _NEGATED.sub("", value, count=1) in values - {value})
+                value: value in _NO or (value not in _YES and NEGATED.sub("", value, count=1) in values - {value})
                 for value in values
             }
             if len(values) == 2
@@ -299,7 +230,7 @@ class _Table:
             return set()
         return {value for value, is_no in pair.items() if is_no == asked.is_negated}
 
-    def _with_word(self, column: int, asked: _Asked) -> set[str]:
+    def _with_word(self, column: int, asked: RowQuestion) -> set[str]:
         """Short values of a column of which a part is a word of the question that others lack: "field, Oslo"."""
         values = {row[column] for row in self.cells if 0 < len(row[column]) <= 2 * VALUE_CHARACTERS}
         words = asked.words - self.about - frozenset[str]().union(*self.head_words)
@@ -309,7 +240,7 @@ class _Table:
     def _content(self, words: Iterable[str]) -> frozenset[str]:
         return frozenset(w for w in words if w not in stop_words() and any(map(str.isalnum, w)))
 
-    def _keys_of(self, at: int, asked: _Asked) -> frozenset[str]:
+    def _keys_of(self, at: int, asked: RowQuestion) -> frozenset[str]:
         """Words, codes, values and amounts of the question that a row has, and that the whole table is not about."""
         values = {v for v in self.cells[at] if len(v) <= VALUE_CHARACTERS and asked.holds(v)}
         words = {w for w in self.words[at] if w in asked.words} | {w for w in self.firsts[at] if asked.has(w)}
@@ -327,7 +258,7 @@ class _Table:
         held = sum(w in wanted for w in self.firsts[at])
         return held, held / (len(self.firsts[at]) or 1)
 
-    def _explains(self, at: int, asked: _Asked) -> bool:
+    def _explains(self, at: int, asked: RowQuestion) -> bool:
         """Whether row, head and title hold most of what the question says, or the row its code or amount."""
         if asked.codes & self.codes[at] - self.about or (asked.holds(self.cells[at][0]) and self._is_listed(asked)):
             return True
@@ -338,14 +269,14 @@ class _Table:
         lacking = [w for w in asked.words if w not in known and not (_HAN.search(w) and w in text)]
         return len(lacking) <= (1 - LEAST_EXPLAINED) * len(asked.words)
 
-    def _is_listed(self, asked: _Asked) -> bool:
+    def _is_listed(self, asked: RowQuestion) -> bool:
         """Whether the question names what a column stands for."""
         return any(word in text for text in self.legend.values() for word in asked.listed)
 
-    def _columns_asked(self, asked: _Asked) -> set[int]:
+    def _columns_asked(self, asked: RowQuestion) -> set[int]:
         """Columns behind the first one whose head the question names, or a word for what it holds."""
         behind = range(1, len(self.head))
-        coded = {at for at in behind if (codes := frozenset(_codes(self.head[at]))) and codes <= asked.codes}
+        coded = {at for at in behind if (codes := frozenset(codes_of(self.head[at]))) and codes <= asked.codes}
         if coded:
             return coded
         if listed := {at for at in behind if any(word in self.legend.get(at, "") for word in asked.listed)}:
@@ -361,7 +292,7 @@ def _legend(heads: Sequence[str], texts: Sequence[str]) -> dict[int, str]:
     for at, head in enumerate(heads[1:], start=1):
         if len(head) >= LEGEND_LETTERS:
             pattern = re.compile(rf"{re.escape(head)}\s*[:：(（]\s*([^。;；.]+)", re.IGNORECASE)
-            if match := next(filter(None, map(pattern.search, map(_plain, texts))), None):
+            if match := next(filter(None, map(pattern.search, map(plain, texts))), None):
                 legend[at] = match[1]
     return legend
 
@@ -382,15 +313,3 @@ def _beginnings(words: str) -> re.Pattern[str]:
     """Finds words between commas: Latin ones where a word begins so, Chinese ones anywhere."""
     listed = (word.strip() for word in words.split(","))
     return re.compile("|".join(re.escape(w) if _HAN.search(w) else rf"\b{re.escape(w)}" for w in listed))
-
-
-def _codes(text: str) -> Iterator[str]:
-    """What names one thing: a token with a digit or a hyphen, or one letter."""
-    for match in _TOKEN.finditer(nfkc(text)):
-        token = match.group().lower()
-        if len(token) == 1 or not token.isalpha():
-            yield token
-
-
-def _plain(text: str) -> str:
-    return normalise_query(text).lower()

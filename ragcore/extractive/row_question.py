@@ -1,0 +1,121 @@
+"""A question as the rows and columns of tables are compared with it (A2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragcore.ports import Tokenizer
+from ragcore.text.amount_ranges import Amount, amounts_in
+from ragcore.text.normalise import nfkc, normalise_query
+from ragcore.text.question_sides import question_sides
+from ragcore.text.scripts import CJK
+from ragcore.text.tokenise import stop_words
+
+LEAST_LETTERS = 3  # of a word that is compared by its beginning: "max", "maximum"
+_SEVERAL = re.compile(
+    r"哪些|哪几|哪幾|都有(?:哪|谁|什么)|有哪|列出|列一下|都列|全部|所有|多少[个個条條种種项項款家位名]|几[个個条條种種项項款家位名]"
+    r"|[一总總]共|共有|[共总總][计計数]"
+    r"|\bwhich \w+s\b|\blist\b|\bhow many\b|\bnumber of\b|\bcount\b|\ball\b|\bwhat are\b",
+    re.IGNORECASE,
+)
+_JOINS = re.compile(r"[、和与及跟]|以及|还有|多少.*多少|多久.*多久|\band\b|,|，")
+_ASKS = re.compile(
+    r"什么|什麼|怎么|怎麼|咋|多少|多久|多长|几[个天小条级]|哪|[谁誰]|[吗嗎]|是否"
+    r"|\b(?:what|which|who|when|where|why|how)\b",
+    re.IGNORECASE,
+)
+_COUNTS = re.compile(
+    r"(?:多少|[几幾])([个個条條种種项項款家位名台臺张張次类類])"
+    r"|\b(?:how many|number of|count(?: of)?) ((?:[\w-]+ ){0,3}?[\w-]+?)(?= (?:is|are|was|were|do|does|did|have|has|can"
+    r"|in|on|of|at|for|to|we|there|with)\b|\s*[?]|\Z)",
+    re.IGNORECASE,
+)
+NEGATED = re.compile(r"(?:不|无|無|没有|沒有|非|未)(?=.)|(?:no|not|none|without)\b[\s-]*", re.IGNORECASE)
+_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-./][A-Za-z0-9]+)*")
+_DATE = re.compile(r"\d+\s*[年月日号號]")
+_HAN = re.compile(rf"[{CJK}]")
+
+
+@dataclass(frozen=True, slots=True)
+class RowQuestion:
+    """A question as tables are compared with it."""
+
+    text: str  # normalised, lower case
+    words: frozenset[str]  # content words
+    codes: frozenset[str]  # with a digit or a hyphen, or one letter
+    amounts: tuple[Amount, ...]  # that a range of a cell may hold
+    parts: int = 1  # how many things are asked
+    is_joined: bool = False  # several things one beside the other
+    is_negated: bool = False
+
+    @classmethod
+    def of(cls, question: str, tokenizer: Tokenizer) -> RowQuestion:
+        passed = stop_words() | question_sides()
+        words = frozenset(w for w in tokenizer.words(question) if w not in passed and not w.isspace())
+        is_joined = _JOINS.search(question) is not None
+        return cls(
+            text=plain(question),
+            words=words,
+            codes=frozenset(codes_of(_DATE.sub(" ", question))),
+            amounts=tuple(amounts_in(question)),
+            parts=max(len(_ASKS.findall(question)), 1 + is_joined),
+            is_joined=is_joined,
+            is_negated=NEGATED.search(question) is not None,
+        )
+
+    @property
+    def listed(self) -> list[str]:
+        """Words of it that a legend may list."""
+        return [w for w in self.words if len(w) >= (2 if _HAN.search(w) else LEAST_LETTERS)]
+
+    def holds(self, value: str, head: str = "") -> bool:
+        """Whether the question names a value: a Latin one as whole words, a Chinese one anywhere.
+
+        A single Chinese character counts beside the name of its column: 高优先级.
+        """
+        if not value:
+            return False
+        if _HAN.search(value):
+            return value in self.text if len(value) > 1 else bool(head) and f"{value}{head}" in self.text
+        return re.search(rf"(?<![a-z0-9-]){re.escape(value)}(?![a-z0-9-])", self.text) is not None
+
+    def has(self, word: str) -> bool:
+        """Whether a word of a cell is asked for, itself or by its beginning."""
+        if word in self.words:
+            return True
+        if _HAN.search(word):
+            return len(word) > 1 and word in self.text
+        starts = (w for w in self.words if len(w) >= LEAST_LETTERS and w.isascii())
+        return len(word) >= LEAST_LETTERS and any(word.startswith(w) or w.startswith(word) for w in starts)
+
+
+def asks_rows(question: str) -> bool:
+    """Whether a question wants all things of a kind listed or counted."""
+    return _SEVERAL.search(question) is not None
+
+
+def asks_count(question: str) -> bool:
+    """Whether a question wants to know how many there are."""
+    return _COUNTS.search(question) is not None
+
+
+def total_of(question: str, rows: int) -> str:
+    """How many rows there are, counted as the question counts them; "" where it does not."""
+    match = _COUNTS.search(question)
+    if match is None:
+        return ""
+    return f"{rows} {match[1] or match[2]}"
+
+
+def codes_of(text: str) -> Iterator[str]:
+    """What names one thing: a token with a digit or a hyphen, or one letter."""
+    for match in _TOKEN.finditer(nfkc(text)):
+        token = match.group().lower()
+        if len(token) == 1 or not token.isalpha():
+            yield token
+
+
+def plain(text: str) -> str:
+    return normalise_query(text).lower()
