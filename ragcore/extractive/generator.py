@@ -43,7 +43,7 @@ from ragcore.extractive.formatting import (
     with_source_language,
     wording_for,
 )
-from ragcore.extractive.named import about_codes, about_named, named_titles
+from ragcore.extractive.named import about_codes, about_named, named_titles, without_siblings
 from ragcore.extractive.quantities import gives_quantity
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
@@ -196,7 +196,7 @@ class ExtractiveGenerator:
                 return section_blocks(section, words)
         if not found:
             return []
-        scores = prefer_full_coverage(scores, known)
+        scores = without_siblings(question, found, prefer_full_coverage(scores, known))
         limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
         if are_foreign(question, [found[int(scores.argmax())]]).any():  # which of them answers is less certain
             limits = limits.more(sentences=MORE_ACROSS, columns=MORE_COLUMNS)

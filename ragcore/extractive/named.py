@@ -6,14 +6,19 @@ reports that share every other word of it are true, and no answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from ragcore.extractive.sentences import Statement
-from ragcore.ports import Tokenizer
+from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.codes import codes_in, without_codes
 from ragcore.text.tokenise import stop_words
 
 LEAST_WORDS = 2  # of a title, so that it names something
+SIBLING = 20.0  # log-odds that a sentence about another code of the same form loses
+_DIGITS = re.compile(r"\d+")
 
 
 def named_titles(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> frozenset[str]:
@@ -54,6 +59,24 @@ def about_codes(question: str, found: Sequence[Statement]) -> list[int]:
     }
     most = max(held.values())
     return [at for at, s in enumerate(found) if held[s.source.number] == most]
+
+
+def without_siblings(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
+    """float32[n]: the same log-odds, far less for sentences about another code of the same form.
+
+    Where the best sentence has a code of the question, "line 2", what is said of lines 1 and 3 is no answer.
+    """
+    asked = set(codes_in(question))
+    if not asked or asked.isdisjoint(codes_in(found[int(scores.argmax())].text)):
+        return scores
+    forms = {_form(code) for code in asked}
+    own = (set(codes_in(statement.text)) for statement in found)
+    is_sibling = np.array([not codes & asked and any(_form(code) in forms for code in codes) for codes in own])
+    return np.asarray(scores - np.where(is_sibling, SIBLING, 0.0), np.float32)
+
+
+def _form(code: str) -> str:
+    return _DIGITS.sub("0", code)
 
 
 def _words(title: str, tokenizer: Tokenizer) -> set[str]:

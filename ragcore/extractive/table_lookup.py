@@ -64,6 +64,8 @@ def find_rows_of_kind(
         return None
     asked = RowQuestion.of(question, tokenizer)
     tables_ = [_Table(members, tokenizer) for members in _tables(found)]
+    if asks_count(question):  # two parts of the P10 are not two of its alarms
+        tables_ = [table for table in tables_ if table.common_words(asked)]
     kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(asked)) <= MOST_ROWS]
     if not kinds:
         kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.all_asked(asked)) <= MOST_ROWS]

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.named import about_named, named_titles
 from ragcore.extractive.sentences import read_statements
+from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
+from tests.contracts.generator import source
 
 TOKENIZER = JiebaTokenizer()
 REPORTS = {
@@ -57,3 +60,15 @@ def test_a_title_within_a_longer_named_title_is_not_named():
     named = named_titles("What did Acme Tools Ltd. raise?", [*found, *short], TOKENIZER)
 
     assert named == {"Acme Tools Ltd."}
+
+
+def test_what_is_said_of_another_line_is_no_answer():
+    lines = ("Line #1 leaves at 7:10.", "Line #2 leaves at 7:20.", "Line #3 leaves at 6:55.")
+    buses = source(1, " ".join(lines))
+    request = GenerationRequest(question="when does line #2 leave", sources=(buses,))
+
+    text = "".join(ExtractiveGenerator(TOKENIZER).blocks(request))
+
+    assert "7:20" in text
+    assert "7:10" not in text
+    assert "6:55" not in text
