@@ -65,7 +65,6 @@ class LLMGenerator(Protocol):
 
     def stream(self, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
         """Raises ModelUnavailableError before the first event, or `Interrupted` is set on the last one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

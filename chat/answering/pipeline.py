@@ -34,11 +34,10 @@ from chat.answering.grounding import (
 )
 from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with
 from chat.answering.preparation import Preparation, retrieve, understand
-from chat.answering.retrieval import SearchOutcome
+from chat.answering.retrieval import SearchOutcome, complete_tables
 from chat.answering.similar_questions import SimilarQuestions
 from chat.answering.stage_ports import AnswerPorts, report_context
 from chat.answering.streaming import Draft
-from chat.answering.whole_tables import complete_tables
 from chat.answering.wide_judgement import judge_widely
 from chat.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable

@@ -1,13 +1,15 @@
-"""The search for an answer: the request, its time limit, and what the reader sees of it."""
+"""The search for an answer: the request, its time limit, what the reader sees of it; and the rest of what was found."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.db import Error as DatabaseFailure
 from django.db import InterfaceError, OperationalError
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -15,15 +17,23 @@ from django.utils.translation import ngettext
 from accounts.scope import Scope
 from chat.answering.context import AnswerContext
 from chat.errors import AnswerTimeoutError
-from chat.executors import run_db
+from chat.executors import run_cpu, run_db
 from chat.types import EventSink, ignore_event
+from knowledge import model_registry
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.services import retrieve
+from knowledge.services.retrieval import document_passages
 from knowledge.types import RetrievalRequest, Retrieved
-from ragcore.types import Candidate, Passage, StageRecord
-from ragcore.types.answering import Rewrite
+from ragcore.errors import RagError
+from ragcore.extractive.row_question import asks_rows
+from ragcore.extractive.sentences import read_statements
+from ragcore.text.question_core import question_core
+from ragcore.types import Candidate, Passage, Source, StageRecord
+from ragcore.types.answering import AnswerState, Rewrite
 
 LIMIT_SECONDS = 10  # V6
+MOST_TABLES = 3  # documents whose tables are completed, those of the best sources
+MOST_PASSAGES = 60  # of one document; the rows of a longer one are not counted
 # Methods whose rewrites are other questions: parts of it, the next hop, and the original beside a refined one.
 OTHER_QUESTIONS = frozenset({"decompose", "hop", "original"})
 
@@ -157,3 +167,57 @@ def _reporter(events: EventSink) -> Any:
             asyncio.run_coroutine_threadsafe(step, loop)  # type: ignore[arg-type]
 
     return on_stage
+
+
+async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerState:
+    """The state with the other passages of tables behind its sources, where all rows of a kind are wanted (A2).
+
+    A long table stands in several passages, and a search brings the nearest of them: what is listed or counted from
+    these would be a part that looks like all. An optional part: without the database the sources stay as they are.
+    """
+    if model_registry.chat_model() is not None or not asks_rows(question_core(state.query)):
+        return state
+    if not (first := _with_tables(state)):
+        return state
+    try:
+        passages = await run_db(
+            document_passages,
+            scope=context.scope,
+            request=build_search_request(context, state.query),
+            chunks=[source.passage.chunk for source in first],
+            most=MOST_PASSAGES,
+            within=context.within,
+        )
+    except (RagError, DatabaseFailure):
+        return state
+    return await run_cpu(_joined, state, first, passages)
+
+
+def _with_tables(state: AnswerState) -> list[Source]:
+    """The first source with rows of a table of each of the best documents."""
+    rows = (one for one in read_statements(state.sources, model_registry.tokenizer()) if one.head)
+    found: dict[int, Source] = {}
+    for row in rows:
+        found.setdefault(row.source.passage.version, row.source)
+    return list(found.values())[:MOST_TABLES]
+
+
+def _joined(state: AnswerState, first: list[Source], passages: list[Passage]) -> AnswerState:
+    """The sources, and behind them, numbered on, the passages with a table that is not among them.
+
+    Whole is a document that is all there and none of whose rows stands without the names of its columns.
+    """
+    known = {source.passage.chunk for source in state.sources}
+    least = min(source.score for source in state.sources)
+    sources = list(state.sources)
+    parts: set[int] = set()
+    for passage in passages:
+        source = Source(number=len(sources) + 1, passage=passage, text=passage.text.strip(), score=least)
+        rows = [one for one in read_statements([source], model_registry.tokenizer()) if one.is_row]
+        if not all(row.head for row in rows):
+            parts.add(passage.version)
+        if rows and passage.chunk not in known:
+            sources.append(source)
+    told = Counter(passage.version for passage in passages)
+    whole = {one.passage.version for one in first if told[one.passage.version] < MOST_PASSAGES} - parts
+    return replace(state, sources=tuple(sources), whole_versions=frozenset(whole))

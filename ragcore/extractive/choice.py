@@ -12,6 +12,7 @@ import numpy as np
 from ragcore.extractive.sentence_model import refers_back
 from ragcore.extractive.sentences import Statement, is_mail_head_text, is_question
 from ragcore.ports import FloatArray
+from ragcore.text.codes import codes_in
 from ragcore.text.matching import jaccard
 from ragcore.text.scripts import columns
 
@@ -114,7 +115,7 @@ def leans_back(statement: Statement) -> bool:
     """Whether a sentence says little without the one before it: it refers to that one, or is hardly a sentence."""
     if statement.is_row or statement.is_item:
         return False
-    is_short = columns(statement.text) < LEANING_COLUMNS
+    is_short = columns(statement.text) < LEANING_COLUMNS and not codes_in(statement.text)
     return is_short or refers_back(statement.text) or _THAT.search(statement.text) is not None
 
 

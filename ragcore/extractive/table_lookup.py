@@ -26,6 +26,7 @@ from ragcore.extractive.row_question import (
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
 from ragcore.text.amount_ranges import covers
+from ragcore.text.question_type import wanted
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import read_lines
@@ -67,7 +68,7 @@ def find_rows_of_kind(
     if asks_count(question):  # two parts of the P10 are not two of its alarms
         tables_ = [table for table in tables_ if table.common_words(asked)]
     kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(asked)) <= MOST_ROWS]
-    if not kinds:
+    if not kinds and wanted(question) not in ("number", "time"):
         kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.all_asked(asked)) <= MOST_ROWS]
     if not kinds:
         return None

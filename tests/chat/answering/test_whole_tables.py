@@ -40,7 +40,7 @@ async def test_rows_are_listed_without_a_number_where_none_is_asked(api, alarms)
 
 
 async def test_a_table_that_is_too_long_is_not_counted(api, alarms, monkeypatch):
-    monkeypatch.setattr("chat.answering.whole_tables.MOST_PASSAGES", 2)
+    monkeypatch.setattr("chat.answering.retrieval.MOST_PASSAGES", 2)
 
     answer = await api.generate("how many urgent alarms does the P10 have")
 
