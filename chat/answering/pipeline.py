@@ -38,6 +38,7 @@ from chat.answering.retrieval import SearchOutcome, complete_tables
 from chat.answering.similar_questions import SimilarQuestions
 from chat.answering.stage_ports import AnswerPorts, report_context
 from chat.answering.streaming import Draft
+from chat.answering.whole_documents import sources_to_sum_up, summary_verdict
 from chat.answering.wide_judgement import judge_widely
 from chat.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable
@@ -102,7 +103,11 @@ async def answer_from_sources(
     outcome, options, sources = ports.main_search(state), context.config.options, state.sources
     introduction = ports.files.introduction() if ports.files is not None else ""
     await ports.report_context(len(sources), ports.other_forms(state.standalone))
-    verdict = await _judge(context, ports, state, outcome)
+    whole = await sources_to_sum_up(context, state) if ports.files is None else ()
+    if whole:
+        state, sources, verdict = replace(state, sources=whole), whole, summary_verdict()
+    else:
+        verdict = await _judge(context, ports, state, outcome)
     if not verdict.is_answerable and (wide := await judge_widely(context, state, outcome)) is not None:
         state, outcome, verdict, sources = wide.state, wide.outcome, wide.verdict, wide.state.sources
     if not verdict.is_answerable and ports.files is not None:
@@ -118,7 +123,7 @@ async def answer_from_sources(
     state = await complete_tables(context, state)
     draft = await generate(context, ports, state)
     llm = ports.stage_ports.llm if options.judge_support else None
-    record = await ground_draft(context, draft, state, outcome, llm=llm, files=ports.files)
+    record = await ground_draft(context, draft, state, outcome, llm=llm, files=ports.files, is_summary=bool(whole))
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
     return draft, replace(record, confidence=round(min(record.confidence, verdict.most_confidence), 4))
@@ -141,10 +146,16 @@ async def ground_draft(
     *,
     llm: LlmClient | None = None,
     files: AttachedSubject | None = None,
+    is_summary: bool = False,
 ) -> AnswerRecord:
-    """The draft against its sources; what could not be checked is a warning of the draft."""
+    """The draft against its sources; what could not be checked is a warning of the draft.
+
+    `is_summary`: of a whole document, of which no sentence answers a question.
+    """
     if files is not None and files.is_alone:
         judge = files.judge()
+    elif is_summary:
+        judge = None
     else:
         judge = relevance_judge(files.plain_question if files is not None else state.query, outcome)
     status = "degraded" if draft.degraded else "answered"

@@ -68,6 +68,7 @@ from ragcore.extractive.spans import (
 from ragcore.extractive.steps import find_procedure
 from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summarised_sources, summary_runs
+from ragcore.extractive.summary_wish import summary_points
 from ragcore.extractive.table_lookup import find_named_rows, find_rows_of_kind
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_core import question_core
@@ -172,7 +173,8 @@ class ExtractiveGenerator:
         """The blocks that answer one question. `found`: the sentences of the sources."""
         sources = request.sources
         if whole := summarised_sources(question, sources, self._tokenizer):
-            return summary_blocks(summary_runs(whole, self._tokenizer), words)
+            runs = summary_runs(whole, self._tokenizer, most=summary_points(question), wish=question)
+            return summary_blocks(runs, words)
         kind = question_type(question)
         if kind == "comparison" and (block := self._comparison(question, found, words)):
             return [block]

@@ -37,7 +37,11 @@ _POINTER = re.compile(
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"[^\W\d_]")
-_MAIL_HEAD = re.compile(r"(?:From|To|Cc|Bcc|Sent|Date|Subject|发件人|收件人|抄送|主题|寄件者|收件者|主旨)\s*[:：]\s")
+_MAIL_HEAD = re.compile(
+    r"(?:-{2,}\s*(?:Original|Forwarded) message\s*-{2,}|-{2,}\s*(?:原始|转发的?)邮件\s*-{2,}"
+    r"|(?:From|To|Cc|Bcc|Sent|Date|Subject|发件人|收件人|抄送|主题|寄件者|收件者|主旨)\s*[:：]\s)",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"(?<=[；;])\s*")
 _LINK = re.compile(r"\S*https?://\S+")
 _QUESTION = re.compile(r"[?？][」』”\")）.]*\s*\Z")

@@ -1,0 +1,80 @@
+"""What a wish for a summary asks for: of which document, in how many points (A4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragcore.extractive.answer_patterns import asked_extent
+from ragcore.ports import Tokenizer
+from ragcore.text.codes import codes_in, folded_code, without_codes
+from ragcore.text.named_dates import date_mentions, dates_not_in
+from ragcore.text.normalise import nfkc
+from ragcore.text.tokenise import stop_words
+from ragcore.text.word_lists import read_spaced_words
+from ragcore.types import Passage
+
+MOST_POINTS = 8
+BRIEF_POINTS = 5
+LACKING = 4  # words of a wish for a summary of which one may stand in no title
+_NUMBERS = {"a": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "four": 4, "few": 4, "five": 5, "six": 6}
+_NUMBERS |= {han: number for number, han in enumerate("一二三四五六七", 1)} | {"两": 2, "兩": 2, "几": 4, "幾": 4}
+_LENGTH = re.compile(
+    r"\b(?:in\s+|[1-7][-–])?(?P<en>[1-7]|one|two|three|four|five|six|a\s+couple|(?:a\s+)?few|a)"
+    r"(?:\s+(?:or|to)\s+(?P<en2>[1-7]|two|three|four|five|six))?(?:\s+(?:of|short|key|main|bullet))*"
+    r"\s+(?:sentence|line|bullet|point)s?\b"
+    r"|(?:[一二两兩三四五六七1-7][到至~-]?)?(?P<zh>[一二两兩三四五六七几幾1-7])(?:[句点點条條]话?|句話)",
+    re.IGNORECASE,
+)
+_BRIEF = re.compile(
+    r"\b(?:brief(?:ly)?|short(?:ly)?|quick(?:ly)?|in\s+a\s+nutshell|tl;?dr)\b|简短|簡短|简单|簡單|简要|簡要",
+    re.IGNORECASE,
+)
+_REPLY = re.compile(r"\s*(?:(?:re|fwd?|aw|wg|sv|tr|答复|答覆|回复|回覆|转发|轉寄)\s*[:：]\s*)+", re.IGNORECASE)
+
+
+def wants_summary(question: str) -> bool:
+    """Whether a question wants something summed up."""
+    return asked_extent(question, named=1) == "summary"
+
+
+def summary_points(question: str) -> int:
+    """How many points a wish for a summary leaves room for: "in three sentences", 三五句话."""
+    if match := _LENGTH.search(question):
+        word = (match["zh"] or match["en2"] or match["en"]).lower().split()[-1]
+        number = int(word) if word.isdecimal() else _NUMBERS[word]
+        return min(number, MOST_POINTS)
+    return BRIEF_POINTS if _BRIEF.search(question) else MOST_POINTS
+
+
+def is_same_text(one: Passage, other: Passage) -> bool:
+    """Whether two passages are of one document, or of messages with one subject, such as "Re: Offer" and "Offer"."""
+    if one.document == other.document:
+        return True
+    is_reply = any(_REPLY.match(passage.title) for passage in (one, other))
+    return is_reply and _REPLY.sub("", one.title, count=1).strip() == _REPLY.sub("", other.title, count=1).strip() != ""
+
+
+def names_document(
+    question: str, passages: Sequence[Passage], tokenizer: Tokenizer, *, first: Passage | None = None
+) -> bool:
+    """Whether title, headings and id of a document hold what a wish for a summary says besides the wish.
+
+    Its codes and dates may stand in the first passage, too. `passages`: those of the document that were found, in
+    reading order; `first`: of the document, where it may not be among them.
+    """
+    names = "\n".join(f"{one.title} {' '.join(one.heading_path)} {one.external_id}" for one in passages)
+    begins, plain = f"{names}\n{(first or passages[0]).text}", nfkc(question)
+    mentions, codes = date_mentions(plain), codes_in(question)
+    if without_codes(codes, begins) or dates_not_in([one.date for one in mentions], [begins]):
+        return False
+    for mention in reversed(mentions):
+        plain = f"{plain[: mention.start]} {plain[mention.end :]}"
+    plain = _LENGTH.sub(" ", plain)
+    passed = stop_words().union(read_spaced_words("ragcore.extractive", "summary_words.txt"))
+    asked = {word for word in tokenizer.words(plain) if word not in passed and not word.isdigit()}
+    known, lower = set(tokenizer.words(names)), names.lower()
+    of_codes = {word for word in asked if any(folded_code(word) in folded_code(code) for code in codes)}
+    lacking = [word for word in asked - of_codes if word not in known and word not in lower]
+    is_named = bool(asked) or any(one.date.day for one in mentions)
+    return is_named and len(lacking) <= len(asked) // LACKING
