@@ -190,7 +190,7 @@ class AnswerPorts:
     async def load_sections(self, chunks: Sequence[int], *, max_tokens: int) -> list[tuple[Passage, ...]]:
         """See ragcore.ports.PassageStore.siblings."""
         request = build_search_request(self.context, self.context.request.query)
-        load = partial(sections_around, scope=self.context.scope, request=request)
+        load = partial(sections_around, scope=self.context.scope, request=request, within=self.context.within)
         return await run_db(load, chunks=chunks, max_tokens=max_tokens)
 
     async def report(self, step: Step, /) -> None:

@@ -166,13 +166,13 @@ def _graph(
 
 
 def sections_around(
-    *, scope: Scope, request: RetrievalRequest, chunks: Sequence[int], max_tokens: int
+    *, scope: Scope, request: RetrievalRequest, chunks: Sequence[int], max_tokens: int, within: Scope | None = None
 ) -> list[tuple[Passage, ...]]:
     """The whole section of each chunk, in reading order, if it has at most `max_tokens` (D37).
 
-    Within what the request may search.
+    Within what the request may search, and within a second person's rights, too, where there is one.
     """
-    visible = visible_to(scope=scope, sets=request.sets, filters=request.filters)
+    visible = visible_to(scope=scope, sets=request.sets, filters=request.filters, within=within)
     with statement_timeout(seconds=STATEMENT_SECONDS):
         return passages_of_sections(scope=scope, visible=visible, chunks=chunks, max_tokens=max_tokens, any_share=True)
 

@@ -4,7 +4,7 @@ import pytest
 
 from accounts.errors import NotFoundError
 from knowledge.models import Chunk, Document
-from knowledge.services.retrieval import document_passages
+from knowledge.services.retrieval import document_passages, sections_around
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
 from tests.knowledge.test_sentence_vectors import calls, forgotten
@@ -85,3 +85,12 @@ def test_a_model_without_vectors_of_sentences_brings_none(owner, documents):
     )
 
     assert passage.sentences is None
+
+
+def test_sections_are_within_the_rights_of_a_second_person_too(owner, documents):
+    fan = chunks_of(documents["fan"])
+    Document.objects.filter(pk=documents["fan"].pk).update(clearance=3)
+    asked = {"scope": scope_of(owner), "request": RetrievalRequest(query=""), "chunks": fan[:1], "max_tokens": 4000}
+
+    assert sections_around(**asked) != []
+    assert sections_around(**asked, within=scope_of(make_user(clearance=2))) == []
