@@ -87,12 +87,15 @@ def test_a_model_without_vectors_of_sentences_brings_none(owner, documents):
     assert passage.sentences is None
 
 
-def test_sections_are_within_the_rights_of_a_second_person_too(owner, common):
-    parts = "\n\n".join(12 * PART.format("saw", n) for n in range(6))
-    document = ingest(owner, common, written="markdown", saw=f"# Saw\n\n{parts}")["saw"]
-    Document.objects.filter(pk=document.pk).update(clearance=3)
-    request, chunks = RetrievalRequest(query=""), chunks_of(document)[:1]
-    asked = {"scope": scope_of(owner), "request": request, "chunks": chunks, "max_tokens": 9000}
+def test_sections_are_within_the_rights_of_a_second_person_too(owner, documents):
+    fan = chunks_of(documents["fan"])
+    version = documents["fan"].live_version
+    section = Chunk.objects.create(
+        version=version, ordinal=90, kind="section", text="Fan", heading_path=["Fan"], tokens=9
+    )
+    Chunk.objects.filter(pk__in=fan).update(parent=section)
+    Document.objects.filter(pk=documents["fan"].pk).update(clearance=3)
+    asked = {"scope": scope_of(owner), "request": RetrievalRequest(query=""), "chunks": fan[:1], "max_tokens": 9000}
 
-    assert sections_around(**asked) != []
+    assert [[passage.chunk for passage in one] for one in sections_around(**asked)] == [fan]
     assert sections_around(**asked, within=scope_of(make_user(clearance=2))) == []
