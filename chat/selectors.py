@@ -172,6 +172,24 @@ def citations_of(*, message: Message) -> QuerySet[MessageCitation]:
     return message.citations.select_related("document", "version", "chunk").order_by("number")
 
 
+def documents_cited_before(*, scope: Scope, message: Message) -> tuple[int, ...]:
+    """Ids of the documents that the last answer before a turn of this person points to, the first one first.
+
+    A page of search results points to none, and the answer before it counts; nothing older does.
+    """
+    parents = Message.objects.filter(conversation__user=scope.user_id, conversation__tenant=scope.tenant_id)
+    earlier = message.parent_id
+    for _turn in range(2):
+        row = parents.filter(pk=earlier).values_list("status", "parent_id").first() if earlier else None
+        if row is None:
+            break
+        if row[0] not in ("search_results", "refused"):
+            cited = MessageCitation.objects.filter(message=earlier, cited=True).order_by("number")
+            return tuple(dict.fromkeys(cited.values_list("document_id", flat=True)))
+        earlier = row[1]
+    return ()
+
+
 def citation_get(*, scope: Scope, message_id: uuid.UUID | str, number: int) -> MessageCitation:
     """A citation of the asker's message whose document the asker may see now (B3). Raises NotFoundError."""
     message = message_get(scope=scope, message_id=message_id)

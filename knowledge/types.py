@@ -64,6 +64,7 @@ class RetrievalRequest:
     style: str = ""  # of the answer that is asked for (V5)
     forms: tuple[str, ...] = ()  # of the same question, asked besides it (V2)
     context: str = ""  # the question with words of its conversation; makes nothing near that has words of its own (D23)
+    focus: tuple[int, ...] = ()  # documents that the conversation is about: they are looked into by themselves, too
     parts: tuple[str, ...] = ()  # questions of their own, asked besides it: its parts, steps on the way to its answer
     hypothetical: tuple[str, ...] = ()  # answers that might be: passages near to them are looked for, too (U5)
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -90,6 +90,7 @@ class GenerationRequest:
     temperature: float = 0.2
     max_tokens: int = 1000
     whole_versions: frozenset[int] = frozenset()  # of documents all of whose tables are among the sources
+    within: str = ""  # the question behind the one before it, in a conversation; only quoted answers have it
     parts: tuple[AnswerPart, ...] = ()  # in place of one answer from all sources; only quoted answers have them
 
 
@@ -153,10 +154,8 @@ class SentenceEmbedder(Protocol):
     sentence_space: str  # of those vectors: of another name, they cannot be compared
 
     def embed_sentences(self, sentences: Sequence[HeadedSentence]) -> FloatArray:
-        """float32[n, 384], L2-normalised, of the sentences of one passage in their order.
-
-        Comparable with the first 384 numbers of `embed_queries`, once those are normalised.
-        """
+        """float32[n, 384], L2-normalised, of the sentences of one passage in order; comparable with the first 384
+        numbers of `embed_queries`, once those are normalised."""
         ...
 
 

@@ -6,13 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 
 from chat.answering.context import AnswerContext
+from chat.answering.focus import focus_documents, focus_question
 from chat.answering.retrieval import SearchOutcome
 from chat.executors import run_cpu
 from knowledge import model_registry
 from knowledge.types import Retrieved
-from ragcore.answerability import score_answerability, threshold_for
+from ragcore.answerability import in_conversation, is_about, score_answerability, threshold_for
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.sentences import read_statements
@@ -37,6 +39,8 @@ class Verdict:
 
     is_answerable: bool
     most_confidence: float = 1.0  # that an answer from them deserves, 0 to 1
+    within: str = ""  # the question behind the one before it, where it is answered in its conversation
+    inside: frozenset[int] = frozenset()  # the documents that answer it there; empty: any
 
 
 async def judge_answerability(
@@ -88,6 +92,8 @@ def _probability_verdict(
         language=state.question.language,
         rate=context.config.options.false_refusals,
         lowered=0.0 if is_given else outcome.retrieved.refusal_lowered,
+        within=focus_question(context, state.query),
+        focus=frozenset(focus_documents(context)),
     )
 
 
@@ -134,27 +140,43 @@ def verdict_by_sources(
     language: Language,
     rate: float,
     lowered: float = 0.0,
+    within: str = "",
+    focus: frozenset[int] = frozenset(),
 ) -> Verdict:
     """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing that is near (D23).
 
     `lowered`: log-odds by which the line of the asked sets lies below the shipped one; `typed`: the question as it was
-    typed, whose dates count: others were inferred.
+    typed, whose dates count: others were inferred. In a conversation the sources of the documents in `focus` are
+    compared with the question behind the one before it (`within`), too.
     """
     if lacks_code(question, sources) or lacks_date(question if typed is None else typed, sources, today=today):
         return Verdict(is_answerable=False)
-    judged = score_answerability(
-        question,
-        sources,
+    judge = partial(
+        score_answerability,
         tokenizer=model_registry.tokenizer(),
         embedder=CachingEmbedder(model_registry.embedder()),
         idf=retrieved.state.query.weights,
     )
+    judged = judge(question, sources)
+    is_near = retrieved.relevant or judged.is_across  # which reads the cosines of sentences
+    inside = [source for source in sources if source.passage.document in focus]
+    is_told = False
+    if within and inside and is_about(question, inside, tokenizer=model_registry.tokenizer()):
+        told = judge(within, inside)
+        better = in_conversation(judged, told)
+        is_told = better is not judged
+        is_near = is_near or (is_told and told.nearness.is_near)
+        judged = better
     shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     least = lowered_line(shipped, lowered)
-    is_near = retrieved.relevant or judged.is_across  # which reads the cosines of sentences
     statements = read_statements(sources, model_registry.tokenizer())
     if answers_by_rows(question_core(question), statements, model_registry.tokenizer()):
         return Verdict(is_answerable=True, most_confidence=math.sqrt(max(judged.score, SURE)))
     is_sure = judged.nearness.is_near and judged.score >= SURE
     is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
-    return Verdict(is_answerable=is_answerable, most_confidence=math.sqrt(judged.score))
+    return Verdict(
+        is_answerable=is_answerable,
+        most_confidence=math.sqrt(judged.score),
+        within=within if is_told else "",
+        inside=focus if is_told else frozenset(),
+    )

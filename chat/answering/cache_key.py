@@ -96,6 +96,7 @@ def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_hist
         "filters": filters,
         "profile": _profile_part(scope, space, context, understood),
         "history": [asdict(turn) for turn in context.history] if depends_on_history else [],
+        "cited": context.cited_before if depends_on_history else (),
         "configuration": context.config.sha256(),
         # where the question leaves something open a model is asked, and reads it as it was written, with the day
         "open": [context.question.text, str(context.question.today)]

@@ -21,6 +21,7 @@ from chat.approved_answers import any_approved
 from chat.attachments.search import Attached, attached_load
 from chat.executors import run_db
 from chat.models import Conversation, Message
+from chat.selectors import documents_cited_before
 from chat.types import AnswerRequest, EventSink
 from knowledge.selectors.lexicon import lexicon_of_person
 from knowledge.services.retrieval import is_lexicon_on
@@ -105,6 +106,7 @@ class AnswerContext:
     attached: Attached | None = None  # passages of the files of this conversation
     summary: str = ""  # of turns that are too old for the history
     within: Scope | None = None  # rights of a second person, which hold as well: who asks a stored question again
+    cited_before: tuple[int, ...] = ()  # documents of the answer before this turn, the first cited one first
     may_be_approved: bool = True  # False: the tenant has no approved answer at all
 
     @property
@@ -146,6 +148,7 @@ async def build_context(
         attached=loaded.attached,
         lexicon=loaded.lexicon,
         summary=message.conversation.summary,
+        cited_before=loaded.cited_before,
         may_be_approved=loaded.may_be_approved,
     )
 
@@ -158,12 +161,16 @@ class _Loaded:
     config: AnswerConfig
     attached: Attached | None
     lexicon: Lexicon | None
+    cited_before: tuple[int, ...]
     may_be_approved: bool
 
 
 def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message) -> _Loaded:
     """All of it on one connection."""
     attached, config = None, resolve_answer_config(scope=scope, request=request)
+    cited: tuple[int, ...] = ()
+    if request.conversation_id is not None and message.parent_id is not None:
+        cited = documents_cited_before(scope=scope, message=message)
     if request.attachments or request.conversation_id is not None:  # nothing is attached to a conversation that is new
         attached = attached_load(
             scope=scope, keys=request.attachments, conversation_id=message.conversation_id, after=message.parent_id
@@ -173,6 +180,7 @@ def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message)
         config=config,
         attached=attached,
         lexicon=_lexicon(scope, request, config),
+        cited_before=cited,
         may_be_approved=any_approved(tenant_id=scope.tenant_id),
     )
 

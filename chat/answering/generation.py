@@ -7,6 +7,7 @@ from functools import partial
 
 from django.utils.translation import gettext as _
 
+from chat.answering.answerability import Verdict
 from chat.answering.capabilities import capabilities_text
 from chat.answering.context import AnswerContext
 from chat.answering.fallback import format_search_results, refusal_text, small_talk_reply
@@ -27,8 +28,8 @@ from ragcore.types.answering import AnswerState, WrittenText
 from ragcore.understanding.small_talk import small_talk_kind
 
 
-async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerState) -> Draft:
-    """The text that a loop has chosen, or one written from the sources now.
+async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerState, verdict: Verdict) -> Draft:
+    """The text that a loop has chosen, or one written from the sources now: those that answer by the verdict.
 
     Raises ModelUnavailableError for strict clients only.
     """
@@ -38,11 +39,12 @@ async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
     generator, request = await route_generation(
         context,
         state.query,
-        state.sources,
+        _inside(state.sources, verdict.inside) or state.sources,
         spent=total_known_cost(ports.usage_entries),
         unavailable=ports.unavailable_models,
         files=ports.files,
         whole_versions=state.whole_versions,
+        within=verdict.within,
     )
     writer = AnswerWriter(
         request=request,
@@ -57,6 +59,10 @@ async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
     )
     with context.deadline.paused():
         return await writer.run()
+
+
+def _inside(sources: Sequence[Source], documents: Collection[int]) -> list[Source]:
+    return [source for source in sources if source.passage.document in documents]
 
 
 async def show_loop_text(context: AnswerContext, written: WrittenText, sources: Sequence[Source]) -> Draft:

@@ -40,12 +40,14 @@ async def route_generation(
     critique: str = "",
     files: AttachedSubject | None = None,
     whole_versions: frozenset[int] = frozenset(),
+    within: str = "",
 ) -> tuple[LLMGenerator, GenerationRequest]:
     """The generator for this question, and its request; the extractive one where there is no language model.
 
     `spent`: the cost of the answer so far, which counts towards its limit; `unavailable`: names of models that are not
     asked again; `critique`: what was wrong with the answer before; `files`: that the question is about;
-    `whole_versions`: see AnswerState. A generator chosen by tier is a RoutedGenerator, which says why.
+    `whole_versions`: see AnswerState; `within`: see GenerationRequest. A generator chosen by tier is a
+    RoutedGenerator, which says why.
     """
     options = context.config.options
     messages: tuple[ChatMessage, ...] = ()
@@ -60,6 +62,7 @@ async def route_generation(
         temperature=options.temperature,
         max_tokens=options.max_tokens,
         whole_versions=whole_versions,
+        within=within,
         parts=files.parts(sources) if files is not None else (),
     )
     estimated_tokens = context.request.constraints.estimated_tokens

@@ -121,7 +121,7 @@ async def answer_from_sources(
             context, state.query, outcome, sources[:MAX_RESULTS], introduction=introduction
         )
     state = await complete_tables(context, state)
-    draft = await generate(context, ports, state)
+    draft = await generate(context, ports, state, verdict)
     llm = ports.stage_ports.llm if options.judge_support else None
     record = await ground_draft(context, draft, state, outcome, llm=llm, files=ports.files, is_summary=bool(whole))
     if draft.degraded:  # also when what could be put together is a refusal

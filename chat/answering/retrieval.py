@@ -80,18 +80,23 @@ def final_score(candidate: Candidate) -> float:
 
 
 async def search_for_answer(
-    context: AnswerContext, query: str, rewrites: Sequence[Rewrite] = (), *, top_k: int | None = None
+    context: AnswerContext,
+    query: str,
+    rewrites: Sequence[Rewrite] = (),
+    *,
+    top_k: int | None = None,
+    focus: tuple[int, ...] = (),
 ) -> SearchOutcome:
     """Search for a question and its other forms within ten seconds, reporting to the reader.
 
-    The style of the answer steers the search, too (V5).
+    The style of the answer steers the search, too (V5). `focus`: see RetrievalRequest.
 
     Raises AnswerTimeoutError, RetrievalUnavailableError, and what `knowledge.services.retrieve` raises.
     """
     events = context.events
     await events("step", name="search", detail=_("Searching"))
     start = time.perf_counter()
-    request = build_search_request(context, query, rewrites, top_k=top_k)
+    request = replace(build_search_request(context, query, rewrites, top_k=top_k), focus=focus)
     retrieved = await run_search(
         scope=context.scope,
         request=replace(request, profile=context.profile),

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 
 from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import SILENT_SECONDS, AnswerContext
+from chat.answering.focus import focus_documents
 from chat.answering.model_routing import (
     is_free,
     model_names,
@@ -139,7 +140,8 @@ class AnswerPorts:
         each = chunks_per_form(self.context.config.options)
         if top_k is None and each is not None and "top_k" not in self.context.request.given:
             top_k = min(each * (1 + len(rewrites)), MAX_TOP_K)
-        outcome = await search_for_answer(self.context, query, rewrites, top_k=top_k)
+        focus = () if self.searches else await run_cpu(focus_documents, self.context)  # one search more, not each time
+        outcome = await search_for_answer(self.context, query, rewrites, top_k=top_k, focus=focus)
         attached: tuple[Ranked, ...] = ()
         if files is not None:
             if files.answers or model_registry.chat_model() is not None:  # a model reads them before it says no

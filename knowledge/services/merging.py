@@ -30,7 +30,9 @@ def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -
         return results[0]
     values = _fused(results, parts=parts)
     best = _best_candidates(results)
-    repeated = _repeated(sorted(best.values(), key=lambda one: -values[one.chunk]), results[0].duplicate_similarity)
+    repeated = repeated_passages(
+        sorted(best.values(), key=lambda one: -values[one.chunk]), results[0].duplicate_similarity
+    )
     gone = set(chain.from_iterable(repeated.values()))
     best = {chunk: candidate for chunk, candidate in best.items() if chunk not in gone}
     share = max(1, top_k // len(results))
@@ -51,6 +53,13 @@ def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -
         relevant=any(result.relevant for result in results),
         timings_ms={name: round(sum(r.timings_ms[name] for r in results), 2) for name in results[0].timings_ms},
     )
+
+
+def repeated_passages(candidates: Sequence[Candidate], similarity: float | None) -> Mapping[int, Sequence[int]]:
+    """By chunk the chunks behind it that repeat it; where repetitions may stay, only copies of the same bytes."""
+    if similarity is None:
+        return find_copies(candidates)
+    return find_repetitions(candidates, similarity=similarity, keep=len(candidates))[0]
 
 
 def _chunks(result: Retrieved) -> list[int]:
@@ -122,13 +131,6 @@ def _best_candidates(results: Sequence[Retrieved]) -> dict[int, Candidate]:
             if known is None or (_stage(known) == _stage(candidate) and _last(known) < _last(candidate)):
                 best[candidate.chunk] = candidate
     return {chunk: replace(c, detail={**c.detail, "queries": forms[chunk]}) for chunk, c in best.items()}
-
-
-def _repeated(candidates: Sequence[Candidate], similarity: float | None) -> Mapping[int, Sequence[int]]:
-    """By chunk the chunks behind it that repeat it; where repetitions may stay, only copies of the same bytes."""
-    if similarity is None:
-        return find_copies(candidates)
-    return find_repetitions(candidates, similarity=similarity, keep=len(candidates))[0]
 
 
 def _merged(

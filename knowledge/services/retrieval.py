@@ -31,6 +31,7 @@ from knowledge.selectors.options import site_options
 from knowledge.selectors.refusal_lines import refusal_lowered
 from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained
+from knowledge.services.focus import MOST_IN_FOCUS, narrowed_to_focus, with_focus
 from knowledge.services.merging import merge_results
 from knowledge.types import RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline, sentence_index
@@ -87,6 +88,9 @@ def retrieve(
     found += own
     top_k = request.top_k or max(len(one.state.candidates) for one in found)
     merged = merge_results(found, top_k=top_k, parts=len(parts))
+    if request.focus and (narrowed := narrowed_to_focus(request)) is not None:
+        inside = retrieve_many(scope=scope, request=narrowed, queries=[request.query, *context], within=within)
+        merged = with_focus(merged, merge_results(inside, top_k=MOST_IN_FOCUS), top_k=top_k)
     lowered = refusal_lowered(scope=scope, sets=request.sets, epoch=merged.epoch)
     return replace(merged, refusal_lowered=lowered) if lowered else merged
 

@@ -1,6 +1,21 @@
 """Whether sources answer a question, without a language model (D21, D23)."""
 
-from ragcore.answerability.model import Answerability, score_answerability, threshold_for
+from ragcore.answerability.model import (
+    Answerability,
+    in_conversation,
+    is_about,
+    score_answerability,
+    threshold_for,
+)
 from ragcore.answerability.relevance import DOUBTFUL_BELOW, RelevanceJudge, is_doubtful
 
-__all__ = ["DOUBTFUL_BELOW", "Answerability", "RelevanceJudge", "is_doubtful", "score_answerability", "threshold_for"]
+__all__ = [
+    "DOUBTFUL_BELOW",
+    "Answerability",
+    "RelevanceJudge",
+    "in_conversation",
+    "is_about",
+    "is_doubtful",
+    "score_answerability",
+    "threshold_for",
+]

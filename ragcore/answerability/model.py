@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -26,10 +27,11 @@ from ragcore.answerability.across import FEATURES as ACROSS
 from ragcore.answerability.across import across_features
 from ragcore.answerability.features import FEATURES, compute_features
 from ragcore.answerability.nearness import Nearness, compute_nearness
-from ragcore.answerability.own_line import lowered_line
+from ragcore.answerability.own_line import log_odds, lowered_line
 from ragcore.extractive.sentence_meaning import BESIDE_OWN, sources_across
 from ragcore.fitted_weights import file_of, fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
+from ragcore.text.matching import keywords
 from ragcore.text.question_core import question_core
 from ragcore.text.scripts import ZH_SHARE, cjk_share, is_traditional, language_of
 from ragcore.types import Language, Source
@@ -38,6 +40,8 @@ WEIGHTS_FILE = "weights.json"
 MEANING_FILE = "meaning_weights.json"
 SMALL = 100  # passages of a set
 OWN_WORDS = 0.5  # share of the question by idf that stands in the best sentence and its neighbours
+_ASKING = re.compile("多少|多久|多长|多大|多高|几|什么|哪|谁|怎")
+ABOUT = 0.5  # share of a question's keywords that sources of its conversation must have
 Script = Literal["zh", "zht", "en"]
 
 
@@ -105,6 +109,29 @@ def score_answerability(
         compute_nearness(one, sources, tokenizer=tokenizer, embedder=embedder, is_across=best.is_across) for one in told
     ]
     return replace(best, nearness=max(near, key=lambda one: (one.is_near, one.lowered)))
+
+
+def is_about(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer) -> bool:
+    """Whether at least half of what a question says itself stands in the sources."""
+    said = " ".join(f"{source.passage.title} {source.text}" for source in sources).lower()
+    words = set(tokenizer.words(said))
+    own = [word for word in keywords(question, tokenizer) if not _ASKING.search(word)]
+    held = sum(word in words or (not word.isascii() and word in said) for word in own)  # 批 stands in 批准
+    return held >= ABOUT * len(own)
+
+
+def in_conversation(alone: Answerability, told: Answerability) -> Answerability:
+    """The better verdict on a question by itself and on it within its conversation.
+
+    `told`: of the question behind the one before it, which alone would answer everything that is asked after a good
+    answer. So the question in its conversation scores the mean log-odds of both.
+    """
+    mean = (log_odds(alone.score) + log_odds(told.score)) / 2
+    score = 1 / (1 + math.exp(-mean))
+    if score <= alone.score:
+        return alone
+    near = max(alone.nearness, told.nearness, key=lambda one: one.is_near)
+    return replace(alone, score=score, nearness=near)
 
 
 def _judge(

@@ -143,16 +143,16 @@ class ExtractiveGenerator:
         """The answer in the form that was asked for; a report unless it is to be short or close to the sources."""
         blocks = self._answer(question, request, found, words)
         if request.style in ("simple", "precise") and blocks:
-            blocks = [self._shorter(question, request.style, "".join(blocks), found)]
+            blocks = [self._shorter(question, request, "".join(blocks), found)]
         if blocks and asks_document(question):
             blocks = [document_line(blocks, request.sources), *blocks]
         return with_source_language(question, blocks, words)
 
-    def _shorter(self, question: str, style: str, text: str, found: Sequence[Statement]) -> str:
+    def _shorter(self, question: str, request: GenerationRequest, text: str, found: Sequence[Statement]) -> str:
         """The best sentences of an answer, or nothing but its quotations."""
-        if style == "precise":
+        if request.style == "precise":
             return quoted(text)
-        known, scores = self._scored(question, found)
+        known, scores = self._scored(question, found, request.within)
         worth = {s.text: float(one) for s, one in zip(found, prefer_full_coverage(scores, known), strict=True)}
         return shortened(text, lambda sentence: worth.get(sentence, -math.inf))
 
@@ -186,7 +186,7 @@ class ExtractiveGenerator:
         # what a thing is may be said anywhere, not only in the document that is called after it
         named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)
         found = [found[at] for at in about_named(found, named)]
-        known, scores = self._scored(question, found)
+        known, scores = self._scored(question, found, request.within)
         scores = scores + QUANTITY_WEIGHT * gives_quantity(question, found)
         if asks_procedure(question) and (told := find_procedure(question, found, scores, self._tokenizer)) is not None:
             return procedure_blocks(told, words)
@@ -224,10 +224,16 @@ class ExtractiveGenerator:
         core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in choice.core]
         return [*lead, passage_block(with_tables(core, found), words), *_supplements(choice, words)]
 
-    def _scored(self, question: str, found: Sequence[Statement]) -> tuple[SentenceFeatures, FloatArray]:
-        """Features and log-odds of sentences, by words and by meaning."""
+    def _scored(
+        self, question: str, found: Sequence[Statement], within: str = ""
+    ) -> tuple[SentenceFeatures, FloatArray]:
+        """Features and log-odds of sentences, by words and by meaning; in a conversation the mean with those `within`
+        it."""
         known = compute_sentence_features(question, found, self._tokenizer)
-        return known, meaning_scores(question, found, self._scorer.scores(known), self._embedder)
+        scores = meaning_scores(question, found, self._scorer.scores(known), self._embedder)
+        if not within:
+            return known, scores
+        return known, np.asarray((scores + self._scored(within, found)[1]) / 2, np.float32)
 
     def _comparison(self, question: str, found: Sequence[Statement], words: Wording) -> str | None:
         """The table that compares the things which a question names; None where there is none."""

@@ -42,6 +42,9 @@ _WHO_DID = re.compile(r"^(?:是)?(?:谁|哪一?年|哪一?位|哪里|什么时�
 _OBJECTLESS = re.compile(
     rf"^(?P<head>.{{0,6}}?{alternatives('chinese', 'objectless')})(?P<tail>(?:过|了|的|{_END})*[？?！!]*)$"
 )
+_COUNTED = re.compile(
+    rf"^(?P<head>(?P<where>.{{0,12}}?)(?:几|幾|多少){alternatives('chinese', 'counted')})(?P<tail>(?:{_END})*[？?]*)$"
+)
 _LEAD = re.compile(rf"^(?:{alternatives('chinese', 'interjections')}[，,\s]*)+")
 _WANTED: Mapping[str, Mapping[Kind, float]] = {
     "word": {"person": 1.8, "unknown": 1.0, "thing": 0.6},
@@ -81,8 +84,9 @@ def _resolve(text: str, attention: Attention, earlier: str, last: tuple[str, str
         lambda: _and_that(text, earlier, attention, tokenizer),
         lambda: _nth(text, last),
         lambda: _with_pronouns(text, attention),
+        lambda: _with_counted(text, attention, tokenizer),
         lambda: _with_object(text, attention, tokenizer),
-        lambda: _with_subject(text, attention, tokenizer),
+        lambda: _with_subject(text, earlier, attention, tokenizer),
     )
     return next((done for step in steps if (done := step()) is not None), Resolution(text))
 
@@ -124,10 +128,43 @@ def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenize
     names_one = bool(parts) and all(unit.is_content or unit.text == "的" for unit in parts)
     if not names_one and what not in entries("chinese", "time units"):
         return None
+    if swapped := _swap_by_kind(what, earlier, tokenizer):
+        return Resolution(swapped, ("呢",), True)
     old = _counterpart(what, earlier, tokenizer)
     if old is None and what in entries("chinese", "time units") and (topics := question_mentions(earlier, tokenizer)):
         return Resolution(earlier.replace(topics[0].text, f"{what}{topics[0].text}", 1), ("呢",), True)
     return Resolution(earlier.replace(old, what, 1) if old else text, ("呢",), bool(old))
+
+
+def _swap_by_kind(new: str, earlier: str, tokenizer: Tokenizer) -> str | None:
+    """那经理呢 after 普通员工一晚能报多少: a role in the place of a role, a place in that of a place.
+
+    A role without one goes before the question, which is asked about it. None for anything else.
+    """
+    is_role = _is_role(new)
+    if not is_role and not _is_place(new):
+        return None
+    alike = _is_role if is_role else _is_place
+    parts = units(earlier, tokenizer)
+    at = next((at for at in reversed(range(len(parts))) if alike(parts[at].text)), None)
+    if at is None:
+        return f"{new}{earlier}" if is_role else None
+    first = at
+    while is_role and first and parts[first - 1].end == parts[first].start and _is_rank(parts[first - 1]):
+        first -= 1
+    return f"{earlier[: parts[first].start]}{new}{earlier[parts[at].end :]}"
+
+
+def _is_role(text: str) -> bool:
+    return any(text.endswith(word) for word in entries("chinese", "people"))
+
+
+def _is_place(text: str) -> bool:
+    return kind_of(text) == "place"
+
+
+def _is_rank(unit: Unit) -> bool:
+    return unit.text in entries("chinese", "ranks")
 
 
 def _counterpart(new: str, earlier: str, tokenizer: Tokenizer) -> str | None:
@@ -175,12 +212,38 @@ def _with_object(text: str, attention: Attention, tokenizer: Tokenizer) -> Resol
     return Resolution(f"{match['head']}{aspect.group() if aspect else ''}{found.text}{tail}", ("object",), True)
 
 
-def _with_subject(text: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
+def _with_counted(text: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
+    """库里还有多少块: a number of pieces of what is not named."""
+    match = _COUNTED.match(text)
+    if match is None:
+        return None
+    parts = units(match["where"], tokenizer)
+    if not all(_is_no_thing(unit, following) for unit, following in zip(parts, [*parts[1:], None], strict=True)):
+        return None
+    found = attention.best(_WANTED["topic"], besides=text)
+    if found is None:
+        return Resolution(text, ("counted",))
+    return Resolution(f"{match['head']}{found.text}{match['tail']}", ("counted",), True)
+
+
+def _is_no_thing(unit: Unit, following: Unit | None) -> bool:
+    """Where something is, that it is there or taken, or a word without content."""
+    if unit.is_verb:
+        return unit.text in entries("chinese", "held")
+    is_place = unit.text[-1] in entries("chinese", "placed in")
+    return (
+        not unit.is_content or is_place or (following is not None and following.text in entries("chinese", "placed in"))
+    )
+
+
+def _with_subject(text: str, earlier: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
     """有什么关键技术: a predicate or attribute without its subject."""
     lead = match.group() if (match := _LEAD.match(text)) and match.end() < len(text) else ""
     rest = text[len(lead) :]
     parts = units(rest, tokenizer)
-    if not parts or parts[0].text in entries("chinese", "time units") or _has_subject(parts, rest, tokenizer):
+    if not parts or parts[0].text in entries("chinese", "time units"):
+        return None
+    if parts[0].text not in _asked_verbs(earlier, tokenizer) and _has_subject(parts, rest, tokenizer):
         return None
     own = _own(rest, tokenizer)
     if len(own) > 1 and any(own in mention.text or mention.text in own for mention in attention.ranked()):
@@ -195,6 +258,13 @@ def _with_subject(text: str, attention: Attention, tokenizer: Tokenizer) -> Reso
     return Resolution(f"{lead}{found.text}{rest}", ("subject",), True)
 
 
+def _asked_verbs(question: str, tokenizer: Tokenizer) -> set[str]:
+    """What is done, in questions for who does it and how: 批 of 找谁批."""
+    parts = units(question, tokenizer)
+    pairs = zip(parts, parts[1:], strict=False)
+    return {second.text for first, second in pairs if first.text in entries("chinese", "asked how")}
+
+
 def _has_subject(parts: Sequence[Unit], text: str, tokenizer: Tokenizer) -> bool:
     """It begins with somebody or something, or names enough itself."""
     first = parts[0]
@@ -203,7 +273,7 @@ def _has_subject(parts: Sequence[Unit], text: str, tokenizer: Tokenizer) -> bool
     if first.is_content and not first.is_attribute:
         return True
     own = _own(text, tokenizer)
-    asks = any(unit.text in entries("chinese", "asking") for unit in parts)
+    asks = any(unit.text in entries("chinese", "asking") or unit.text[0] in "几幾" for unit in parts)
     return bool(own) if asks or re.search("[A-Za-z0-9]", own) else len(own) > MOST_OWN
 
 

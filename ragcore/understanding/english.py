@@ -65,6 +65,7 @@ _TURNED = re.compile(
 )
 _DEFINITION = re.compile(r"what\s+(?:is|are|was|were)\b", re.I)
 _ASKS = re.compile(r"\b(?:what|how|why|who|when|where|which|do|does|did|is|are|was|were|if)\b", re.I)
+_ASKED = re.compile(r"\b(?:how\s+(?:many|much)|which|what)\s+(?=\w+\s+\w)", re.I)
 _REFERS = re.compile(r"\b(?:there|(?:in|on|at|of|for|with)\s+(?:that|this|those|these))\b", re.I)
 _WHERE = re.compile(
     rf"\b(?:in|on|at|near)\s+the\s+(?:\w+\s+){{0,2}}{alternatives('english', 'place nouns')}\b"
@@ -192,6 +193,8 @@ def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolut
     what = resolve_ones(resolve_pronouns(asked, attention).text, attention, ("", ""), [])
     if _REFERS.search(asked) or not _is_question(earlier):
         return _about_itself(text, what, earlier, attention)
+    if _is_person(what) and (role := _role_in(earlier)):
+        return Resolution(_with_its_article(earlier, role, what), ("what about",), True)
     bare = re.sub(r"^(?:the|a|an|some|any)\s+", "", what, flags=re.I).lower()
     if bare in entries("english", "attributes") or bare.split()[-1] in entries("english", "attributes"):
         topic = topic_of(earlier)
@@ -206,12 +209,14 @@ def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolut
         if whole:  # one part of it is meant and not another thing of its kind
             article = article_before(earlier, earlier.index(old))
             return Resolution(f"What about {what} in {article} {old}?".replace("  ", " "), ("what about",), True)
-    articled = (
-        re.search(rf"\b(?:the|a|an)\s+{re.escape(old)}", earlier, re.I)
-        if what.lower().startswith(("the ", "a ", "an "))
-        else None
-    )
-    return Resolution(_replaced(earlier, articled.group() if articled else old, what), ("what about",), True)
+    return Resolution(_with_its_article(earlier, old, what), ("what about",), True)
+
+
+def _with_its_article(earlier: str, old: str, new: str) -> str:
+    """`new` in the place of `old`, and of its article where `new` has one."""
+    has_article = new.lower().startswith(("the ", "a ", "an "))
+    articled = re.search(rf"\b(?:the|a|an)\s+{re.escape(old)}", earlier, re.I) if has_article else None
+    return _replaced(earlier, articled.group() if articled else old, new)
 
 
 def _before_or_after(text: str, earlier: str) -> Resolution | None:
@@ -275,7 +280,16 @@ def _counterpart(new: str, earlier: str) -> str | None:
     if not found:
         return None
     shape = [m for m in found if m.is_name == _is_name(new)] or found
-    return max(shape, key=lambda m: (_shared_words(m.text, new), m.weight)).text
+    is_time, asked = _is_time(new), _ASKED.search(earlier)
+    return max(
+        shape,
+        key=lambda m: (
+            _shared_words(m.text, new),
+            _is_time(m.text) == is_time,
+            asked is None or earlier.find(m.text) != asked.end(),  # "how many days": of the days something is asked
+            m.weight,
+        ),
+    ).text
 
 
 def _objects(earlier: str) -> list[Mention]:
@@ -297,6 +311,25 @@ def _follows_subject(earlier: str, group: str) -> bool:
 
 def _is_name(text: str) -> bool:
     return any(mention.text == text for mention in names(f"about {text}"))
+
+
+def _is_person(text: str) -> bool:
+    """A role or a title, also several: managers."""
+    return kind_of(text) == "person" or text.split()[-1].lower().removesuffix("s") in entries("english", "people")
+
+
+def _role_in(text: str) -> str | None:
+    """The last role of a text with what tells its rank: "senior manager"."""
+    words = tokens(text)
+    at = next((at for at in reversed(range(len(words))) if _is_person(words[at].text)), None)
+    if at is None:
+        return None
+    has_rank = at > 0 and words[at - 1].lower in entries("english", "ranks")
+    return text[words[at - has_rank].start : words[at].end]
+
+
+def _is_time(text: str) -> bool:
+    return all(word in entries("english", "calendar") or word.isdigit() for word in text.lower().split())
 
 
 def _shared_words(one: str, other: str) -> int:

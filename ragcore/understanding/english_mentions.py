@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragcore.understanding.mentions import Kind, Mention
@@ -25,6 +25,11 @@ _ATTRIBUTE_OF = re.compile(
 _ARTICLE = re.compile(r"\b(the|a|an|my|our|your)\s+$", re.I)
 _POSSESSIVE = re.compile(r"['’]s?$")
 _LOCATIVE = re.compile(r"\b(?:in|near|around|outside|across)\s+(?:the\s+)?$", re.I)
+_OF_CODE = re.compile(r"\s+(?:for|of|in|on)\s+(?:the\s+|an?\s+)?(?P<code>(?=[\w-]*[A-Za-z])(?=[\w-]*\d)[\w-]+)")
+_BE = re.compile(r"\b(?:is|are|was|were)\b", re.I)
+_OBJECT = re.compile(r"\s+(?:to|the|an?|your|this|that|it|them|all|any|no|only|each|every|everything|nothing)\b")
+_BEGINNING = re.compile(r"(?:^|[.?!:\n][ \"“'(]*|\n[ *•-]*)[ \"“'(]*$")
+_PASSIVE = frozenset(("be", "been", "being", "get", "gets", "got"))
 _GLUED = re.compile(r"\d[A-Z][a-z]")  # two cells or lines that lost the space between them
 _ASKS_PLACE = re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|town|state|place|region|county|village)\b", re.I)
 _DEFINED = re.compile(r"(?:what|who)\s+(?:is|are|was|were)\b", re.I)
@@ -56,11 +61,25 @@ def question_mentions(text: str) -> list[Mention]:
     found = [Mention(text=m[1], kind="thing", weight=NAME, is_name=True) for m in QUOTED.finditer(text)]
     found += names(text)
     topic = topic_of(text)
+    full = _with_its_code(text, topic, found)
     if topic and not any(topic.lower() == name.key for name in found):
         article = article_before(text, text.rindex(topic))
         weight = DESCRIBED if article in ("a", "an") and not _DEFINED.match(text) else TOPIC
-        found.append(Mention(text=topic, kind=kind_of(topic), weight=weight, article=article))
+        if full != topic:
+            weight, article = NAME, article or "the"
+            found = [replace(one, weight=MODIFIER) if one.key in full.lower() else one for one in found]
+        found.append(Mention(text=full, kind=kind_of(topic), weight=weight, article=article))
     return found
+
+
+def _with_its_code(text: str, topic: str, named: Sequence[Mention]) -> str:
+    """The drive motor for QX12: a thing that a code says more of is spoken about with it, and the code without it
+    is not."""
+    if not topic or topic.split()[-1].lower() in entries("english", "attributes"):
+        return topic
+    at = text.rfind(topic) + len(topic)
+    code = _OF_CODE.match(text, at)
+    return text[at - len(topic) : code.end()] if code and any(code["code"] == one.text for one in named) else topic
 
 
 def answer_mentions(text: str, question: str = "") -> list[Mention]:
@@ -70,7 +89,8 @@ def answer_mentions(text: str, question: str = "") -> list[Mention]:
     """
     head = text[:ANSWER_CHARACTERS]
     found = [Mention(text=m[1], kind="thing", weight=IN_ANSWER, is_name=True) for m in QUOTED.finditer(head)]
-    found += [replace(name, weight=IN_ANSWER * name.weight * _certainty(name, head)) for name in names(head)]
+    named = [name for name in names(head) if not (_is_told_to_do(name, head) or _is_common_plural(name, head))]
+    found += [replace(name, weight=IN_ANSWER * name.weight * _certainty(name, head)) for name in named]
     subject = subject_of(head)
     if not subject:
         return found
@@ -87,8 +107,27 @@ def _certainty(name: Mention, head: str) -> float:
     if " " in name.text or name.kind == "person":
         return 1.0
     places = [match.start() for match in re.finditer(rf"\b{re.escape(name.text)}\b", head)]
-    begins = all(head[:at].rstrip(" \"“'(")[-1:] in (".", "?", "!", "\n", ":", "") for at in places)
+    begins = all(_begins(head, at) for at in places)
     return 0.4 if begins else 1.0
+
+
+def _is_told_to_do(name: Mention, head: str) -> bool:
+    """ "Write to the service desk.": a verb that begins a sentence."""
+    return " " not in name.text and all(
+        _OBJECT.match(head, match.end()) and _begins(head, match.start())
+        for match in re.finditer(rf"\b{re.escape(name.text)}\b", head)
+    )
+
+
+def _is_common_plural(name: Mention, head: str) -> bool:
+    """ "Customers pay a deposit.": a noun with the capital of its sentence."""
+    is_plural = " " not in name.text and name.kind == "unknown" and kind_of(name.text) == "plural"
+    return is_plural and _certainty(name, head) < 1
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a sentence, a line or an item of a list begins there."""
+    return _BEGINNING.search(text[:at]) is not None
 
 
 def article_before(text: str, at: int) -> str:
@@ -211,6 +250,14 @@ def content_groups(text: str) -> list[str]:
         asks = len(taken) > 1 and _SUPPORTED.search(before) and not text[taken[-1].end :].strip(" ?.!,")
         if asks and taken[-1].text.islower() and not taken[-1].lower.endswith(("s", "tion", "ment", "ing")):
             taken = taken[:-1]
+        last = next((token.lower for token in reversed(tokens(before))), "")
+        if last in entries("english", "subjects") or (last in _PASSIVE and taken[0].lower.endswith("ed")):
+            taken = taken[1:]  # "if I miss the deadline", "can it be bridged": what somebody does is no thing
+        elif _BE.search(before) and not text[run[-1].end :].strip(" ?.!"):
+            while len(taken) > 1 and taken[-1].lower in entries("english", "states"):
+                taken = taken[:-1]  # "is my password valid"
+        if not taken:
+            continue
         group = _POSSESSIVE.sub("", text[taken[0].start : taken[-1].end])
         if len(taken) <= MOST_WORDS and not all(_is_generic(t) or t.text.isdigit() for t in taken):
             found.append(group)
@@ -227,7 +274,7 @@ def _runs(text: str, wanted: Wanted) -> Iterator[list[Token]]:
         if run and gap.strip(" ") and not abbreviated:
             yield run
             run = []
-        begins = not abbreviated and (at == 0 or _begins_sentence(text, token))
+        begins = not abbreviated and (at == 0 or _begins(text, token.start))
         if wanted(token, begins) or (run and token.lower in _JOINING and _joins(text, all_tokens, at, wanted)):
             run.append(token)
         elif run:
@@ -269,10 +316,6 @@ def _joins(text: str, all_tokens: list[Token], at: int, wanted: Wanted) -> bool:
         if token.lower not in _JOINING:
             return False
     return False
-
-
-def _begins_sentence(text: str, token: Token) -> bool:
-    return text[: token.start].rstrip(" \"“'(")[-1:] in (".", "?", "!", "\n", ":", "")
 
 
 def _is_name_part(token: Token, begins: bool) -> bool:

@@ -60,7 +60,7 @@ def resolve_pronouns(text: str, attention: Attention) -> Resolution:
             return match.group()
         done_kinds.add(kind)
         she = match[kind].lower() in ("she", "her", "hers") if kind == "person" else None
-        found = attention.best(_WANTED[kind], she=she)
+        found = attention.best(_WANTED["person" if _is_spoken_to(match) else kind], she=she)
         return _in_place(match, found.phrase) if found else match.group()
 
     done = PRONOUN.sub(pronoun, text)
@@ -68,6 +68,12 @@ def resolve_pronouns(text: str, attention: Attention) -> Resolution:
         done = _THIS.sub(lambda match: _this(match, attention, signs), done)
     done = _THIS_NOUN.sub(lambda match: _this_noun(match, attention, signs, bool(own)), done)
     return Resolution(done, tuple(signs), done != text)
+
+
+def _is_spoken_to(match: re.Match[str]) -> bool:
+    """ "call them": people, and no things."""
+    before = tokens(match.string[: match.start()])[-1:]
+    return bool(before and before[0].lower in entries("english", "contact verbs"))
 
 
 def _has_own_antecedent(text: str, match: re.Match[str], own: set[str]) -> bool:

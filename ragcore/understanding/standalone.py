@@ -183,6 +183,28 @@ def add_context(query: str, question: Question, tokenizer: Tokenizer) -> str:
     return " ".join([query] * OWN_TIMES + context) if context else ""
 
 
+def within_conversation(query: str, question: Question, tokenizer: Tokenizer) -> str:
+    """The question behind the one before it, as that was understood; "" where it repeats that, and without turns.
+
+    Where the one before has few words itself, the one before that stands there, too.
+    """
+    pairs = [(turn.question, turn.answer) for turn in question.history[-EARLIER_TURNS:]]
+    said: list[str] = []
+    for last in range(len(pairs), max(len(pairs) - CONTEXT_TURNS, 0), -1):
+        said.insert(0, _understood(pairs[:last], tokenizer))
+        if len(set(keywords(said[0], tokenizer))) >= FEW_WORDS:
+            break
+    earlier, own = set(keywords(" ".join(said), tokenizer)), set(keywords(query, tokenizer))
+    return " ".join([*said, query]) if 2 * len(earlier & own) < len(earlier) else ""
+
+
+def _understood(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> str:
+    """The last question of some turns in its standalone form."""
+    if language_of(turns[-1][0]) == "zh":
+        return chinese.track_attention(turns, tokenizer)[1]
+    return english.track_attention(turns)[1]
+
+
 def has_new_subject(query: str, question: Question, tokenizer: Tokenizer) -> bool:
     """Whether a question names something and has no keyword in common with the turns before it.
 

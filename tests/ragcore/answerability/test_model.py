@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.answerability import score_answerability, threshold_for
+from ragcore.answerability import in_conversation, is_about, score_answerability, threshold_for
 from ragcore.answerability.model import Answerability, script_of
 from ragcore.embedding.e5 import MultilingualEmbedder
 from ragcore.embedding.minilm import EmbeddedEmbedder
@@ -159,3 +159,25 @@ def test_a_small_set_answers_in_the_words_of_the_question_whatever_its_score():
     assert not low.is_answerable(0.1, 4000)
     assert not other.is_answerable(0.1, 40)
     assert Answerability(score=0.2).is_answerable(0.1, 4000)
+
+
+def test_a_question_in_its_conversation_scores_the_mean_of_both_verdicts_and_never_less_than_alone():
+    low, middle, high = (Answerability(score=score) for score in (0.1, 0.5, 0.9))
+
+    assert in_conversation(low, high).score == pytest.approx(0.5)
+    assert in_conversation(middle, low) is middle
+    assert in_conversation(middle, middle) is middle
+
+
+@pytest.mark.parametrize(
+    ("question", "sources", "expected"),
+    [
+        ("who built it", ENGLISH, True),
+        ("may my dog come to work", ENGLISH, False),
+        ("那要多久", CHINESE, True),  # asks, and says nothing itself
+        ("病假找谁申请", CHINESE, True),
+        ("食堂周末开门吗", CHINESE, False),
+    ],
+)
+def test_a_question_is_about_sources_that_have_half_of_its_words(question, sources, expected):
+    assert is_about(question, sources, tokenizer=TOKENIZER) is expected

@@ -379,3 +379,21 @@ def test_a_point_of_a_long_list_answers_alone_with_all_its_sentences(generator):
     text = answer(generator, "am I allowed to use a USB stick", house)
 
     assert text == "USB sticks are blocked. Exceptions last 14 days. [1]"
+
+
+def test_in_a_conversation_the_sentence_about_its_subject_comes_first():
+    sources = (
+        source(
+            1, "A second parking permit takes the reception desk, which approves it within 5 days.", title="Parking"
+        ),
+        source(
+            2, "A bypass of the chamber takes the laboratory manager, who approves it within 5 days.", title="Chamber"
+        ),
+    )
+
+    def first(within):
+        request = GenerationRequest(question="who approves it", sources=sources, language="en", within=within)
+        return ExtractiveGenerator(TOKENIZER).blocks(request)[0]
+
+    assert first("May I have a second parking permit? who approves it").startswith("A second parking permit")
+    assert first("May I have a bypass of the chamber? who approves it").startswith("A bypass of the chamber")

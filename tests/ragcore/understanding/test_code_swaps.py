@@ -43,3 +43,32 @@ def test_a_follow_up_stands_alone(earlier, text, expected):
     question = Question(text=text, history=(Turn(question=earlier, answer=""),))
 
     assert standalone_by_rules(question, TOKENIZER).text == expected
+
+
+@pytest.mark.parametrize(
+    ("earlier", "text", "expected"),
+    [
+        # a role in the place of a role, a place in that of a place, and what is counted is none of them
+        ("去南京出差 正式员工一天能报多少", "那总监呢", "去南京出差 总监一天能报多少"),
+        ("去南京出差 正式员工一天能报多少", "苏州呢", "去苏州出差 正式员工一天能报多少"),
+        ("住宿一天能报多少", "那经理呢", "经理住宿一天能报多少"),
+        (
+            "how much may an employee spend per night in jinan",
+            "what about a manager",
+            "how much may a manager spend per night in jinan",
+        ),
+        ("how much may a senior employee spend", "and a director", "how much may a director spend"),
+        (
+            "how many hours does the lab get in 2025",
+            "what about the workshop",
+            "how many hours does the workshop get in 2025",
+        ),
+        ("how many sick days do interns get", "and vacation days", "how many vacation days do interns get"),
+        ("is the library open on sunday", "what about the pool", "is the pool open on sunday"),
+        ("is the library open on sunday", "and saturday", "is the library open on saturday"),
+    ],
+)
+def test_like_takes_the_place_of_like(earlier, text, expected):
+    question = Question(text=text, history=(Turn(question=earlier, answer=""),))
+
+    assert standalone_by_rules(question, TOKENIZER).text == expected

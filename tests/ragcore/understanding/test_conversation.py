@@ -2,7 +2,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.types.answering import Question, Turn
-from ragcore.understanding.standalone import MOST_CONTEXT, OWN_TIMES, add_context, has_new_subject
+from ragcore.understanding.standalone import (
+    MOST_CONTEXT,
+    OWN_TIMES,
+    add_context,
+    has_new_subject,
+    within_conversation,
+)
 from tests.ragcore.understanding.stage_ports import tokenizer
 
 
@@ -62,3 +68,30 @@ def test_the_form_with_context_is_empty_or_begins_with_the_question(text, turns)
     found = add_context(text, question(text, *turns), tokenizer())
 
     assert found == "" or found.startswith(text)
+
+
+def test_a_question_stands_behind_the_one_before_it():
+    asked = question(
+        "Who signs?", ("When is the pump inspected?", ""), ("How long may the pump of hall 3 stand still?", "")
+    )
+
+    text = within_conversation(asked.text, asked, tokenizer())
+
+    assert text == "How long may the pump of hall 3 stand still? Who signs?"
+
+
+def test_before_one_of_few_words_stands_the_one_before_that():
+    asked = question("Who signs?", ("How long may the pump of hall 3 stand still?", ""), ("And if I miss that?", ""))
+
+    text = within_conversation(asked.text, asked, tokenizer())
+
+    assert text == "How long may the pump of hall 3 stand still? And if I miss that? Who signs?"
+
+
+def test_a_question_that_repeats_the_one_before_stands_alone():
+    asked = question(
+        "How long may the pump of hall 4 stand still?", ("How long may the pump of hall 3 stand still?", "")
+    )
+
+    assert within_conversation(asked.text, asked, tokenizer()) == ""
+    assert within_conversation("Who signs?", question("Who signs?"), tokenizer()) == ""

@@ -33,6 +33,8 @@ def asked(text, *history, **values):
         (["你知道牛顿吗"], "他做了些什么", "牛顿做了些什么"),
         ([("双连接支持什么", "支持两种方式：主小区组和辅小区组。")], "后者是什么", "辅小区组是什么"),
         (["基站的价格是多少"], "那价格依据呢", "基站的价格依据是什么"),
+        (["QX-7电源的交期是多久"], "仓库里还有几台", "仓库里还有几台QX-7电源"),
+        (["停机检修找谁签"], "签一次管几天", "停机检修签一次管几天"),
     ],
 )
 def test_chinese_follow_ups_say_what_they_are_about(history, question, expected):
@@ -61,6 +63,12 @@ def test_chinese_follow_ups_say_what_they_are_about(history, question, expected)
             "How much is the second one?",
             "How much is Full plan?",
         ),
+        (
+            ["What is the price of the fan for the QX12?"],
+            "How long does it take to get it?",
+            "How long does it take to get the fan for the QX12?",
+        ),
+        (["Can the valve be bridged?"], "Who approves it?", "Who approves the valve?"),
     ],
 )
 def test_english_follow_ups_say_what_they_are_about(history, question, expected):
@@ -83,6 +91,8 @@ def test_english_follow_ups_say_what_they_are_about(history, question, expected)
         ("What is carrier aggregation?", "How do I request annual leave?"),
         ("What is carrier aggregation?", "Which ports does the firewall open?"),
         ("What is carrier aggregation?", "When the fan fails, does it raise an alarm that operators see?"),
+        ("如何申请工卡", "要几张照片"),
+        (("What happens if I miss it?", "Write to the desk. Customers pay a fee."), "Can I just call them?"),
     ],
 )
 def test_a_question_that_stands_alone_is_not_changed(history, question):

@@ -1,0 +1,64 @@
+"""Passages of the documents that a conversation is about, beside those of the search of everything (D2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from knowledge.services.merging import STAGE as MERGED
+from knowledge.services.merging import repeated_passages
+from knowledge.types import RetrievalRequest, Retrieved
+from ragcore.types import Candidate, StageRecord
+
+STAGE = "focus"
+MOST_IN_FOCUS = 3  # passages
+BONUS = 0.5  # log-odds, or whatever the last score of the search is in
+
+
+def narrowed_to_focus(request: RetrievalRequest) -> RetrievalRequest | None:
+    """The same search inside the documents of its focus, within its own filters; None where these leave out all."""
+    allowed = request.filters.documents
+    inside = tuple(pk for pk in request.focus if not allowed or pk in allowed)
+    return replace(request, filters=replace(request.filters, documents=inside), focus=()) if inside else None
+
+
+def with_focus(found: Retrieved, inside: Retrieved, *, top_k: int) -> Retrieved:
+    """The ranking with the best passages of the focus: score and place by what either search says of them.
+
+    One that the search of everything has left out comes in where it scores no less than the last that it has kept.
+    Nothing changes where the two have no score in common.
+    """
+    ranked = {one.chunk: one for one in found.state.candidates}
+    close = {one.chunk: one for one in inside.state.candidates[:MOST_IN_FOCUS]}
+    if not close or len({_scale(one) for one in (*ranked.values(), *close.values())}) > 1:
+        return found
+    least = min(map(_value, ranked.values()), default=0.0)
+    values = {chunk: _value(one) for chunk, one in ranked.items()}
+    for chunk, one in close.items():
+        value = _value(one) + BONUS
+        if chunk in values or not ranked or value >= least:
+            values[chunk] = max(value, values.get(chunk, value))
+    every = {**close, **ranked}
+    order = sorted(values, key=lambda chunk: (every[chunk].document not in found.state.named, -values[chunk]))
+    repeated = repeated_passages([every[chunk] for chunk in order], found.duplicate_similarity)
+    gone = {chunk for chunks in repeated.values() for chunk in chunks if chunk not in ranked}
+    kept = [chunk for chunk in order if chunk not in gone][:top_k]
+    candidates = tuple(every[chunk].scored(STAGE, values[chunk], rank) for rank, chunk in enumerate(kept, 1))
+    record = StageRecord(
+        stage=STAGE,
+        seconds=sum(record.seconds for record in inside.state.records),
+        before=len(ranked),
+        after=len(candidates),
+        note={"documents": sorted({one.document for one in close.values()})},
+    )
+    fallen = {chunk: one for chunk, one in found.state.fallen.items() if chunk not in kept}
+    state = replace(found.state, candidates=candidates, records=(*found.state.records, record), fallen=fallen)
+    return replace(found, state=state)
+
+
+def _scale(candidate: Candidate) -> str:
+    """The stage of the last score that is no mean of others."""
+    return [name for name in candidate.scores if name != MERGED][-1]
+
+
+def _value(candidate: Candidate) -> float:
+    return list(candidate.scores.values())[-1]
