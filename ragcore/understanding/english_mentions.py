@@ -120,9 +120,11 @@ def _is_told_to_do(name: Mention, head: str) -> bool:
 
 
 def _is_common_plural(name: Mention, head: str) -> bool:
-    """ "Customers pay a deposit.": a noun with the capital of its sentence."""
+    """ "Customers pay a deposit.": a noun with the capital of its sentence; in "Nandos serves lunch" it is a name."""
     is_plural = " " not in name.text and name.kind == "unknown" and kind_of(name.text) == "plural"
-    return is_plural and _certainty(name, head) < 1
+    following = tokens(head[head.find(name.text) + len(name.text) :][:40])[:1]
+    has_plural_verb = bool(following) and not following[0].lower.endswith("s")
+    return is_plural and has_plural_verb and _certainty(name, head) < 1
 
 
 def _begins(text: str, at: int) -> bool:
