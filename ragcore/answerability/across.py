@@ -60,6 +60,12 @@ def across_features(
     }
 
 
+def names_shared(question: str, text: str) -> bool:
+    """Whether a question names something that nobody translates, and a text has every such name."""
+    names = _names(question)
+    return bool(names) and _share(names, text) == 1.0
+
+
 def _names(question: str) -> list[str]:
     """What nobody translates: words in Latin letters of a Chinese question, otherwise AMF, TeleQuAD, N2."""
     words: list[str] = _LATIN_NAME.findall(question)

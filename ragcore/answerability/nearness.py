@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragcore.answerability.across import names_shared
 from ragcore.extractive.sentence_cosines import sentence_cosines
 from ragcore.extractive.sentence_meaning import sources_across
 from ragcore.extractive.sentences import read_statements
@@ -48,6 +49,7 @@ def compute_nearness(
     if np.isnan(cosines).all():
         return Nearness()
     nearest = float(np.nanmax(cosines))
-    is_near = nearest >= limits["least"] + (limits["beside_own"] if is_across else 0.0)
+    is_named = names_shared(question, first[0].source.text)  # "VPN" is written alike in both languages
+    is_near = nearest >= limits["least"] + (limits["beside_own"] if is_across and not is_named else 0.0)
     is_term = len(set(tokenizer.terms(question)) - stop_words()) <= TERM_WORDS
     return Nearness(is_near or is_term, limits["lowers"] if nearest >= limits["very_near"] else 0.0)

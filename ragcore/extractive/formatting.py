@@ -10,7 +10,7 @@ from typing import Literal
 
 from ragcore.extractive.answer_patterns import TIME
 from ragcore.extractive.sections import SectionAnswer
-from ragcore.extractive.sentences import Statement
+from ragcore.extractive.sentences import STEP, Statement
 from ragcore.extractive.steps import Procedure
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import cjk_share, columns, is_traditional, language_of, language_tag
@@ -160,7 +160,8 @@ def procedure_blocks(procedure: Procedure, words: Wording) -> list[str]:
     """Steps as a numbered list, with what stands before and behind them."""
     number, announced = procedure.steps[0][0].source.number, procedure.steps[0][0].announced
     told = (" ".join(one.text.removeprefix(one.announced).strip() for one in step) for step in procedure.steps)
-    steps = listing([(_UNNUMBERED.sub("", text), number) for text in told], words, numbered=True)
+    items = [(_UNNUMBERED.sub("", text), number) for text in told]
+    steps = listing(items, words, numbered=STEP.match(items[0][0]) is None)
     lead = cite(announced, number, words) if announced else ""
     before, behind = (passage_block(part, words) if part else "" for part in (procedure.before, procedure.behind))
     return _apart([text for text in (before, lead, steps, behind) if text])

@@ -73,6 +73,7 @@ from ragcore.extractive.table_lookup import find_named_rows, find_rows_of_kind
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
+from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
 
 WHOLE = 0.999  # coverage
@@ -84,6 +85,7 @@ HELD = 0.85  # probability of the best sentence within an explanation from which
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best, and its paragraph completed
 PARAGRAPH_COLUMNS = 500
+LEAST_DEFINING = 30  # columns of a point that tells what something is
 MORE_ACROSS = 2  # sentences of an answer from a source in the other language
 MORE_COLUMNS = 300  # of such an answer
 BESIDE = 0.05  # probability from which a sentence is added
@@ -186,6 +188,8 @@ class ExtractiveGenerator:
         # what a thing is may be said anywhere, not only in the document that is called after it
         named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)
         found = [found[at] for at in about_named(found, named)]
+        if kind == "definition":  # a name in a list says nothing of what it is
+            found = [one for one in found if not one.is_item or columns(one.text) >= LEAST_DEFINING] or found
         known, scores = self._scored(question, found, request.within)
         scores = scores + QUANTITY_WEIGHT * gives_quantity(question, found)
         if asks_procedure(question) and (told := find_procedure(question, found, scores, self._tokenizer)) is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragcore.extractive.sections import statement_units
-from ragcore.extractive.sentences import Statement
+from ragcore.extractive.sentences import STEP, Statement
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
@@ -61,7 +61,7 @@ def find_procedure(
     units = statement_units([found[at] for at in sections[chosen]])
     if sum(columns(one.text) for unit in units for one in unit) > MOST_COLUMNS:
         return None
-    points = [at for at, unit in enumerate(units) if unit[0].is_item]
+    points = [at for at, unit in enumerate(units) if _is_step(unit[0])]
     return Procedure(
         before=tuple(one for unit in units[: points[0]] for one in unit),
         steps=tuple(map(tuple, units[points[0] : points[-1] + 1])),
@@ -70,4 +70,8 @@ def find_procedure(
 
 
 def _has_steps(found: Sequence[Statement], places: Sequence[int]) -> bool:
-    return sum(found[at].is_item for at in places) >= LEAST_STEPS
+    return sum(_is_step(found[at]) for at in places) >= LEAST_STEPS
+
+
+def _is_step(statement: Statement) -> bool:
+    return statement.is_item or STEP.match(statement.text) is not None

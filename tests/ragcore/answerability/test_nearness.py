@@ -58,6 +58,13 @@ def test_an_answer_in_the_other_language_must_be_nearer_beside_own_sources():
     assert nearness("who won the cup", texts[0], is_across=True).is_near  # nothing in the question's own language
 
 
+def test_a_name_that_nobody_translates_is_near_in_both_languages():
+    texts = ("the VPN client is called Tunnel and stands at 0.33.", "水泵是蓝色的，在 0.1。")
+
+    assert nearness("新员工怎么连VPN", *texts, is_across=True).is_near
+    assert not nearness("新员工怎么连打印机", *texts, is_across=True).is_near
+
+
 def test_something_very_near_lowers_the_line():
     assert nearness("who won the cup", "the pump is blue 0.6.").lowered > 0
     judged = Answerability(score=0.25)

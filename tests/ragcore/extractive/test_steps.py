@@ -41,6 +41,34 @@ def test_all_steps_are_told_in_their_order_with_what_stands_around_them():
     )
 
 
+def test_steps_that_are_written_as_sentences_are_told_too():
+    case = source(
+        1,
+        """# Case
+
+## What was done
+
+Step 1. Check whether the alarm is real. The reading was stable.
+
+Step 2. Find the place of the fault. It was the connector.
+
+Step 3. Replace the connector and measure again.
+
+## What was changed
+
+- The list asks for a photograph now.
+- All sites of the team were inspected.
+- A rule opens a ticket.
+""",
+        title="VSWR alarm on one sector",
+    )
+
+    text = answer("what should I do about the VSWR alarm", case)
+
+    assert text.startswith("- Step 1. Check whether the alarm is real. [1] The reading was stable. [1]\n- Step 2.")
+    assert "photograph" not in text
+
+
 def test_a_section_without_steps_is_answered_by_its_sentences():
     assert answer("how do I print with the printer", GUIDE).startswith("Hold your badge to the printer. [1]")
 
