@@ -69,7 +69,9 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _HIDDEN = 0xE000  # private use: a character that was escaped is no mark
 _SHOWN = {_HIDDEN + code: chr(code) for code in range(0x21, 0x7F)}
 _EDGES = re.compile(r"^[ ·]+|[ ·]+$", re.MULTILINE)
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!])")
+_MAIL_ADDRESS = re.compile(r"<([^\s<>@]{1,64}@[^\s<>@]{1,255})>")
+# What would be read as Markdown where it stands. `<` is left to the filter of links, which every text passes.
+_MARKDOWN = re.compile(r"([`*\[\]~]|^[#>]|\\(?=[!-/:-@\[-`{-~]|\Z)|(?<![^\W_])_+|_+(?![^\W_]))")
 _LATIN = re.compile(r"[A-Za-z0-9]")
 _SENTENCE_END = re.compile(r"[.!?]\s+|[。！？；]\s*")
 _CUT = re.compile(r"[A-Za-z0-9]{2}")  # both sides of a place within a word
@@ -145,10 +147,10 @@ def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
 
 
 def _readable(markdown: str) -> str:
-    """The text without marks of headings, lists, emphasis and links; cells of tables between dots."""
+    """The text without marks of headings, lists, emphasis, links and addresses; cells of tables between dots."""
     hidden = _ESCAPE.sub(lambda match: chr(_HIDDEN + ord(match[1])), without_pictures(markdown))
     plain = _MARKS.sub("", _LINK.sub(r"\1", _BREAK.sub(" ", hidden)))
-    return _EDGES.sub("", _CELLS.sub(" · ", plain)).translate(_SHOWN)
+    return _MAIL_ADDRESS.sub(r"\1", _EDGES.sub("", _CELLS.sub(" · ", plain)).translate(_SHOWN))
 
 
 def _densest(text: str, pattern: re.Pattern[str] | None) -> int:
@@ -184,7 +186,8 @@ def _words_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def _escaped(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", text)
+    """Markdown that shows the text, with as few back slashes as that takes."""
+    return _MARKDOWN.sub(lambda match: "".join(f"\\{char}" for char in match[1]), text)
 
 
 # ── small talk ──────────────────────────────────────────────────────────────────────────────────

@@ -23,9 +23,13 @@ _TITLE = r"(?:\s{1,20}(?:\"[^\"]{0,300}\"|'[^']{0,300}'|\([^()]{0,300}\)))?"
 _TARGET = rf"\(\s{{0,20}}{_DESTINATION}{_TITLE}\s{{0,20}}\)"
 _NESTED = r"\[(?:[^\[\]\\\n]|\\.){0,200}\](?:\([^()\s]{0,2000}\))?"
 _LINK = regex.compile(rf"!?\[(?P<words>(?:[^\[\]\\\n]|\n[^\n\[\]\\]|\\.|{_NESTED}){{0,300}}+)\]{_TARGET}")
-_ADDRESS = regex.compile(r"<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{0,2000}|[^\s<>@]{1,64}@[^\s<>@]{1,255})>")
-_PIECE = re.compile(r"(?P<ticks>`+|~{3,})|(?P<newline>\n[ \t]*)|(?P<open>!?\[|<)|(?P<text>[^`~\n\[<!]+|.)", re.DOTALL)
-_UNFINISHED = re.compile(r"(?:(?<!`)`+|(?<!~)~+|\n[ \t]*|!)\Z")
+_ADDRESS = regex.compile(
+    r"\\?<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{0,2000}?|[^\s<>@]{1,64}@[^\s<>@]{1,255}?)\\?>"
+)
+_PIECE = re.compile(
+    r"(?P<ticks>`+|~{3,})|(?P<newline>\n[ \t]*)|(?P<open>!?\[|\\?<)|(?P<text>[^`~\n\[<!\\]+|.)", re.DOTALL
+)
+_UNFINISHED = re.compile(r"(?:(?<!`)`+|(?<!~)~+|\n[ \t]*|!|\\)\Z")
 _MARKER = re.compile(r"\d{1,3}")
 
 
@@ -67,7 +71,7 @@ def without_links(text: str, addresses: Collection[str] = (), known: Collection[
 
 @dataclass(slots=True)
 class _Unwrapper:
-    """Links and pictures to their words, `<address>` to the address."""
+    """Links and pictures to their words, `<address>` to the address, however its brackets are escaped."""
 
     addresses: frozenset[str]
     _held: str = ""
@@ -95,6 +99,8 @@ class _Unwrapper:
                         break
                     if found is not None:
                         piece, after = self._words(found), found.end()
+                    elif piece == "\\<":
+                        piece = "<"  # the guard decides: behind a back slash its `&lt;` would be read as such
                 self._code.text(piece)
             out, at = out + piece, after
         self._held = text[at:]

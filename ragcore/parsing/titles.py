@@ -23,15 +23,18 @@ NO_HEADINGS = re.compile(rf"\.(?:{_NO_HEADINGS})")
 DECLARED = frozenset({".eml", ".htm", ".html", ".msg"})  # say their title themselves, whatever their headings are
 
 _GENERATED = re.compile(
-    r"\A(?:microsoft (?:word|powerpoint|excel|office)\b.*|power ?point presentation|word document"
+    r"\A(?:(?:new |新建 ?)?microsoft (?:word|powerpoint|excel|office)\b.*"
+    r"|power ?point (?:presentation|演示文稿)|word (?:document|文档)|excel (?:workbook|工作簿)"
     r"|.*\.(?:docx?|pptx?|xlsx?|pdf|html?|md|txt|odt|odp|indd|tex|dwg|vsdx?|wps|dps)"
-    r"|[a-z]:\\.*|(?:https?|file)://.*|[\w.-]+[\\/][\w./\\-]+)"
+    r"|[a-z]:[\\/].*|\\\\.*|~?/[^/\s]+/.*|(?:https?|file)://.*|[\w.-]+[\\/][\w./\\-]+)"
 )
 _PLACEHOLDER = re.compile(
-    r"(?:untitled|unnamed|no title|document|new document|presentation|book|workbook|sheet|slide|page|scan|image|img"
+    r"[(（<\[]?(?:(?:untitled|unnamed|new|无标题|未命名|新建|新)?[\s_-]*"
+    r"(?:document|presentation|spreadsheet|book|workbook|sheet|slide|文档|演示文稿|幻灯片|电子表格|工作簿|工作表)"
+    r"|untitled|unnamed|anonymous|unspecified|unknown|none|null|no title|page|scan|image|img"
     r"|draft|title|test|template|index|home|readme|default|main"
-    r"|无标题|未命名|未命名文档|文档|新建文档|新文档|演示文稿|幻灯片|工作簿|工作表|标题|封面|首页|扫描|图片)"
-    r"[\s_(（-]*\d*[)）]?"
+    r"|无标题|未命名|未指定|匿名|第\s*\d+\s*页|标题|封面|首页|扫描|图片)"
+    r"[>\]]?[\s_(（-]*\d*[)）]?"
 )
 _PART = re.compile(
     r"(?:table of )?contents|(?:an? )?introduction|overview|abstract|(?:executive )?summary|foreword|preface|scope"
@@ -65,11 +68,17 @@ def usable_title(text: str) -> str:
     """The text in one line without markup; "" where it names no document."""
     title = " ".join(_MARKUP.sub(_label, text).split())
     low = nfkc(title).casefold().strip(" .:：。-–—")
-    letters = sum(char.isalpha() for char in low)
-    if letters < 2 or len(title) > MAX_CHARACTERS or (len(title) > MAX_SENTENCE and title[-1] in ".。！？!?;；"):
+    if len(title) > MAX_CHARACTERS or (len(title) > MAX_SENTENCE and title[-1] in ".。！？!?;；"):
         return ""
-    is_named = not any(pattern.fullmatch(low) for pattern in (_GENERATED, _PLACEHOLDER, _PART, _DATE))
+    is_named = not is_default_title(title) and not any(pattern.fullmatch(low) for pattern in (_PART, _DATE))
     return title if is_named else ""
+
+
+def is_default_title(text: str) -> bool:
+    """Whether a program left it there: "(anonymous)", "Document1", the path of a file, hardly a letter."""
+    low = nfkc(" ".join(text.split())).casefold().strip(" .:：。-–—")
+    letters = sum(char.isalpha() for char in low)
+    return letters < 2 or any(pattern.fullmatch(low) for pattern in (_GENERATED, _PLACEHOLDER))
 
 
 def _label(match: re.Match[str]) -> str:

@@ -101,8 +101,16 @@ async function clicked(event) {
   } else if (found) {
     const isOpen = found.getAttribute("aria-expanded") === "true";
     found.setAttribute("aria-expanded", String(!isOpen));
-    byId(found.getAttribute("aria-controls")).hidden = isOpen;
+    const steps = byId(found.getAttribute("aria-controls"));
+    steps.hidden = isOpen;
+    if (!isOpen) showAboveDock(steps);
   }
+}
+
+/** Scroll to what has just opened, as far as it takes: the composer lies above the end of the page. */
+function showAboveDock(element) {
+  element.style.scrollMarginBottom = `${document.querySelector(".dock")?.offsetHeight ?? 0}px`;
+  element.scrollIntoView({ block: "nearest" });
 }
 
 /** "Helpful" counts at once; "not helpful" asks what was wrong, and counts when that is sent. */

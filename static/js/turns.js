@@ -97,7 +97,8 @@ function plain(markdown) {
     .replace(/ *\| */g, " · ")
     .replace(/^#{1,6} +|\*\*|`{1,3}|~~/gm, "")
     .replace(/^([ \t]*)[-*] /gm, "$1• ")
-    .replace(/\*(?=\S)|(?<=\S)\*/g, "");
+    .replace(/(?<!\\)\*(?=\S)|(?<=[^\s\\])\*/g, "")
+    .replace(/\\([!-/:-@[-`{-~])/g, "$1");
 }
 
 /** What became of a question, for those who do not see it; "" for a failure, which is an alert of its own. */

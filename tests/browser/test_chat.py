@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
+from knowledge.models import Document
 from tests.browser.content import Chinese, English
 from tests.scripted_llm import Reply
 
@@ -346,6 +347,28 @@ def test_a_long_wait_counts_its_seconds(open_page, live_site):
     live_site.llm.release.set()
     expect(page.locator(".turn")).to_have_attribute("data-state", "done")
     expect(page.locator(".turn .stages-time")).to_have_count(0)
+
+
+def test_on_a_telephone_nothing_covers_what_opens_and_long_names_wrap(open_page, live_site):
+    page = open_page(width=390, height=844, has_touch=True)
+    asked(page)
+    page.locator(".found-summary").last.click()
+    found, dock = page.locator(".found").last.bounding_box(), page.locator(".dock").bounding_box()
+    assert found["y"] + found["height"] <= dock["y"] + 1
+
+    page.locator("#main").evaluate("main => { main.scrollTop = 0; }")
+    expect(page.locator("#to-end")).to_be_visible()
+    button, dock = page.locator("#to-end").bounding_box(), page.locator(".dock").bounding_box()
+    assert button["y"] >= dock["y"] + 16  # the text has faded there
+
+    document = Document.objects.exclude(live_version=None)[0]
+    Document.objects.filter(pk=document.pk).update(title="a_name_" * 30)
+    try:
+        page.goto(f"{live_site.url}/documents/{document.pk}")
+        expect(page.locator("h1")).to_contain_text("a_name_a_name_")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    finally:
+        Document.objects.filter(pk=document.pk).update(title=document.title)
 
 
 def test_what_an_underline_means_is_told_on_touch(open_page, live_site):

@@ -33,12 +33,12 @@ from ragcore.parsing.office.package import check_package
 from ragcore.parsing.office.xml import read_xml
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.tables import table_markdown
+from ragcore.parsing.titles import is_default_title
 from ragcore.types import Block, ParsedDocument
 
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
-_NO_TITLE = re.compile(r"(?:microsoft )?(?:word )?document\s*\d*|文档\s*\d*|untitled|无标题", re.IGNORECASE)
 _NOTES = (("footnotes", "footnote", ""), ("endnotes", "endnote", "e"))
 _FORMULA = re.compile(r"\$[^$\n]+\$")
 _TRANSPARENT = frozenset(W + name for name in ("ins", "moveTo", "customXml", "smartTag", "sdtContent"))
@@ -229,7 +229,7 @@ def _notes(part: Any, links: Links) -> Iterator[Block]:
 
 def _title(blocks: list[Block], said: str) -> str:
     """The title that the file declares if its text has it too: templates leave "Word Document" and the like."""
-    said = "" if _NO_TITLE.fullmatch(said.strip()) else said
+    said = "" if is_default_title(said) else said
     if said and any(said in block.text for block in blocks):
         return said
     return next((block.text for block in blocks if block.kind == "heading"), said)

@@ -18,6 +18,7 @@ from ragcore.parsing.office.package import check_package
 from ragcore.parsing.office.xml import Package
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.sheets import Grid, Merge, grid_blocks
+from ragcore.parsing.titles import is_default_title
 from ragcore.types import Block, ParsedDocument
 
 MAX_CELLS = 1_000_000  # with text, of one workbook
@@ -53,7 +54,7 @@ class XlsxParser:
             return build_document(
                 blocks if any(block.kind != "heading" for block in blocks) else [],
                 name=name,
-                title=said.title or "",
+                title="" if is_default_title(said.title or "") else said.title,
                 metadata={key: value for key, value in metadata.items() if value} | reader.collector.metadata(),
                 pictures=reader.collector.pictures(),
             )

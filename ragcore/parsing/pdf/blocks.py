@@ -19,6 +19,7 @@ from ragcore.parsing.pdf.paragraphs import (
     largest_heading,
     paragraphs,
 )
+from ragcore.parsing.titles import is_default_title
 from ragcore.types import Block, Box
 
 NOTE_SIZE = 0.93  # of the body size: footnotes are set smaller
@@ -67,8 +68,8 @@ def layout_blocks(pages: Sequence[PageText], *, are_pages: bool = True) -> Layou
 
 def document_title(said: str, layout: Layout) -> str:
     """What the file says, unless a program left it there: numbers, file names, "Microsoft Word - …", nothing."""
-    generated = _GENERATED.search(said.strip())
-    return said if generated is None and sum(char.isalpha() for char in said) > 2 else layout.heading
+    is_generated = is_default_title(said) or _GENERATED.search(said.strip()) is not None
+    return said if not is_generated and sum(char.isalpha() for char in said) > 2 else layout.heading
 
 
 def _parts(page: PageText, compounds: Set[str]) -> Iterator[_Part]:

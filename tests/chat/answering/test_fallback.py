@@ -1,6 +1,7 @@
 """The page of search results (D23), and replies to small talk (V10)."""
 
 import asyncio
+import html
 import re
 
 import pytest
@@ -17,6 +18,7 @@ from chat.answering.fallback import (
     without_introduction,
 )
 from chat.rendering import render_markdown
+from ragcore.grounding.links import without_links
 from ragcore.options import VoiceOptions
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
@@ -104,10 +106,35 @@ def test_marks_of_headings_lists_and_tables_are_left_out(tokenizer):
 def test_markup_in_documents_stays_text(tokenizer):
     text = page("x", source("<b>[link](http://evil) `code` **x**", title="a*b*[c]"), tokenizer=tokenizer)
 
-    html = render_markdown(text, citations={1})
-    assert "<a " not in html
-    assert "<code>" not in html
-    assert "a*b*[c]" in html
+    shown = render_markdown(text, citations={1})
+    assert "<a " not in shown
+    assert "<code>" not in shown
+    assert "a*b*[c]" in shown
+
+
+def test_titles_and_words_with_underscores_carry_no_back_slash(tokenizer):
+    text = page("x", source("the file a_b_c and _d", title="norlift_spare_parts_2026"), tokenizer=tokenizer)
+
+    assert "1. **norlift_spare_parts_2026**\\\n   the file a_b_c" in text
+    assert "<em>" not in render_markdown(text, citations={1})
+
+
+@given(st.text(alphabet="ab _*`~#<>[]()!\\&|1.-", max_size=30))
+def test_a_title_reads_as_it_is_written(title):
+    written = page("x", source("Text.", title=title), tokenizer=JiebaTokenizer())
+    shown = render_markdown(without_links(written), citations={1})
+
+    assert not re.search("<(?:em|code|a|img|s|h1)[ >]", shown)
+    words = html.unescape(re.sub("<[^>]*>", "", shown))
+    assert re.sub(r"\W", "", title) in re.sub(r"\W", "", words)
+
+
+def test_addresses_in_mails_are_shown_without_brackets_and_back_slashes():
+    written = r"From: Greta Lindqvist \<greta.lindqvist@norlift.example\> and \<tomasz.k@norlift.example\>"
+
+    shown = without_links(highlighted(written, re.compile("greta", re.IGNORECASE)))
+
+    assert shown == ("From: **Greta** Lindqvist **greta**.lindqvist@norlift.example and tomasz.k@norlift.example")
 
 
 def test_words_that_touch_share_their_bold():
@@ -135,9 +162,9 @@ def test_the_snippet_is_plain_text(text, plain):
 @pytest.mark.parametrize(("language", "first"), [("en", "<p>Closest passages:</p>"), ("zh", "<p>最相近的段落：</p>")])
 def test_below_its_heading_a_page_of_results_begins_with_the_passages(tokenizer, language, first):
     sources = [source("A preamble.", number=1), source("A cell.", number=2)]
-    html = render_markdown(page("preamble", *sources, tokenizer=tokenizer, language=language), citations={1, 2})
+    shown = render_markdown(page("preamble", *sources, tokenizer=tokenizer, language=language), citations={1, 2})
 
-    assert without_introduction(html).startswith(first)
+    assert without_introduction(shown).startswith(first)
 
 
 @pytest.mark.parametrize(

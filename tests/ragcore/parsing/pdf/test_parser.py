@@ -268,3 +268,4 @@ def test_the_declared_title_wins_unless_a_program_made_it():
 
     assert parse(pdf_bytes([page], title="Radio planning"), name="a.pdf").title == "Radio planning"
     assert parse(pdf_bytes([page], title="report_final.docx"), name="a.pdf").title == "The real title"
+    assert parse(pdf_bytes([page], title="(anonymous)"), name="a.pdf").title == "The real title"
