@@ -35,12 +35,12 @@ class Floors:
 
 
 WHOLE = {
-    "embedded": Floors(useful=0.52, wrong=0.37, nothing=8, smalltalk=3),  # measured .55, .34
-    "embedded_e5": Floors(useful=0.64, wrong=0.30, nothing=6, smalltalk=4),  # measured .67, .27
+    "embedded": Floors(useful=0.72, wrong=0.17, nothing=11, smalltalk=4),  # measured .75, .14
+    "embedded_e5": Floors(useful=0.83, wrong=0.11, nothing=12, smalltalk=4),  # measured .86, .08
 }
 OF_SAMPLE = {
-    "embedded": Floors(useful=0.445, wrong=0.48, nothing=3, smalltalk=2),  # measured .475, .45
-    "embedded_e5": Floors(useful=0.57, wrong=0.38, nothing=1, smalltalk=2),  # measured .60, .35
+    "embedded": Floors(useful=0.695, wrong=0.23, nothing=5, smalltalk=2),  # measured .725, .20
+    "embedded_e5": Floors(useful=0.795, wrong=0.155, nothing=5, smalltalk=2),  # measured .825, .125
 }
 
 
