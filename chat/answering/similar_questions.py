@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 KEPT_QUESTIONS = 200  # of one group, the latest
 # Least cosine of two questions, by the model. Paraphrases and near misses overlap by far, so it only spares
 # comparisons; what is the same is decided by the rules.
-FLOORS = {"embedded-minilm-ngrams-1": 0.75, "embedded-e5-ngrams-1": 0.8}
+FLOORS = {"embedded-minilm-ngrams-1": 0.75, "embedded-e5-ngrams-1": 0.75}
 FLOOR = 0.9  # of other models
 
 

@@ -67,3 +67,14 @@ def test_what_is_no_single_question_is_compared_with_nothing(text):
 )
 def test_names_and_signs_are_not_taken_for_endings(one, other):
     assert not is_same_question(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("随机接入是什么", "随机接入机制是啥", True),
+        ("安全是什么", "安全机制是什么", False),  # a short word may name something else without it
+    ],
+)
+def test_a_mechanism_is_asked_for_by_its_name(one, other, is_same):
+    assert is_same_question(one, other) is is_same

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcore.embedding.e5 import MultilingualEmbedder
 from ragcore.retrieval.stages.fusion import FuseRsf
 from ragcore.types import Hit, PassageHead, Query
 from tests.ragcore.states import ports, state_with
@@ -198,3 +199,14 @@ def test_the_scale_of_an_arm_does_not_matter(arm, factor):
     assert [c.scores["fuse.rsf"] for c in plain.candidates] == pytest.approx(
         [c.scores["fuse.rsf"] for c in larger.candidates]
     )
+
+
+def test_with_the_model_of_both_languages_alpha_follows_the_length_of_a_chinese_question(tmp_path):
+    trust = MultilingualEmbedder(tmp_path).trust(cjk_share=1.0)  # loads nothing
+
+    told = [
+        FuseRsf()(state_with(words=words, dense={1: 0.9}, lexical={2: 5.0}), ports(trust=trust)).pending_note["alpha"]
+        for words in (2, 12)
+    ]
+
+    assert told == [pytest.approx(0.4, abs=0.01), pytest.approx(0.695, abs=0.01)]
