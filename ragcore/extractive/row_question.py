@@ -34,7 +34,7 @@ _COUNTS = re.compile(
 )
 NEGATED = re.compile(r"(?:不|无|無|没有|沒有|非|未)(?=.)|(?:no|not|none|without)\b[\s-]*", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-./][A-Za-z0-9]+)*")
-_DATE = re.compile(r"\d+\s*[年月日号號]")
+_DATE = re.compile(r"\d{1,4}\s?[年月日号號]")
 _HAN = re.compile(rf"[{CJK}]")
 
 

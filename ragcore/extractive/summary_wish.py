@@ -30,7 +30,9 @@ _BRIEF = re.compile(
     r"\b(?:brief(?:ly)?|short(?:ly)?|quick(?:ly)?|in\s+a\s+nutshell|tl;?dr)\b|简短|簡短|简单|簡單|简要|簡要",
     re.IGNORECASE,
 )
-_REPLY = re.compile(r"\s*(?:(?:re|fwd?|aw|wg|sv|tr|答复|答覆|回复|回覆|转发|轉寄)\s*[:：]\s*)+", re.IGNORECASE)
+_REPLY = re.compile(
+    r"\s{0,3}(?:(?:re|fwd?|aw|wg|sv|tr|答复|答覆|回复|回覆|转发|轉寄)\s{0,3}[:：]\s{0,3}){1,20}", re.IGNORECASE
+)
 
 
 def wants_summary(question: str) -> bool:

@@ -65,7 +65,7 @@ _LIMIT_BEHIND = re.compile(
 )
 _NAMED_MONTH = re.compile(rf"\b{_MONTH_EN}", re.IGNORECASE)
 _MAY_DO = re.compile(r"May\s+(?:I\b|[a-z])")
-_RANGE = re.compile(r"\s*(?:[日号號]|st|nd|rd|th)?\s*(?:[-–—~至到]|to|until|through)\s*", re.IGNORECASE)
+_RANGE = re.compile(r"\s{0,3}(?:[日号號]|st|nd|rd|th)?\s{0,3}(?:[-–—~至到]|to|until|through)\s{0,3}", re.IGNORECASE)
 _DAYS_BEFORE = re.compile(rf"(?P<first>{_DAY_EN})\s?[-–—]\s?$")
 _DAYS_BEHIND = re.compile(rf"\s?[-–—~至到]\s?(?P<last>{_DAY_EN})\s?(?:[日号號]|(?![\w.:%]))")
 _SLASHED = re.compile(r"(?<![\d/.])(\d{1,2})(?:/(\d{1,2})(?:/(\d{4}|\d\d))?|\.(\d{1,2})\.(\d{4}))(?![\d/])")

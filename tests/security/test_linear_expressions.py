@@ -48,7 +48,8 @@ QUESTION = 3_000  # a question may have 2,000
 BOUNDS = {
     "ragcore.understanding": QUESTION,
     "ragcore.answerability.question_parts": QUESTION,
-    "ragcore.extractive.formatting._THINGS": 400,  # MAX_COMPARED
+    "ragcore.extractive.comparison._THINGS": 400,  # MAX_COMPARED
+    "ragcore.extractive.comparison": QUESTION,
     "ragcore.extractive.formatting": QUESTION,
     "ragcore.llm.tiers": QUESTION,
     "ragcore.text.names": QUESTION,
