@@ -231,8 +231,10 @@ class ExtractiveGenerator:
     def _scored(
         self, question: str, found: Sequence[Statement], within: str = ""
     ) -> tuple[SentenceFeatures, FloatArray]:
-        """Features and log-odds of sentences, by words and by meaning; in a conversation the mean with those `within`
-        it."""
+        """Features and log-odds of sentences, by words and by meaning.
+
+        `within`: the question behind the one before it, in a conversation; then the mean of both.
+        """
         known = compute_sentence_features(question, found, self._tokenizer)
         scores = meaning_scores(question, found, self._scorer.scores(known), self._embedder)
         if not within:
