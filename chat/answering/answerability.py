@@ -92,8 +92,8 @@ def _probability_verdict(
         language=state.question.language,
         rate=context.config.options.false_refusals,
         lowered=0.0 if is_given else outcome.retrieved.refusal_lowered,
-        within=focus_question(context, state.query),
-        focus=frozenset(focus_documents(context)),
+        within=focus_question(context, state.query) if context.cited_before else "",
+        focus=frozenset(focus_documents(context) if context.cited_before else ()),
     )
 
 

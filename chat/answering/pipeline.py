@@ -44,6 +44,7 @@ from chat.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable
 from chat.types import AnswerRecord
 from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.extractive.summary_wish import wants_summary
 from ragcore.llm.client import LlmClient
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState
@@ -103,7 +104,8 @@ async def answer_from_sources(
     outcome, options, sources = ports.main_search(state), context.config.options, state.sources
     introduction = ports.files.introduction() if ports.files is not None else ""
     await ports.report_context(len(sources), ports.other_forms(state.standalone))
-    whole = await sources_to_sum_up(context, state) if ports.files is None else ()
+    is_wish = ports.files is None and wants_summary(state.query)
+    whole = await sources_to_sum_up(context, state) if is_wish else ()
     if whole:
         state, sources, verdict = replace(state, sources=whole), whole, summary_verdict()
     else:

@@ -140,7 +140,8 @@ class AnswerPorts:
         each = chunks_per_form(self.context.config.options)
         if top_k is None and each is not None and "top_k" not in self.context.request.given:
             top_k = min(each * (1 + len(rewrites)), MAX_TOP_K)
-        focus = () if self.searches else await run_cpu(focus_documents, self.context)  # one search more, not each time
+        has_focus = bool(self.context.cited_before) and not self.searches  # one search more, not each time
+        focus = await run_cpu(focus_documents, self.context) if has_focus else ()
         outcome = await search_for_answer(self.context, query, rewrites, top_k=top_k, focus=focus)
         attached: tuple[Ranked, ...] = ()
         if files is not None:

@@ -27,6 +27,7 @@ from ragcore.extractive.choice import (
     with_tables,
 )
 from ragcore.extractive.comparison import compare_in_table, find_compared
+from ragcore.extractive.editions import current_first, less_of_older, older_editions
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
@@ -181,7 +182,8 @@ class ExtractiveGenerator:
         if kind == "comparison" and (block := self._comparison(question, found, words)):
             return [block]
         found = [one for one in found if not is_mail_head(one)] or found
-        found = [found[at] for at in about_codes(question, found)]
+        older = older_editions(sources)
+        found = current_first(question, [found[at] for at in about_codes(question, found)], older)
         rows = find_rows_of_kind(question_core(question), found, self._tokenizer, whole=request.whole_versions)
         if rows is not None and not gives_quantity(question, found).any():  # "at most 8": nothing is counted
             return [found_rows_block(rows, words)]
@@ -191,7 +193,7 @@ class ExtractiveGenerator:
         if kind == "definition":  # a name in a list says nothing of what it is
             found = [one for one in found if not one.is_item or columns(one.text) >= LEAST_DEFINING] or found
         known, scores = self._scored(question, found, request.within)
-        scores = scores + QUANTITY_WEIGHT * gives_quantity(question, found)
+        scores = less_of_older(question, found, scores + QUANTITY_WEIGHT * gives_quantity(question, found), older)
         if asks_procedure(question) and (told := find_procedure(question, found, scores, self._tokenizer)) is not None:
             return procedure_blocks(told, words)
         if not known.column("definition").any():

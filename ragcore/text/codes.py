@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ragcore.text.normalise import nfkc
 
 LEAST_CHARACTERS = 4  # letters and digits of a code; "5G", "A3" and "R2" name too many things
-_HYPHENED = re.compile(r"([A-Za-z]{1,3})-(\d{2,})")  # is a code however short: E-25
+_SHORT = re.compile(r"([A-Za-z]{1,3})-(\d{2,})|([A-Za-z]{1,2})(\d\d)")  # is a code however short: E-25, E25
 _NUMBERED = re.compile(r"#\s?\d+(?![\w.])|(?<![\d.])\d+\s?号(?:线|楼|门|仓|库|机|房|厂|车间|会议室|工位|机架|机柜)")
 _HAN_DIGITS = dict(zip("123456789", "一二三四五六七八九", strict=True)) | {"10": "十"}
 _YEAR = re.compile(r"[a-z]{0,2}(?:19|20)\d\d")  # FY2017 names a time
@@ -58,8 +58,9 @@ def without_codes(codes: Iterable[str], text: str) -> list[str]:
 def _is_there(code: str, plain: str, squeezed: str) -> bool:
     if "." in code:
         return _has_version(code, plain)
-    if short := _HYPHENED.fullmatch(code):
-        return re.search(rf"(?<![a-z0-9]){short[1]}[-\s]?{short[2]}(?!\d)", plain) is not None
+    if short := _SHORT.fullmatch(code):
+        letters, digits = short[1] or short[3], short[2] or short[4]
+        return re.search(rf"(?<![a-z0-9]){letters}[-\s]?{digits}(?!\d)", plain) is not None
     if code.startswith("#"):
         return re.search(rf"(?:#|\bno\.?|\bnr\.?|\bnumber|第)\s?{code[1:]}(?!\d)", plain) is not None
     number, sign, what = code.partition("号")
@@ -71,7 +72,7 @@ def _is_there(code: str, plain: str, squeezed: str) -> bool:
 
 def _is_name(code: str) -> bool:
     folded = folded_code(code)
-    is_long = "." in folded or len(folded) >= LEAST_CHARACTERS or _HYPHENED.fullmatch(folded) is not None
+    is_long = "." in folded or len(folded) >= LEAST_CHARACTERS or _SHORT.fullmatch(folded) is not None
     return is_long and _YEAR.fullmatch(folded) is None
 
 
