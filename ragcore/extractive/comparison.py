@@ -33,6 +33,11 @@ _THINGS = (
     ),
     re.compile(r"^(?:比较|比較|对比|對比)(?:一下)?(.+?)(?:和|与|與|跟)(.+)"),
 )
+_NAMED = r"([A-Za-z][A-Za-z0-9]{0,9}[.-]?\d[A-Za-z0-9.-]{0,9})"
+_CHOICE = (
+    re.compile(rf"\bwhich\b.{{0,80}}?\b{_NAMED}\s{{1,3}}or\s{{1,3}}(?:the\s{{1,3}})?{_NAMED}", re.IGNORECASE),
+    re.compile(rf"{_NAMED}\s?(?:和|与|與|跟|还是|還是)\s?{_NAMED}\s?[哪谁誰]"),
+)  # which of two things, by their codes
 _CODE = re.compile(r"[A-Za-z][A-Za-z.-]*\d[\w.-]*")
 _TAIL = re.compile(r"\s*(?:\?|？|。|\.|,.*| in (?:terms|general).*|for .*)\s*$")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
@@ -51,13 +56,19 @@ class Thing:
 def find_compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | None:
     """The two things that a question compares; None if it names none."""
     asked = " ".join(question.split())[:MAX_COMPARED]
-    for pattern in _THINGS:
+    for pattern in (*_CHOICE, *_THINGS):
         if match := pattern.search(asked):
             names = [_ARTICLE.sub("", _TAIL.sub("", group).strip()) for group in match.groups()]
             things = [Thing(name, frozenset(tokenizer.words(name)) - stop_words()) for name in names]
             if all(t.words for t in things) and things[0].words != things[1].words and max(map(len, names)) <= 60:
                 return _by_codes(things, tokenizer)
     return None
+
+
+def asks_choice(question: str) -> bool:
+    """Whether a question asks which of two things, named by their codes: "which costs more, P10 or P20"."""
+    asked = question[:MAX_COMPARED]
+    return any(pattern.search(asked) for pattern in _CHOICE)
 
 
 def _by_codes(things: Sequence[Thing], tokenizer: Tokenizer) -> tuple[Thing, Thing]:

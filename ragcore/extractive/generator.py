@@ -26,7 +26,7 @@ from ragcore.extractive.choice import (
     stands_in_prose,
     with_tables,
 )
-from ragcore.extractive.comparison import compare_in_table, find_compared
+from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
 from ragcore.extractive.editions import current_first, less_of_older, older_editions
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
@@ -179,7 +179,8 @@ class ExtractiveGenerator:
             runs = summary_runs(whole, self._tokenizer, most=summary_points(question), wish=question)
             return summary_blocks(runs, words)
         kind = question_type(question)
-        if kind == "comparison" and (block := self._comparison(question, found, words)):
+        is_comparison = kind == "comparison" or asks_choice(question)
+        if is_comparison and (block := self._comparison(question, found, words)):
             return [block]
         found = [one for one in found if not is_mail_head(one)] or found
         older = older_editions(sources)

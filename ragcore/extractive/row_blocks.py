@@ -17,7 +17,8 @@ def found_rows_block(found: TableRows, words: Wording) -> str:
     """
     lead = f"**{words.in_all.format(number=found.total)}**\n\n" if found.total else ""
     if len(found.rows) > 1:
-        return lead + table(found.head, [row_marked(cells, number, words) for cells, number in found.rows])
+        left = f"\n\n**{words.more_rows.format(number=found.left)}**" if found.left else ""
+        return lead + table(found.head, [row_marked(cells, number, words) for cells, number in found.rows]) + left
     cells, number = found.rows[0]
     whole = labelled(found.head, cells)
     if columns(whole) <= ROW_COLUMNS:

@@ -35,6 +35,7 @@ _COUNTS = re.compile(
 NEGATED = re.compile(r"(?:不|无|無|没有|沒有|非|未)(?=.)|(?:no|not|none|without)\b[\s-]*", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-./][A-Za-z0-9]+)*")
 _DATE = re.compile(r"\d{1,4}\s?[年月日号號]")
+_COUNTING = re.compile(r"[一总總]共|共有?|.?[里中内]|[几幾].?|多少.?|total|list|table?")
 _HAN = re.compile(rf"[{CJK}]")
 
 
@@ -99,6 +100,11 @@ def asks_rows(question: str) -> bool:
 def asks_count(question: str) -> bool:
     """Whether a question wants to know how many there are."""
     return _COUNTS.search(question) is not None
+
+
+def counts(word: str) -> bool:
+    """Whether a word of a question only says that things are counted: 一共, 几台, 表里."""
+    return _COUNTING.fullmatch(word) is not None
 
 
 def total_of(question: str, rows: int) -> str:

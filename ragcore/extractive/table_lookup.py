@@ -20,6 +20,7 @@ from ragcore.extractive.row_question import (
     asks_count,
     asks_rows,
     codes_of,
+    counts,
     plain,
     total_of,
 )
@@ -38,6 +39,7 @@ LEGEND_LETTERS = 2  # of the name of a column that a legend explains
 MOST_COLUMNS = 8  # of a whole row
 LISTED_COLUMNS = 5  # of several rows, besides those that the question names
 MOST_ROWS = 20  # of a kind
+FIRST_ROWS = 5  # of a longer table that is counted
 MOST_JOINED = 4  # rows that a question names one beside the other
 _NO = frozenset({"否", "无", "無", "没有", "no", "none", "n", "-", "—", "false"})
 _YES = frozenset({"是", "有", "yes", "y", "√", "✓", "true"})
@@ -51,6 +53,7 @@ class TableRows:
 
     head: tuple[str, ...]
     rows: tuple[tuple[tuple[str, ...], int], ...]  # cells of the chosen columns, and the number of the source
+    left: int = 0  # rows that are not shown
     total: str = ""  # how many there are, in the words of a question that asks for it: "8 critical alarms"
 
 
@@ -68,6 +71,8 @@ def find_rows_of_kind(
     if asks_count(question):  # two parts of the P10 are not two of its alarms
         tables_ = [table for table in tables_ if table.common_words(asked)]
     kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(asked)) <= MOST_ROWS]
+    if not kinds and asks_count(question):
+        kinds = [(table, rows) for table in tables_ if (rows := table.all_counted(asked))]
     if not kinds and wanted(question) not in ("number", "time"):
         kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.all_asked(asked)) <= MOST_ROWS]
     if not kinds:
@@ -76,7 +81,8 @@ def find_rows_of_kind(
     if asks_count(question) and (given := table.given_number(asked, rows)):
         return given
     is_whole = table.members[0].source.passage.version in whole
-    return replace(table.shown(rows, asked), total=total_of(question, len(rows)) if is_whole else "")
+    shown = table.shown(rows[:FIRST_ROWS] if len(rows) > MOST_ROWS else rows, asked)
+    return replace(shown, total=total_of(question, len(rows)) if is_whole else "", left=len(rows) - len(shown.rows))
 
 
 def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> bool:
@@ -197,6 +203,14 @@ class _Table:
         is_about = any(word in asked.words for word in self.about)
         is_free = not any(self._keys_of(at, asked) for at in range(len(self.members)))
         return list(range(len(self.members))) if tells and is_about and is_free else []
+
+    def all_counted(self, asked: RowQuestion) -> list[int]:
+        """All rows where the question counts what the whole table lists: "how many codes are in the table of codes"."""
+        names = self.about | self.head_words[0]
+        is_free = not any(self._keys_of(at, asked) for at in range(len(self.members)))
+        said = [word for word in asked.words if not counts(word)]
+        lacking = [word for word in said if word not in names and not any(word in name for name in names)]
+        return list(range(len(self.members))) if is_free and said and not lacking else []
 
     def given_number(self, asked: RowQuestion, rows: Sequence[int]) -> TableRows | None:
         """The cells of a column of numbers of the asked things, where the table has one; else None.

@@ -195,3 +195,20 @@ def test_compared_codes_leave_what_they_are_compared_in():
         "| Parameter | P10-A | P10-B |\n| --- | --- | --- |\n"
         "| Weight | 12 kg [1] | 15 kg [1] |\n| Noise | 41 dB [1] | 44 dB [1] |"
     )
+
+
+def test_a_long_table_is_counted_and_shown_in_part():
+    rows = "\n".join(f"| F{n:02} | fault {n} | high |" for n in range(1, 31))
+    faults = source(6, f"| Code | Name | Level |\n| --- | --- | --- |\n{rows}\n", title="Fault codes of the lift")
+    found = read_statements([faults], TOKENIZER)
+
+    rows = find_rows_of_kind("how many fault codes are in the list", found, TOKENIZER, whole=frozenset({1}))
+
+    assert (rows.total, len(rows.rows), rows.left) == ("30 fault codes", 5, 25)
+
+
+@pytest.mark.parametrize("question", ["which is heavier, P10-A or P10-B", "P10-A和P10-B哪个重"])
+def test_which_of_two_things_is_answered_by_both(question):
+    text = "".join(ExtractiveGenerator(TOKENIZER).blocks(GenerationRequest(question=question, sources=(PUMPS,))))
+
+    assert text.startswith("| Parameter | P10-A | P10-B |")
