@@ -15,6 +15,7 @@ from chat.rendering import render_markdown
 from chat.types import AnswerRecord, CitationRecord, to_plain
 from knowledge import model_registry
 from ragcore.answerability import RelevanceJudge
+from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.grounding.citations import answer_confidence, extract_citations
 from ragcore.grounding.source_texts import SourceSimilarity
 from ragcore.grounding.support import judge_undecided, support_states
@@ -67,7 +68,8 @@ def _checked_record(check: Callable[[], CheckedText], outcome: SearchOutcome) ->
 def relevance_judge(question: str, outcome: SearchOutcome) -> RelevanceJudge:
     """Judges what answers the question, with the weights that the search gave its terms."""
     weights = outcome.retrieved.state.query.weights
-    return RelevanceJudge(question=question, tokenizer=model_registry.tokenizer(), idf=weights)
+    embedder = CachingEmbedder(model_registry.embedder())
+    return RelevanceJudge(question=question, tokenizer=model_registry.tokenizer(), idf=weights, embedder=embedder)
 
 
 def check_answer(

@@ -9,8 +9,9 @@ from functools import cached_property
 from itertools import groupby
 
 from ragcore.answerability.model import score_answerability
+from ragcore.extractive.sentence_meaning import sources_across
 from ragcore.grounding.source_texts import MARKER
-from ragcore.ports import Tokenizer
+from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.sentences import lines_of
 from ragcore.types import Passage, Sentence, Source
 
@@ -33,14 +34,23 @@ MOST_FLOOR = 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class RelevanceJudge:
-    """Probabilities, 0 to 1, that texts answer a question. `idf`: see score_answerability."""
+    """Probabilities, 0 to 1, that texts answer a question. `idf`: see score_answerability.
+
+    `embedder`: judges what is quoted in the other language, where words cannot; without it nothing there answers.
+    """
 
     question: str
     tokenizer: Tokenizer
     idf: Mapping[str, float] | None = None
+    embedder: Embedder | None = None
 
     def of_source(self, source: Source) -> float:
         """That this source alone answers it: what it adds to the score of a text that has nothing to do with it."""
+        if self.embedder is not None and sources_across(self.question, [source]):
+            judged = score_answerability(
+                self.question, [source], tokenizer=self.tokenizer, embedder=self.embedder, idf=self.idf
+            )
+            return round(judged.score, 4)
         return round(max(0.0, (self._score(source) - self._floor) / (1 - self._floor)), 4)
 
     @cached_property

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from ragcore.answerability import DOUBTFUL_BELOW, RelevanceJudge
 from ragcore.answerability.model import Answerability, score_answerability
 from ragcore.answerability.nearness import Nearness, compute_nearness
 from ragcore.embedding.e5 import MultilingualEmbedder
@@ -95,3 +96,13 @@ def test_a_question_within_a_story_is_as_near_as_the_question():
     )
 
     assert told.score >= plain.score - 1e-6
+
+
+def test_a_quotation_in_the_other_language_is_judged_by_its_meaning():
+    quoted = source(1, "the VPN client is called Tunnel and stands at 0.8.")
+    question = "新员工怎么连内网"
+
+    by_meaning = RelevanceJudge(question=question, tokenizer=TOKENIZER, embedder=Meanings()).of_source(quoted)
+
+    assert by_meaning > DOUBTFUL_BELOW
+    assert RelevanceJudge(question=question, tokenizer=TOKENIZER).of_source(quoted) < DOUBTFUL_BELOW
