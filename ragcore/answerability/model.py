@@ -134,6 +134,11 @@ def in_conversation(alone: Answerability, told: Answerability) -> Answerability:
     return replace(alone, score=score, nearness=near)
 
 
+def judges_across(embedder: Embedder | None) -> bool:
+    """Whether weights for sources in the other language were fitted to an embedding model."""
+    return embedder is not None and _meaning(embedder.model).across is not None
+
+
 def _judge(
     question: str,
     sources: Sequence[Source],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
-from ragcore.answerability.model import score_answerability
+from ragcore.answerability.model import judges_across, score_answerability
 from ragcore.extractive.sentence_meaning import sources_across
 from ragcore.grounding.source_texts import MARKER
 from ragcore.ports import Embedder, Tokenizer
@@ -46,7 +46,7 @@ class RelevanceJudge:
 
     def of_source(self, source: Source) -> float:
         """That this source alone answers it: what it adds to the score of a text that has nothing to do with it."""
-        if self.embedder is not None and sources_across(self.question, [source]):
+        if judges_across(self.embedder) and sources_across(self.question, [source]):
             judged = score_answerability(
                 self.question, [source], tokenizer=self.tokenizer, embedder=self.embedder, idf=self.idf
             )

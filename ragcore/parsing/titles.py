@@ -29,12 +29,12 @@ _GENERATED = re.compile(
     r"|[a-z]:[\\/].*|\\\\.*|~?/[^/\s]+/.*|(?:https?|file)://.*|[\w.-]+[\\/][\w./\\-]+)"
 )
 _PLACEHOLDER = re.compile(
-    r"[(（<\[]?(?:(?:untitled|unnamed|new|无标题|未命名|新建|新)?[\s_-]*"
+    r"[(（<\[]?(?:(?:untitled|unnamed|new|无标题|未命名|新建|新)?[\s_-]{0,3}"
     r"(?:document|presentation|spreadsheet|book|workbook|sheet|slide|文档|演示文稿|幻灯片|电子表格|工作簿|工作表)"
     r"|untitled|unnamed|anonymous|unspecified|unknown|none|null|no title|page|scan|image|img"
     r"|draft|title|test|template|index|home|readme|default|main"
-    r"|无标题|未命名|未指定|匿名|第\s*\d+\s*页|标题|封面|首页|扫描|图片)"
-    r"[>\]]?[\s_(（-]*\d*[)）]?"
+    r"|无标题|未命名|未指定|匿名|第\s?\d{1,4}\s?页|标题|封面|首页|扫描|图片)"
+    r"[>\]]?[\s_(（-]{0,3}\d{0,6}[)）]?"
 )
 _PART = re.compile(
     r"(?:table of )?contents|(?:an? )?introduction|overview|abstract|(?:executive )?summary|foreword|preface|scope"
