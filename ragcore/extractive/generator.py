@@ -184,8 +184,11 @@ class ExtractiveGenerator:
             return [block]
         found = [one for one in found if not is_mail_head(one)] or found
         older = older_editions(sources)
-        found = current_first(question, [found[at] for at in about_codes(question, found)], older)
-        rows = find_rows_of_kind(question_core(question), found, self._tokenizer, whole=request.whole_versions)
+        every, found = found, current_first(question, [found[at] for at in about_codes(question, found)], older)
+        # a table goes on in passages that do not name what it is about
+        versions = list(dict.fromkeys(one.source.passage.version for one in found))
+        listed = [one for version in versions for one in every if one.source.passage.version == version]
+        rows = find_rows_of_kind(question_core(question), listed, self._tokenizer, whole=request.whole_versions)
         if rows is not None and not gives_quantity(question, found).any():  # "at most 8": nothing is counted
             return [found_rows_block(rows, words)]
         # what a thing is may be said anywhere, not only in the document that is called after it
