@@ -70,7 +70,7 @@ from ragcore.extractive.steps import find_procedure
 from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summarised_sources, summary_runs
 from ragcore.extractive.summary_wish import summary_points
-from ragcore.extractive.table_lookup import find_named_rows, find_rows_of_kind
+from ragcore.extractive.table_lookup import TableRows, find_named_rows, find_rows_of_kind
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
@@ -185,11 +185,7 @@ class ExtractiveGenerator:
         found = [one for one in found if not is_mail_head(one)] or found
         older = older_editions(sources)
         every, found = found, current_first(question, [found[at] for at in about_codes(question, found)], older)
-        # a table goes on in passages that do not name what it is about
-        versions = list(dict.fromkeys(one.source.passage.version for one in found))
-        listed = [one for version in versions for one in every if one.source.passage.version == version]
-        rows = find_rows_of_kind(question_core(question), listed, self._tokenizer, whole=request.whole_versions)
-        if rows is not None and not gives_quantity(question, found).any():  # "at most 8": nothing is counted
+        if (rows := self._rows_of_kind(question, found, every, request.whole_versions)) is not None:
             return [found_rows_block(rows, words)]
         # what a thing is may be said anywhere, not only in the document that is called after it
         named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)
@@ -208,17 +204,21 @@ class ExtractiveGenerator:
                 return section_blocks(section, words)
         if not found:
             return []
-        scores = without_siblings(question, found, prefer_full_coverage(scores, known))
-        limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
-        if are_foreign(question, [found[int(scores.argmax())]]).any():  # which of them answers is less certain
-            limits = limits.more(sentences=MORE_ACROSS, columns=MORE_COLUMNS)
-        choice = choose_sentences(found, scores, limits, question)
+        scores = prefer_full_coverage(scores, known)
+        return self._by_sentences(question, known, without_siblings(question, found, scores), named, words)
+
+    def _by_sentences(
+        self, question: str, known: SentenceFeatures, scores: FloatArray, named: frozenset[str], words: Wording
+    ) -> list[str]:
+        """The blocks around the likeliest sentences: their list, steps or row, what explains, or these themselves.
+
+        `scores`: float32[n], log-odds of the sentences of `known`; `named`: titles that the question names.
+        """
+        found, kind = known.found, question_type(question)
+        choice = self._choice(question, found, scores, named)
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
-        if wants_list and (around := find_list_around(choice.best, found)) is not None:
-            lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
-            items = [(text, around.number) for text in around.items]
-            block = listing(items, words, numbered=kind == "process")
-            return [*lead, block, *_supplements(choice, words)]
+        if wants_list and (listed := _whole_list(choice, found, words, numbered=kind == "process")):
+            return listed
         if steps := find_steps(question, choice.best, found):
             return [point_blocks([[step] for step in steps], words)[0]]
         if choice.best.head and (
@@ -233,6 +233,29 @@ class ExtractiveGenerator:
         lead = [f"**{words.closest}**\n\n"] if _share_shown(choice, found, scores) < DOUBTFUL else []
         core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in choice.core]
         return [*lead, passage_block(with_tables(core, found), words), *_supplements(choice, words)]
+
+    def _rows_of_kind(
+        self, question: str, found: Sequence[Statement], every: Sequence[Statement], whole: frozenset[int]
+    ) -> TableRows | None:
+        """All rows that a question wants listed or counted; None where it wants something else.
+
+        From all passages (`every`) of the documents that the question is about: a table goes on in passages that do not
+        name what it is about.
+        """
+        versions = list(dict.fromkeys(one.source.passage.version for one in found))
+        listed = [one for version in versions for one in every if one.source.passage.version == version]
+        rows = find_rows_of_kind(question_core(question), listed, self._tokenizer, whole=whole)
+        is_said = gives_quantity(question, found).any()  # "at most 8": nothing is counted
+        return None if is_said else rows
+
+    def _choice(
+        self, question: str, found: Sequence[Statement], scores: FloatArray, named: frozenset[str]
+    ) -> SentenceChoice:
+        """The likeliest sentences; more from the other language, where it is less certain which of them answers."""
+        limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
+        if are_foreign(question, [found[int(scores.argmax())]]).any():
+            limits = limits.more(sentences=MORE_ACROSS, columns=MORE_COLUMNS)
+        return choose_sentences(found, scores, limits, question)
 
     def _scored(
         self, question: str, found: Sequence[Statement], within: str = ""
@@ -354,6 +377,16 @@ def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statemen
     at = found.index(statement) + 1
     is_next = at < len(found) and found[at].source is statement.source and not found[at].is_row
     return [found[at]] if is_next and refers_back(found[at].text) else []
+
+
+def _whole_list(choice: SentenceChoice, found: Sequence[Statement], words: Wording, *, numbered: bool) -> list[str]:
+    """The list that the best sentence is a point of, with the sentence that announces it; [] where it is none."""
+    around = find_list_around(choice.best, found)
+    if around is None:
+        return []
+    lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
+    items = [(text, around.number) for text in around.items]
+    return [*lead, listing(items, words, numbered=numbered), *_supplements(choice, words)]
 
 
 def _supplements(choice: SentenceChoice, words: Wording) -> list[str]:
