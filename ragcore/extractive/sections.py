@@ -36,7 +36,6 @@ MIN_STEPS = 3
 MAX_SENTENCES = 3  # of a section's text
 MAX_COLUMNS = 1100  # of an answer by a section
 MAX_LIST_COLUMNS = 900  # of an answer by a list
-SHORT_LIST_COLUMNS = 500  # of a list that is shown whole where one of its points answers
 MIN_PRECISION = 0.5  # share of the heading's own content words that the question asks for
 MAX_ANNOUNCING = 120  # columns of a sentence that announces a list or a table
 DERIVED_LETTERS = 4  # that a word has at least from which another one is derived
@@ -60,11 +59,8 @@ class ListAnswer:
     items: tuple[str, ...]
 
 
-def find_list_around(best: Statement, found: Sequence[Statement], *, is_asked: bool = True) -> ListAnswer | None:
-    """The whole list that the best sentence is a point of; None if it is none, or if the list is too long to show.
-
-    Where no list is asked for, of a longer one the point alone.
-    """
+def find_list_around(best: Statement, found: Sequence[Statement]) -> ListAnswer | None:
+    """The whole list that the best sentence is a point of; None if it is none, or if the list is too long to show."""
     units = statement_units([s for s in found if s.source.number == best.source.number and s.heading == best.heading])
     first = last = next(at for at, unit in enumerate(units) if best in unit)
     if not units[first][0].is_item:
@@ -78,9 +74,6 @@ def find_list_around(best: Statement, found: Sequence[Statement], *, is_asked: b
     points = units[first : last + 1]
     intro = points[0][0].announced
     items = [" ".join(s.text.removeprefix(s.announced).strip() for s in point) for point in points]
-    if not is_asked and sum(map(columns, items)) > SHORT_LIST_COLUMNS:
-        own = next(item for item, point in zip(items, points, strict=True) if best in point)
-        return ListAnswer(intro, best.source.number, (own,))
     if not MIN_ITEMS <= len(items) <= MAX_ITEMS or sum(map(columns, (intro, *items))) > MAX_LIST_COLUMNS:
         return None
     return ListAnswer(intro, best.source.number, tuple(items))
