@@ -22,7 +22,7 @@ from ragcore.embedding.packaged import PackagedEmbedder, joined
 from ragcore.embedding.sentence_windows import Window, windows_of
 from ragcore.embedding.unigram import UnigramTokenizer
 from ragcore.errors import EmbedderRefusedError
-from ragcore.onnx_session import onnx_session
+from ragcore.onnx_session import onnx_session, run_side_by_side
 from ragcore.ports import FloatArray
 from ragcore.text.scripts import cjk_share
 from ragcore.types.sentence_vectors import HeadedSentence
@@ -45,13 +45,15 @@ class E5Small:
 
     def __init__(self, cache_dir: Path, *, threads: int = 0) -> None:
         folder = e5_exported(cache_dir)
-        self._session = onnx_session(folder / ENCODER, name=FOLDER, threads=threads)
+        self._session = onnx_session(folder / ENCODER, name=FOLDER, threads=1)
+        self._threads = threads
         self._tokenizer = UnigramTokenizer(folder)
         self._words = np.asarray(np.load(folder / WORDS, mmap_mode="r"))
 
     def encode(self, texts: Sequence[str], prefix: str) -> FloatArray:
         """float32[n, 384], L2-normalised; only the first 512 tokens of a text count."""
-        rows = [self._run(self.token_ids(prefix + text)) for text in texts]
+        token_ids = [self.token_ids(prefix + text) for text in texts]
+        rows = run_side_by_side(self._run, token_ids, threads=self._threads)
         return np.vstack([np.zeros((0, DIMENSIONS), np.float32), *rows])
 
     def encode_sentences(self, sentences: Sequence[HeadedSentence], prefix: str) -> tuple[FloatArray, list[str]]:
@@ -62,8 +64,8 @@ class E5Small:
         pieces = [self._pieces(one.text) for one in sentences]
         heads = [self._pieces(f"{prefix}{one.head}: ") for one in sentences]
         rows, texts = np.zeros((len(sentences), DIMENSIONS), np.float32), []
-        for window in windows_of(heads, pieces, most=MAX_TOKENS - 2):
-            states = self._states(window)
+        windows = list(windows_of(heads, pieces, most=MAX_TOKENS - 2))
+        for window, states in zip(windows, run_side_by_side(self._states, windows, threads=self._threads), strict=True):
             for span in window.spans:
                 rows[span.sentence] = states[span.start : span.stop].mean(0)
             read = [sentences[span.sentence] for span in window.spans]

@@ -18,7 +18,7 @@ from ragcore.embedding.hashed_ngrams import hashed_ngrams
 from ragcore.embedding.minilm_export import INPUTS
 from ragcore.embedding.packaged import PackagedEmbedder, joined
 from ragcore.errors import EmbedderRefusedError
-from ragcore.onnx_session import onnx_session
+from ragcore.onnx_session import onnx_session, run_side_by_side
 from ragcore.ports import FloatArray
 from ragcore.text.scripts import cjk_share
 
@@ -35,7 +35,8 @@ class MiniLm:
     def __init__(self, cache_dir: Path, *, threads: int = 0) -> None:
         from tokenizers import Tokenizer
 
-        self._session = onnx_session(minilm_exported(cache_dir), name=MODEL_FILE, threads=threads)
+        self._session = onnx_session(minilm_exported(cache_dir), name=MODEL_FILE, threads=1)
+        self._threads = threads
         self._tokenizer: Any = Tokenizer.from_file(str(_package_dir() / "tokenizer.json"))
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.no_padding()
@@ -43,7 +44,8 @@ class MiniLm:
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
         """float32[n, 384], L2-normalised; only the first 256 tokens of a text count."""
-        rows = [self._run(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
+        token_ids = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        rows = run_side_by_side(self._run, token_ids, threads=self._threads)
         return np.vstack([np.zeros((0, DIMENSIONS), np.float32), *rows])
 
     def rarity(self, word: str) -> float:
