@@ -29,7 +29,7 @@ from ragcore.types.sentence_vectors import HeadedSentence
 
 DIMENSIONS = 384
 MAX_TOKENS = 512  # positions of the model
-FOLDER = "multilingual-e5-small-int8-2"
+FOLDER = "multilingual-e5-small-int8-3"
 EXPORTER = "ragcore.embedding.e5_export"
 QUERY, PASSAGE = "query: ", "passage: "  # what the model was trained with
 COMMON, RARE = -8.0, -14.0  # log probabilities of the words that are hardly and wholly worth their hashes
