@@ -107,9 +107,10 @@ def _models_dir() -> Path:
 @cache
 def tokenizer() -> Tokenizer:
     """The tokenizer of the lexical index and of every word count."""
+    from ragcore.text.glossary import CedictGlossary
     from ragcore.text.tokenise import JiebaTokenizer
 
-    return JiebaTokenizer(cache_dir=_models_dir() / "jieba")
+    return JiebaTokenizer(cache_dir=_models_dir() / "jieba", glossary=CedictGlossary(_models_dir()))
 
 
 @cache

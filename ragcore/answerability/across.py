@@ -10,11 +10,14 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.extractive.answer_patterns import PATTERNS
+from ragcore.extractive.own_language import LIKELIEST, WORDS_WEIGHT
 from ragcore.extractive.sentence_cosines import sentence_cosines
-from ragcore.extractive.sentences import read_statements
+from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, Tokenizer
+from ragcore.text.across_words import covered_across
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
@@ -26,6 +29,7 @@ FEATURES = (
     "first",  # the highest one in the first of these sources
     "numbers",  # share of the question's numbers that the sources have, 1 without any
     "names",  # share of its names in Latin letters that they have, 1 without any
+    "covered",  # share of its words that one of the likeliest sentences says, by the dictionary
     "lacks_kind",  # a number or time is asked for, and none stands in the three nearest sentences
 )
 SOURCES = 3  # in the other language, best first, that are looked at
@@ -56,14 +60,18 @@ def across_features(
         "first": float(max(c for c, one in zip(cosines, found, strict=True) if one.source.number == first)),
         "numbers": _share(_NUMBER.findall(question), text),
         "names": _share(_names(question), text),
+        "covered": _covered(question, [found[int(at)] for at in order[:LIKELIEST]], cosines[order], tokenizer),
         "lacks_kind": float(_lacks_kind(question, near)),
     }
 
 
-def names_shared(question: str, text: str) -> bool:
-    """Whether a question names something that nobody translates, and a text has every such name."""
-    names = _names(question)
-    return bool(names) and _share(names, text) == 1.0
+def _covered(
+    question: str, nearest: Sequence[Statement], cosines: npt.NDArray[np.float64], tokenizer: Tokenizer
+) -> float:
+    """Of the likeliest sentence, by its cosine and its words; with its heading and the document's title."""
+    texts = [f"{one.text} {one.heading} {one.source.passage.title}" for one in nearest]
+    shares = covered_across(question, texts, tokenizer)
+    return float(shares[int(np.argmax(cosines[: len(nearest)] + WORDS_WEIGHT * shares))])
 
 
 def _names(question: str) -> list[str]:

@@ -26,9 +26,10 @@ import numpy as np
 from ragcore.answerability.across import FEATURES as ACROSS
 from ragcore.answerability.across import across_features
 from ragcore.answerability.features import FEATURES, compute_features
-from ragcore.answerability.nearness import Nearness, compute_nearness
+from ragcore.answerability.nearness import Nearness, across_nearness, compute_nearness
 from ragcore.answerability.own_line import log_odds, lowered_line
-from ragcore.extractive.sentence_meaning import BESIDE_OWN, sources_across
+from ragcore.extractive.own_language import handicap_across, sources_across
+from ragcore.extractive.sentences import read_statements
 from ragcore.fitted_weights import file_of, fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.matching import keywords
@@ -96,8 +97,8 @@ def score_answerability(
     sentences, and judges sources in the other language; it is only asked if weights were fitted to it, and takes
     milliseconds for each sentence that its passage has no vector of. Of the sources in both languages those that answer
     best decide. Who asks in a language that documents are written in mostly finds the answer there: others must answer
-    with more certainty (BESIDE_OWN). Of a question within a story the question alone is judged, too, and the better
-    verdict counts.
+    with more certainty (`extractive.own_language`). Of a question within a story the question alone is judged, too, and
+    the better verdict counts.
     """
     core = question_core(question)
     told = [question] if core == question else [question, core]
@@ -105,9 +106,9 @@ def score_answerability(
     best = max(verdicts, key=lambda one: one.score)
     if embedder is None:
         return best
-    near = [
-        compute_nearness(one, sources, tokenizer=tokenizer, embedder=embedder, is_across=best.is_across) for one in told
-    ]
+    if best.is_across:
+        return replace(best, nearness=across_nearness(best.features, embedder))
+    near = [compute_nearness(one, sources, tokenizer=tokenizer, embedder=embedder) for one in told]
     return replace(best, nearness=max(near, key=lambda one: (one.is_near, one.lowered)))
 
 
@@ -157,7 +158,9 @@ def _judge(
     if found is None:
         return judged
     weights = meaning.across["zh" if language_of(question) == "zh" else "en"].copy()
-    weights[-1] -= BESIDE_OWN if own else 0.0
+    weights[-1] -= handicap_across(
+        question, read_statements(sources, tokenizer), embedder=embedder, tokenizer=tokenizer
+    )
     return max(judged, replace(_scored(found, ACROSS, weights), is_across=True), key=lambda one: one.score)
 
 

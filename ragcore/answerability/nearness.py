@@ -7,14 +7,13 @@ The limits belong to an embedding model, in one file each; with a model that has
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ragcore.answerability.across import names_shared
+from ragcore.extractive.own_language import WORDS_WEIGHT, sources_across
 from ragcore.extractive.sentence_cosines import sentence_cosines
-from ragcore.extractive.sentence_meaning import sources_across
 from ragcore.extractive.sentences import read_statements
 from ragcore.fitted_weights import fitted_weights
 from ragcore.ports import Embedder, Tokenizer
@@ -33,13 +32,10 @@ class Nearness:
     lowered: float = 0.0  # log-odds by which the line lies lower, since something is very near
 
 
-def compute_nearness(
-    question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder, is_across: bool
-) -> Nearness:
+def compute_nearness(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder) -> Nearness:
     """Whether a sentence of the first source is near enough for an answer, or so near that little else is needed.
 
-    `is_across`: an answer would be from sources in the other language; they must be nearer where others stand beside
-    them in the question's own. Where all are in the other language, or no passage has vectors, nothing is said.
+    Where all sources are in the other language, or no passage has vectors, nothing is said.
     """
     limits = fitted_weights("ragcore.answerability", LIMITS_FILE, embedder.model)
     if limits is None or len(sources_across(question, sources)) == len(sources):
@@ -49,7 +45,16 @@ def compute_nearness(
     if np.isnan(cosines).all():
         return Nearness()
     nearest = float(np.nanmax(cosines))
-    is_named = names_shared(question, first[0].source.text)  # "VPN" is written alike in both languages
-    is_near = nearest >= limits["least"] + (limits["beside_own"] if is_across and not is_named else 0.0)
     is_term = len(set(tokenizer.terms(question)) - stop_words()) <= TERM_WORDS
-    return Nearness(is_near or is_term, limits["lowers"] if nearest >= limits["very_near"] else 0.0)
+    return Nearness(nearest >= limits["least"] or is_term, limits["lowers"] if nearest >= limits["very_near"] else 0.0)
+
+
+def across_nearness(features: Mapping[str, float], embedder: Embedder) -> Nearness:
+    """The same of sources in the other language, by their signs: the nearest sentence, and the words that it says."""
+    limits = fitted_weights("ragcore.answerability", LIMITS_FILE, embedder.model)
+    if limits is None:
+        return Nearness()
+    nearest = features["best"]
+    is_near = nearest + WORDS_WEIGHT * features["covered"] >= limits["least_across"]
+    is_near = is_near and (features["covered"] >= limits["least_covered"] or nearest >= limits["very_near"])
+    return Nearness(is_near, limits["lowers"] if nearest >= limits["very_near"] else 0.0)

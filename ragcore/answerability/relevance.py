@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 
 from ragcore.answerability.model import judges_across, score_answerability
-from ragcore.extractive.sentence_meaning import sources_across
+from ragcore.extractive.own_language import sources_across
 from ragcore.grounding.source_texts import MARKER
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.sentences import lines_of

@@ -45,12 +45,13 @@ from ragcore.extractive.formatting import (
     wording_for,
 )
 from ragcore.extractive.named import about_codes, about_named, named_titles, without_siblings
+from ragcore.extractive.own_language import are_foreign
 from ragcore.extractive.quantities import gives_quantity
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.row_blocks import found_rows_block
 from ragcore.extractive.sections import find_list_around, find_section_answer, find_steps
-from ragcore.extractive.sentence_meaning import are_foreign, meaning_scores
+from ragcore.extractive.sentence_meaning import meaning_scores
 from ragcore.extractive.sentence_model import (
     SentenceFeatures,
     SentenceScorer,
@@ -265,7 +266,7 @@ class ExtractiveGenerator:
         `within`: the question behind the one before it, in a conversation; then the mean of both.
         """
         known = compute_sentence_features(question, found, self._tokenizer)
-        scores = meaning_scores(question, found, self._scorer.scores(known), self._embedder)
+        scores = meaning_scores(question, found, self._scorer.scores(known), self._embedder, self._tokenizer)
         if not within:
             return known, scores
         return known, np.asarray((scores + self._scored(within, found)[1]) / 2, np.float32)

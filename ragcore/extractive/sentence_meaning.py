@@ -12,19 +12,19 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.extractive.own_language import are_foreign, handicap_across
 from ragcore.extractive.sentence_cosines import sentence_cosines
 from ragcore.extractive.sentences import Statement
 from ragcore.fitted_weights import fitted_weights
-from ragcore.ports import Embedder, FloatArray
-from ragcore.text.scripts import beginning_language, is_across, language_of
-from ragcore.types import Source
+from ragcore.ports import Embedder, FloatArray, Tokenizer
+from ragcore.text.across_words import covered_across
+from ragcore.text.scripts import language_of
 
 WEIGHTS_FILE = "sentence_meaning.json"
-BESIDE_OWN = 2.0  # log-odds that what is said in the other language loses beside sources in the question's own
 
 
 def meaning_scores(
-    question: str, found: Sequence[Statement], words: FloatArray, embedder: Embedder | None
+    question: str, found: Sequence[Statement], words: FloatArray, embedder: Embedder | None, tokenizer: Tokenizer
 ) -> FloatArray:
     """float32[n]: log-odds by words, float32[n], and by meaning; those by words where no weights are known."""
     record = fitted_weights(__package__, WEIGHTS_FILE, embedder.model) if embedder is not None else None
@@ -34,21 +34,19 @@ def meaning_scores(
     cosines = filled(sentence_cosines(question, found, embedder))
     own = record["own_zh" if language_of(question) == "zh" else "own"] * cosines
     across = record["across_constant"] + record["across"] * cosines + record["across_words"] * words
-    across -= 0.0 if foreign.all() else BESIDE_OWN
+    across += record["across_covered"] * sentences_covered(question, found, foreign, tokenizer)
+    across -= handicap_across(question, found, embedder=embedder, tokenizer=tokenizer)
     return np.asarray(words + np.where(foreign, across, own), np.float32)
 
 
-def are_foreign(question: str, found: Sequence[Statement]) -> npt.NDArray[np.bool_]:
-    """bool[n]: which sentences stand in sources of the other language, Chinese or English."""
-    sources = {one.source.number: one.source for one in found}
-    foreign = {source.number for source in sources_across(question, list(sources.values()))}
-    return np.array([one.source.number in foreign for one in found], dtype=bool)
-
-
-def sources_across(question: str, sources: Sequence[Source]) -> list[Source]:
-    """Those in the other language, Chinese or English."""
-    language = language_of(question)
-    return [source for source in sources if is_across(language, beginning_language(source.text))]
+def sentences_covered(
+    question: str, found: Sequence[Statement], foreign: npt.NDArray[np.bool_], tokenizer: Tokenizer
+) -> FloatArray:
+    """float32[n]: the share of the question's words that each sentence in the other language says, else 0."""
+    shares = np.zeros(len(found), np.float32)
+    places: list[int] = np.flatnonzero(foreign).tolist()
+    shares[places] = covered_across(question, [f"{found[at].text} {found[at].heading}" for at in places], tokenizer)
+    return shares
 
 
 def filled(cosines: FloatArray) -> FloatArray:

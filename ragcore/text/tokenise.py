@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ragcore.ports import Glossary
 from ragcore.text.normalise import nfkc
 from ragcore.text.request_cache import cached
 from ragcore.text.scripts import CJK
@@ -70,10 +71,14 @@ class JiebaTokenizer:
     """Implements ports.Tokenizer (D2). Thread-safe; the dictionary is read on first use (about a second).
 
     `lexicon`: terms of the tenant that must stay whole, in any script. `cache_dir`: where jieba may keep its
-    prefix dictionary; without it nothing is written. Traditional Chinese is carried by the bigrams.
+    prefix dictionary; without it nothing is written. `glossary`: what Chinese words mean in
+    English. Traditional Chinese is carried by the bigrams.
     """
 
-    def __init__(self, lexicon: Iterable[str] = (), *, cache_dir: Path | None = None) -> None:
+    def __init__(
+        self, lexicon: Iterable[str] = (), *, cache_dir: Path | None = None, glossary: Glossary | None = None
+    ) -> None:
+        self.glossary = glossary
         self._lexicon = tuple(dict.fromkeys(term for entry in lexicon if (term := nfkc(entry).strip().lower())))
         self._cache_dir = cache_dir
         self._lock = threading.Lock()

@@ -48,6 +48,7 @@ from ragcore.grounding.support_model import MEANING, SupportModel
 from ragcore.grounding.support_model import MEANING_FILE as SUPPORT_MEANING_FILE
 from ragcore.reranking.linear import CLIFF, LinearReranker
 from ragcore.reranking.linear import FEATURES as RERANKER_FEATURES
+from ragcore.text.glossary import CedictGlossary
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training import refusal_training, relevance_training, sentence_training, support_meaning_training
@@ -78,7 +79,7 @@ WITH_VECTORS = 1000  # sentences from which the weights with vectors are fitted
 
 def read_answer_sets(given: argparse.Namespace) -> list[AnswerSet]:
     """The folders, ranked with the embedder of `--embedder`."""
-    tokenizer, embedder = JiebaTokenizer(), given_embedder(given)
+    tokenizer, embedder = JiebaTokenizer(glossary=CedictGlossary(given.models)), given_embedder(given)
     return [answer_set(d, tokenizer=tokenizer, counter=counter(), embedder=embedder) for d in given.folders]
 
 
@@ -199,7 +200,8 @@ def train_meaning(given: argparse.Namespace) -> None:
     embedder, half = training_embedder(given.embedder, given.models), given.half or 0
     words = {script: np.asarray(values) for script, values in shipped_words()["weights"].items()}
     sets = [data for data in read_answer_sets(given) if script_of_set(data) in scripts_read(embedder)]
-    across = [answer_set(d, tokenizer=JiebaTokenizer(), counter=counter(), embedder=embedder) for d in given.across]
+    tokenizer = JiebaTokenizer(glossary=CedictGlossary(given.models))
+    across = [answer_set(d, tokenizer=tokenizer, counter=counter(), embedder=embedder) for d in given.across]
     groups = [refusal_training.groups_of(data, half=half, limit=given.limit, embedder=embedder) for data in sets]
     record: dict[str, Any] = {
         "signs": list(GATE_FEATURES),

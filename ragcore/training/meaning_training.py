@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from ragcore.answerability.across import FEATURES, across_features
 from ragcore.answerability.model import Script, design, script_of
-from ragcore.extractive.sentence_meaning import sources_across
+from ragcore.extractive.own_language import sources_across
 from ragcore.ports import Embedder, FloatArray
 from ragcore.text.scripts import language_of
 from ragcore.training.answer_sets import AnswerSet, SetQuestion

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from ragcore.extractive.own_language import are_foreign
 from ragcore.extractive.sentence_cosines import sentence_cosines
-from ragcore.extractive.sentence_meaning import are_foreign, filled
+from ragcore.extractive.sentence_meaning import filled, sentences_covered
 from ragcore.extractive.sentence_model import SentenceScorer, compute_sentence_features
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import Embedder, FloatArray
@@ -18,9 +19,9 @@ from ragcore.text.scripts import language_of
 from ragcore.training.answer_sets import AnswerSet, half_of
 from ragcore.training.sentence_training import right_sentences
 
-NAMES = ("own", "own_zh", "across_constant", "across", "across_words")
-START = (5.0, 5.0, 0.0, 10.0, 0.0)
-BOUNDS = ((0.0, None), (0.0, None), (None, None), (0.0, None), (-1.0, 0.0))
+NAMES = ("own", "own_zh", "across_constant", "across", "across_words", "across_covered")
+START = (5.0, 5.0, 0.0, 10.0, 0.0, 1.0)
+BOUNDS = ((0.0, None), (0.0, None), (None, None), (0.0, None), (-1.0, 0.0), (0.0, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ def meaning_lists(data: AnswerSet, *, embedder: Embedder, half: int, limit: int)
         cosines, foreign = filled(sentence_cosines(question.text, found, embedder)), are_foreign(question.text, found)
         own = np.where(foreign, 0.0, cosines)
         is_zh = language_of(question.text) == "zh"
-        rows = np.stack([own * (not is_zh), own * is_zh, foreign, foreign * cosines, foreign * words], axis=1)
+        said = sentences_covered(question.text, found, foreign, tokenizer)
+        rows = np.stack([own * (not is_zh), own * is_zh, foreign, foreign * cosines, foreign * words, said], axis=1)
         yield MeaningList(data.name, words, rows, right)
 
 
