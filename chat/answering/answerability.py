@@ -20,16 +20,19 @@ from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows
 from ragcore.text.codes import codes_in, missing_codes
+from ragcore.text.labels import missing_labels
 from ragcore.text.named_dates import NamedDate, date_mentions, dates_not_in, definite_dates
 from ragcore.text.normalise import nfkc
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
+from ragcore.text.value_kinds import lacks_value
 from ragcore.types import Language, Source
 from ragcore.types.answering import AnswerState
 from ragcore.understanding.dates import is_of_asker
 
 LEAST_RATE = 0.01  # of false refusals that were measured
 OTHER_DATES = 2  # of a document, from which its facts are of certain dates; one may tell when it was written
+NEAR_SHARE = 0.5  # of the best source's score
 SURE = 0.4  # probability from which sources answer although no passage is near by words or cosine
 
 
@@ -98,13 +101,22 @@ def _probability_verdict(
 
 
 def lacks_code(question: str, sources: Sequence[Source]) -> bool:
-    """Whether no source has a code that the question names; of compared things one may be there."""
-    missing = missing_codes(question, (f"{s.passage.title}\n{s.passage.external_id}\n{s.text}" for s in sources))
-    return bool(missing) and (len(missing) == len(codes_in(question)) or question_type(question) != "comparison")
+    """Whether no source has a code or label that the question names; of compared things one may be there."""
+    texts = [f"{s.passage.title}\n{s.passage.external_id}\n{s.text}" for s in sources]
+    missing, is_comparison = missing_codes(question, texts), question_type(question) == "comparison"
+    if missing and (len(missing) == len(codes_in(question)) or not is_comparison):
+        return True
+    return not is_comparison and bool(missing_labels(question, texts))
+
+
+def near_sources(sources: Sequence[Source]) -> list[Source]:
+    """Those that the ranking puts not far behind the best one: what they say is about the question."""
+    best = max((source.score for source in sources), default=0.0)
+    return [source for source in sources if source.score >= NEAR_SHARE * best]
 
 
 def lacks_date(question: str, sources: Sequence[Source], *, today: date | None) -> bool:
-    """Whether no source is of a day, month or year that the question names, where the best document is of others.
+    """Whether no near source is of a day, month or year that the question names, where the best document is of others.
 
     Left out are limits ("before 2030"), what the asker does then, and the year of `today`: what holds now holds in it.
     Of several times one may be there.
@@ -112,7 +124,7 @@ def lacks_date(question: str, sources: Sequence[Source], *, today: date | None) 
     plain = nfkc(question)
     named = [one.date for one in definite_dates(question) if not is_of_asker(plain, one.start, one.end)]
     named = [one for one in named if today is None or one != NamedDate(today.year)]
-    missing = dates_not_in(named, [_names_and_text(source) for source in sources])
+    missing = dates_not_in(named, [_names_and_text(source) for source in near_sources(sources)])
     if not missing or len(missing) < len(named):
         return False
     best = min(sources, key=lambda source: source.number).passage
@@ -150,6 +162,8 @@ def verdict_by_sources(
     compared with the question behind the one before it (`within`), too.
     """
     if lacks_code(question, sources) or lacks_date(question if typed is None else typed, sources, today=today):
+        return Verdict(is_answerable=False)
+    if lacks_value(question, (source.text for source in near_sources(sources))):
         return Verdict(is_answerable=False)
     judge = partial(
         score_answerability,

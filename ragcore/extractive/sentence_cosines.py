@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragcore.embedding.vectors import sentence_embedder_of, with_cache
-from ragcore.extractive.sentences import Statement, read_statements
+from ragcore.extractive.sentences import Statement, is_question, read_statements
 from ragcore.ports import Embedder, FloatArray, SentenceEmbedder, Tokenizer
 from ragcore.text.request_cache import cached
 from ragcore.types import Passage, Source
 from ragcore.types.sentence_vectors import HeadedSentence, SentenceVectors, direction, sentence_key
 
+MOST_HEADINGS = 24  # of a question's sources that are questions
+BELOW_QUESTION = 0.02  # by which an answer is less near than its question
 MOST_COMPUTED = 3  # sources without vectors, whose sentences take milliseconds each
 
 
@@ -39,7 +41,22 @@ def sentence_cosines(question: str, found: Sequence[Statement], embedder: Embedd
     for number in sorted(set(numbers[np.isnan(cosines)].tolist()))[:MOST_COMPUTED]:
         places = np.flatnonzero((numbers == number) & np.isnan(cosines))
         cosines[places] = _computed([found[at] for at in places.tolist()], model) @ asked
-    return cosines
+    return _answers_of_questions(found, cosines, asked, embedder)
+
+
+def _answers_of_questions(
+    found: Sequence[Statement], cosines: FloatArray, asked: FloatArray, embedder: Embedder
+) -> FloatArray:
+    """float32[n]: at least the cosine of the heading of each sentence, where that is a question.
+
+    Who asks what a list of questions and answers asks is answered by what stands below it, whatever its words are.
+    """
+    headings = list(dict.fromkeys(one.heading for one in found if is_question(one.heading)))[:MOST_HEADINGS]
+    near = {
+        heading: float(direction(embedder.embed_documents([heading])[0]) @ asked) - BELOW_QUESTION
+        for heading in headings
+    }
+    return np.array([max(c, near.get(s.heading, c)) for c, s in zip(cosines, found, strict=True)], np.float32)
 
 
 def statement_cosines(found: Sequence[Statement], question: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from ragcore.text.normalise import nfkc
 LEAST_CHARACTERS = 4  # letters and digits of a code; "5G", "A3" and "R2" name too many things
 _SHORT = re.compile(r"([A-Za-z]{1,3})-(\d{2,})|([A-Za-z]{1,2})(\d\d)")  # is a code however short: E-25, E25
 _NUMBERED = re.compile(r"#\s?\d+(?![\w.])|(?<![\d.])\d+\s?号(?:线|楼|门|仓|库|机|房|厂|车间|会议室|工位|机架|机柜)")
+_PATH = re.compile(r"(?<![\w/.:])/[a-z][\w.-]*(?:/[\w.-]+)*(?![\w/])")
 _HAN_DIGITS = dict(zip("123456789", "一二三四五六七八九", strict=True)) | {"10": "十"}
 _YEAR = re.compile(r"[a-z]{0,2}(?:19|20)\d\d")  # FY2017 names a time
 _CODE = re.compile(
@@ -26,11 +27,12 @@ _JOINT = re.compile(r"[^A-Za-z0-9]+")
 def codes_in(text: str) -> list[str]:
     """The codes of a text in order, each once: letters and digits in lower case, a version without its "v".
 
-    Also what is told apart by its number: "#12", 4号线. A short code keeps its hyphen.
+    Also what is told apart by its number: "#12", 4号线, and paths: "/home". A short code keeps its hyphen.
     """
     plain = nfkc(text)
     found = [(m.start(), folded_code(m.group())) for m in _CODE.finditer(plain) if _is_name(m.group())]
     found += [(m.start(), re.sub(r"\s", "", m.group())) for m in _NUMBERED.finditer(plain)]
+    found += [(m.start(), m.group()) for m in _PATH.finditer(plain)]
     return list(dict.fromkeys(code for _place, code in sorted(found)))
 
 
@@ -61,6 +63,8 @@ def _is_there(code: str, plain: str, squeezed: str) -> bool:
     if short := _SHORT.fullmatch(code):
         letters, digits = short[1] or short[3], short[2] or short[4]
         return re.search(rf"(?<![a-z0-9]){letters}[-\s]?{digits}(?!\d)", plain) is not None
+    if code.startswith("/"):
+        return re.search(rf"{re.escape(code.lower())}(?![\w-])", plain) is not None
     if code.startswith("#"):
         return re.search(rf"(?:#|\bno\.?|\bnr\.?|\bnumber|第)\s?{code[1:]}(?!\d)", plain) is not None
     number, sign, what = code.partition("号")

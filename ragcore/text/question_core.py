@@ -15,6 +15,7 @@ from ragcore.text.sentences import split_sentences
 
 STORY_CLAUSES = 3  # from which on a Chinese message may tell a story; shorter ones are questions in parts
 STORY_COLUMNS = 50
+MOST_BACK = 4  # parts, in which one that leans may find what it refers to
 OWN_CHARACTERS = 7  # below which a clause that asks leans on the one before it
 KEPT_QUESTIONS = 1024
 
@@ -22,12 +23,14 @@ _CLAUSE = re.compile(r"[^，,。！？；!?;\s]+[！？!?]?")
 _COURTESY_ZH = re.compile(
     r"(?:[你您]好|(?:大家|各位|早上|上午|下午|晚上)好|请问(?:一下)?|請問(?:一下)?|请教(?:一?下)?|請教(?:一?下)?"
     r"|[谢謝]{2}[了啦您你]?|多[谢謝]|感[谢謝]|麻[烦煩][您你]?了?|拜托|拜託|辛苦[了啦]?"
-    r"|想(?:咨询|諮詢|问|問|请教|請教|了解)一?下?)+[啊呀哈～~]*"
+    r"|我?想知道|到底|究竟|想(?:咨询|諮詢|问|問|请教|請教|了解)一?下?)+[啊呀哈～~]*"
 )
 _ASKS_ZH = re.compile(
     r"什么|什麼|怎么|怎麼|如何|哪|[谁誰]|[吗嗎呢咋]|是否|多[少久长長大高远遠重]|[几幾][天个個条條次点點号號年月种種位台臺块塊周週]"
     r"|能不能|可不可以|行不行|对不对|對不對|要不要|是不是|有没有|有沒有|还是|還是|[为為](?:啥|什么|什麼|何)|[?？]\Z"
 )
+_EMPTY_ZH = frozenset("的了我你他她它们是有不没要说想能会可多少几个一在到也都就还吗呢吧什么怎哪谁时候这那大概知道")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
 _LEANS_ZH = re.compile(r"[这這那它该該此]")
 _COURTESY_EN = re.compile(
     r"(?:hi|hello|hey|good (?:morning|afternoon|evening)|dear|thanks?|thank you|many thanks|cheers|sorry|please help"
@@ -39,6 +42,16 @@ _ASKS_EN = re.compile(
     r"|have|has)\b|\b(?:do you know|(?:could|can) you|please|wondering|like to know|asked me|tell me)\b",
     re.IGNORECASE,
 )
+# what asks without saying about what
+_BARE_EN = re.compile(
+    r"(?:do you have |is there )?any (?:idea|clue|hint)s?(?: why| what)?(?: the (?:reason|cause|problem))?"
+    r"(?: (?:could|might|may|can) be| is| was)?"
+    r"|what (?:is|was|could be|might be|may be|can be) the (?:reason|cause)(?: for (?:this|that|it))?"
+    r"|why(?: is (?:that|this|it))?",
+    re.IGNORECASE,
+)
+_CLAUSE_EN = re.compile(r"[,.;:!?]\s+")
+_TURN_EN = re.compile(r"\b(?:but|however|though)\b\s*", re.IGNORECASE)
 _LEANS_EN = re.compile(r"\b(?:it|its|that|this|they|them|there|those|these|one)\b", re.IGNORECASE)
 
 
@@ -55,6 +68,9 @@ def question_core(text: str) -> str:
         if len(parts) < STORY_CLAUSES:
             return text
         return "，".join(_asking(parts, _ASKS_ZH, _leans_zh)) or text
+    *told, last = _CLAUSE_EN.split(text.strip(" ?!."))
+    if told and _BARE_EN.fullmatch(last):
+        return _TURN_EN.split(told[-1])[-1].strip()
     parts = [part for one in split_sentences(text) if (part := one.strip()) and not _COURTESY_EN.match(part)]
     return " ".join(_asking(parts, _ASKS_EN, _LEANS_EN.search)) or text
 
@@ -65,8 +81,15 @@ def _asking(parts: Sequence[str], asks: re.Pattern[str], leans: Callable[[str], 
         return parts
     first = places[0]
     if first and leans(parts[first]):
-        first -= 1
+        first = _said_before(parts, first)
     return parts[first : places[-1] + 1]
+
+
+def _said_before(parts: Sequence[str], first: int) -> int:
+    """The place of the part that one which leans refers to: the nearest with a Chinese word of it, else the last."""
+    words = set(_HAN.findall(parts[first])) - _EMPTY_ZH
+    near = range(first - 1, max(first - 1 - MOST_BACK, -1), -1)
+    return next((at for at in near if not words.isdisjoint(parts[at])), first - 1)
 
 
 def _leans_zh(clause: str) -> bool:

@@ -15,7 +15,8 @@ from ragcore.answering.pipeline import answer_stage
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
 from ragcore.stage_ports import StagePorts
-from ragcore.text.scripts import language_of
+from ragcore.text.question_core import question_core
+from ragcore.text.scripts import columns, language_of
 from ragcore.types import Profile
 from ragcore.types.answering import (
     Analysis,
@@ -34,6 +35,7 @@ from ragcore.understanding.standalone import MOST_TERMS, Standalone, render_hist
 
 NAME = "understand.standalone"
 MOST_QUERIES = 3  # D2
+STORY_SHARE = 0.7  # of a message's columns, the most that the part which asks may have beside a story
 REPLY_TOKENS = 600
 _LANGUAGES = {"zh": "Chinese", "en": "English", "other": "the language of the question"}
 
@@ -63,7 +65,8 @@ class UnderstandStandalone:
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         question = state.question
         found = standalone_by_rules(question, ports.tokenizer)
-        depends, queries, method = found.depends_on, full_forms(found.text, ports.tokenizer, ports.lexicon), "rules"
+        queries = [*_without_story(found.text), *full_forms(found.text, ports.tokenizer, ports.lexicon)]
+        depends, method = found.depends_on, "rules"
         if self.model and ports.llm is not None and (question.history or depends):
             understood = await self._ask_model(ports.llm, question, ports)
             if understood is not None:
@@ -101,6 +104,12 @@ class UnderstandStandalone:
         queries = [form for form in dict.fromkeys(forms) if form and form.lower() != text.lower()]
         terms = [term.strip() for term in reply.terms if 0 < len(term.strip()) <= 60]
         return Understood(standalone=text, terms=terms[:MOST_TERMS], queries=queries[:MOST_QUERIES])
+
+
+def _without_story(question: str) -> list[str]:
+    """The part of a message that asks, where it is told within a story; the words of the story are in no document."""
+    core = question_core(question)
+    return [core] if columns(core) <= STORY_SHARE * columns(question) else []
 
 
 def _merged(found: Standalone, understood: Understood, question: Question) -> Standalone:

@@ -1,0 +1,49 @@
+"""Things told apart by a number or letter behind their name: "port A", "SteriLine 23", 端口C (D21).
+
+"Port A" is another port than "port C", though a text about one shares every other word with a question about the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ragcore.text.normalise import nfkc
+from ragcore.text.tokenise import stop_words
+
+_ENGLISH = re.compile(r"(?<![\w-])([A-Za-z][A-Za-z-]{2,20}) (\d{1,3}|[A-Z])(?![\w%°/+-]|[.,:]\d)")
+_CHINESE = re.compile(r"([\u4e00-\u9fff]{2})(?:口|号)?([A-Z])(?![A-Za-z0-9])")
+# in front of a number that counts, or names a time or a place in a text
+_COUNTS = re.compile(
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul"
+    r"|aug|sept?|oct|nov|dec|about|around|least|most|than|top|last|next|first|every|within|only|page|pages|clause|section"
+    r"|chapter|step|steps|line|lines|version|release|edition|rev|revision|year|day|week|month|item|question|point"
+    r"|under|over|until|before|after|plus|minus|some|all|any|these|those|the|and)",
+    re.IGNORECASE,
+)
+
+
+def missing_labels(question: str, texts: Iterable[str]) -> list[str]:
+    """What a question names so that no text has, where some text has another one of that name.
+
+    "Port A" where only port C is mentioned; nothing where no port is.
+    """
+    labels = _labels(question)
+    if not labels:
+        return []
+    held: dict[str, set[str]] = {}
+    for text in texts:
+        for name, label in _labels(text):
+            held.setdefault(name, set()).add(label)
+    return [f"{name} {label}" for name, label in labels if held.get(name) and label not in held[name]]
+
+
+def _labels(text: str) -> list[tuple[str, str]]:
+    """Name, in lower case, and label."""
+    plain = nfkc(text)
+    found = [
+        (match[1].lower(), match[2])
+        for match in _ENGLISH.finditer(plain)
+        if not _COUNTS.fullmatch(match[1]) and match[1].lower() not in stop_words()
+    ]
+    return list(dict.fromkeys([*found, *((match[1], match[2]) for match in _CHINESE.finditer(plain))]))
