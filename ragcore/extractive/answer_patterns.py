@@ -75,7 +75,7 @@ QUESTION_WORD = (
 _PROCEDURE = re.compile(
     r"\bhow (?:do|can|to|should|would|does one|must)\b|\bwalk me through\b|\bsteps?\b|\bprocedure\b|\bwhat now\b"
     r"|\bwhat (?:do|should|must|can) (?:i|we) do\b|\bwhat to do\b"
-    r"|怎[么麼](?![样樣算是])|怎[样樣](?![的么麼])|如何|咋(?!回事)|流程|步[骤驟]",
+    r"|怎[么麼](?![样樣算是])|怎[样樣](?![的么麼])|如何|咋(?!回事)|流程|步[骤驟]|[哪几幾][几幾]?步",
     re.IGNORECASE,
 )
 Extent = Literal["choice", "each", "reason", "summary", "several"]

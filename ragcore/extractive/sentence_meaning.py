@@ -12,12 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.extractive.answer_patterns import PATTERNS
 from ragcore.extractive.own_language import are_foreign, handicap_across
 from ragcore.extractive.sentence_cosines import sentence_cosines
 from ragcore.extractive.sentences import Statement
 from ragcore.fitted_weights import fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.across_words import covered_across
+from ragcore.text.question_type import wanted
 from ragcore.text.scripts import language_of
 
 WEIGHTS_FILE = "sentence_meaning.json"
@@ -35,6 +37,7 @@ def meaning_scores(
     own = record["own_zh" if language_of(question) == "zh" else "own"] * cosines
     across = record["across_constant"] + record["across"] * cosines + record["across_words"] * words
     across += record["across_covered"] * sentences_covered(question, found, foreign, tokenizer)
+    across += record["across_kind"] * gives_kind(question, found)
     across -= handicap_across(question, found, embedder=embedder, tokenizer=tokenizer)
     return np.asarray(words + np.where(foreign, across, own), np.float32)
 
@@ -47,6 +50,13 @@ def sentences_covered(
     places: list[int] = np.flatnonzero(foreign).tolist()
     shares[places] = covered_across(question, [f"{found[at].text} {found[at].heading}" for at in places], tokenizer)
     return shares
+
+
+def gives_kind(question: str, found: Sequence[Statement]) -> FloatArray:
+    """float32[n]: 1 for each sentence with a figure or time, where the question asks for one."""
+    kind = wanted(question)
+    pattern = PATTERNS[kind] if kind in ("number", "time") else None
+    return np.array([pattern is not None and pattern.search(one.text) is not None for one in found], np.float32)
 
 
 def filled(cosines: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from ragcore.extractive.own_language import are_foreign
 from ragcore.extractive.sentence_cosines import sentence_cosines
-from ragcore.extractive.sentence_meaning import filled, sentences_covered
+from ragcore.extractive.sentence_meaning import filled, gives_kind, sentences_covered
 from ragcore.extractive.sentence_model import SentenceScorer, compute_sentence_features
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import Embedder, FloatArray
@@ -19,9 +19,9 @@ from ragcore.text.scripts import language_of
 from ragcore.training.answer_sets import AnswerSet, half_of
 from ragcore.training.sentence_training import right_sentences
 
-NAMES = ("own", "own_zh", "across_constant", "across", "across_words", "across_covered")
-START = (5.0, 5.0, 0.0, 10.0, 0.0, 1.0)
-BOUNDS = ((0.0, None), (0.0, None), (None, None), (0.0, None), (-1.0, 0.0), (0.0, None))
+NAMES = ("own", "own_zh", "across_constant", "across", "across_words", "across_covered", "across_kind")
+START = (5.0, 5.0, 0.0, 10.0, 0.0, 1.0, 1.0)
+BOUNDS = ((0.0, None), (0.0, None), (None, None), (0.0, None), (-1.0, 0.0), (0.0, None), (0.0, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,9 @@ def meaning_lists(data: AnswerSet, *, embedder: Embedder, half: int, limit: int)
         own = np.where(foreign, 0.0, cosines)
         is_zh = language_of(question.text) == "zh"
         said = sentences_covered(question.text, found, foreign, tokenizer)
-        rows = np.stack([own * (not is_zh), own * is_zh, foreign, foreign * cosines, foreign * words, said], axis=1)
+        kind = foreign * gives_kind(question.text, found)
+        across = [foreign, foreign * cosines, foreign * words, said, kind]
+        rows = np.stack([own * (not is_zh), own * is_zh, *across], axis=1)
         yield MeaningList(data.name, words, rows, right)
 
 

@@ -54,6 +54,8 @@ class Understood(BaseModel):
 class UnderstandStandalone:
     """Sets state.standalone, and state.rewrites to related queries (abbreviations written out, those of the model).
 
+    What a message within a story asks is searched for by itself, too, also without `related`.
+
     A model is asked in a conversation, and for words of time or of the user; what it says is used if it is valid and
     comes within `seconds`. Otherwise, and for all other questions, the rules decide.
     """
@@ -65,13 +67,13 @@ class UnderstandStandalone:
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         question = state.question
         found = standalone_by_rules(question, ports.tokenizer)
-        queries = [*_without_story(found.text), *full_forms(found.text, ports.tokenizer, ports.lexicon)]
-        depends, method = found.depends_on, "rules"
+        depends, queries, method = found.depends_on, full_forms(found.text, ports.tokenizer, ports.lexicon), "rules"
         if self.model and ports.llm is not None and (question.history or depends):
             understood = await self._ask_model(ports.llm, question, ports)
             if understood is not None:
                 found, queries, method = _merged(found, understood, question), understood.queries, "model"
-        related = tuple(Rewrite(text=text, method="related") for text in queries if self.related and text != found.text)
+        queries = [*_without_story(found.text), *(queries if self.related else ())]
+        related = tuple(Rewrite(text=text, method="related") for text in queries if text != found.text)
         figures = {
             "method": method,
             "changed": found.changed,
