@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,13 @@ class AcrossWord:
     translations: Mapping[str, float] = field(default_factory=dict)  # Chinese words, of an English one
     meanings: Sequence[frozenset[str]] = ()  # stems, of a Chinese one
 
+    @property
+    def weight(self) -> float:
+        """How much the word says, beside others: long Chinese words, and English ones with few translations, more."""
+        if self.meanings:
+            return float(len(self.text))
+        return 1 / (1 + math.log10(max(len(self.translations), 1)))
+
     def share_in(self, text: str, stems: frozenset[str]) -> float:
         """How surely a text says it, 0 to 1. `text`: lower case; `stems`: of its words."""
         said = [len(one & stems) / len(one) for one in self.meanings]
@@ -48,7 +56,7 @@ def across_words(question: str, tokenizer: Tokenizer, glossary: Glossary) -> lis
 
 
 def covered_across(question: str, texts: Sequence[str], tokenizer: Tokenizer) -> FloatArray:
-    """float32[n]: the mean share of the question's words that each text in the other language says, 0 to 1.
+    """float32[n]: the share of the question's words, by weight, that each text in the other language says, 0 to 1.
 
     NEUTRAL where no word of the question is known, or no dictionary is there.
     """
@@ -60,7 +68,8 @@ def covered_across(question: str, texts: Sequence[str], tokenizer: Tokenizer) ->
     for text in texts:
         stems = frozenset(tokenizer.words(text))
         rows.append([word.share_in(text.lower(), stems) for word in words])
-    return np.asarray(np.array(rows).reshape(len(texts), len(words)).mean(1), np.float32)
+    weights = np.array([word.weight for word in words])
+    return np.asarray(np.array(rows).reshape(len(texts), len(words)) @ weights / weights.sum(), np.float32)
 
 
 def _chinese(question: str, tokenizer: Tokenizer, glossary: Glossary) -> list[AcrossWord]:

@@ -18,6 +18,7 @@ SIZE_CHANGE = 0.12  # relative
 BULLET = re.compile(r"[•●▪■◆◦‣⁃∙▶►➢➤✓✔\uf0b7\uf06c\uf0a7\uf0d8\uf0fc]\s*|[-–—*·]\s+")
 _ITEM = re.compile(r"(?:\(?[0-9]{1,2}[.)）](?!\d)|[(（][0-9a-zA-Z一二三四五六七八九十]{1,3}[)）]|[①-⑳])\s*(?=\S)")
 PROSE_CHARS = 40
+_FIELD = re.compile(r"[^\W\d_][\w ()（）/-]{1,18}[:：]\s*\S")  # "Valid until: 3 March"
 _OPEN_RANGE = re.compile(r"\d\s*[–—~～-]\Z")  # "70–" at the end of a line
 _PUNCTUATION = re.compile("[，。；]")
 _CJK_SPACE = re.compile(r"(?<=[\u2e80-\uffef]) +(?=[\u2e80-\uffef])")
@@ -93,6 +94,8 @@ def _begins(row: Row, current: Sequence[Row], pitch: float, left: float, right: 
         return True
     if BULLET.match(row.text) or _ITEM.match(row.text):
         return True
+    if _FIELD.match(row.text) and _FIELD.match(current[0].text):
+        return True  # a form: one field a line
     hanging = BULLET.match(current[0].text) or _ITEM.match(current[0].text)
     if row.x0 > before.x0 + 0.8 * row.size:
         return not (hanging and len(current) == 1) and before.x0 < left + 3 * row.size
