@@ -29,13 +29,16 @@ def packaged_available() -> tuple[str, ...]:
 
 
 def packaged_embedder_prepare(client: str) -> None:
-    """Export the embedding model that EMBEDDER would name so, if it is a packaged one and not there yet.
+    """Export the embedding model that EMBEDDER would name so, if it is a packaged one, and lay the dictionary out.
 
-    Some seconds in a program of its own. A failure is logged; whoever loads the model tries again and raises it.
+    What is there already is left. Some seconds in a program of its own. A failure is logged; whoever loads the model
+    tries again and raises it.
     """
     from ragcore.embedding import EMBEDDERS
     from ragcore.embedding.packaged import PackagedEmbedder
+    from ragcore.text.glossary import CedictGlossary
 
+    CedictGlossary(_models_dir()).prepare()
     made = EMBEDDERS.classes.get(client)
     if made is None or not issubclass(made, PackagedEmbedder):
         return

@@ -136,10 +136,12 @@ class ExtractiveGenerator:
         found = read_statements(request.sources, self._tokenizer)
         parts = split_questions(request.question)
         if len(parts) < 2:
-            return self._in_style(request.question, request, found, words)
+            blocks = self._in_style(request.question, request, found, words)
+            return with_source_language(request.question, blocks, words)
         told = [(part, self._in_style(part, request, found, words)) for part in parts]
         shown = ["".join([f"**{part}**\n\n", *blocks]) for part, blocks in told if blocks]
-        return [block if at == 0 else f"\n\n{block}" for at, block in enumerate(shown)]
+        shown = [block if at == 0 else f"\n\n{block}" for at, block in enumerate(shown)]
+        return with_source_language(request.question, shown, words)
 
     def _in_style(
         self, question: str, request: GenerationRequest, found: Sequence[Statement], words: Wording
@@ -150,7 +152,7 @@ class ExtractiveGenerator:
             blocks = [self._shorter(question, request, "".join(blocks), found)]
         if blocks and asks_document(question):
             blocks = [document_line(blocks, request.sources), *blocks]
-        return with_source_language(question, blocks, words)
+        return blocks
 
     def _shorter(self, question: str, request: GenerationRequest, text: str, found: Sequence[Statement]) -> str:
         """The best sentences of an answer, or nothing but its quotations."""

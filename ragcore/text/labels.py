@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ragcore.text.normalise import nfkc
 from ragcore.text.tokenise import stop_words
 
-_ENGLISH = re.compile(r"(?<![\w-])([A-Za-z][A-Za-z-]{2,20}) (\d{1,3}|[A-Z])(?![\w%°/+-]|[.,:]\d)")
+_ENGLISH = re.compile(r"(?<![A-Za-z0-9_-])([A-Za-z][A-Za-z-]{2,20}) (\d{1,3}|[A-Z])(?![A-Za-z0-9_%°/+-]|[.,:]\d)")
 _CHINESE = re.compile(r"([\u4e00-\u9fff]{2})(?:口|号)?([A-Z])(?![A-Za-z0-9])")
 # in front of a number that counts, or names a time or a place in a text
 _COUNTS = re.compile(

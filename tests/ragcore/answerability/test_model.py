@@ -129,7 +129,8 @@ def test_meaning_judges_sources_in_the_other_language():
     both = across(Alike(), cranes, own)
     assert (both.score > lost.score, both.is_across) == (True, False)
     beside = across(Alike(), trains, source(2, "桥下的鱼很多。", title="公园"))
-    assert (answered.score > beside.score, beside.is_across) == (True, True)
+    # what is far off in the question's own language takes nothing away
+    assert (beside.score, beside.is_across) == (pytest.approx(answered.score, abs=0.01), True)
 
 
 def test_more_false_refusals_mean_a_higher_threshold():

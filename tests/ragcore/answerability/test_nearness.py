@@ -7,7 +7,7 @@ import pytest
 
 from ragcore.answerability import DOUBTFUL_BELOW, RelevanceJudge
 from ragcore.answerability.model import Answerability, score_answerability
-from ragcore.answerability.nearness import Nearness, compute_nearness
+from ragcore.answerability.nearness import Nearness, across_nearness, compute_nearness
 from ragcore.embedding.e5 import MultilingualEmbedder
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
@@ -39,9 +39,9 @@ class Meanings:
         return 1.0
 
 
-def nearness(question, *texts, is_across=False, model=MultilingualEmbedder.model):
+def nearness(question, *texts, model=MultilingualEmbedder.model):
     sources = [source(number, text) for number, text in enumerate(texts, start=1)]
-    return compute_nearness(question, sources, tokenizer=TOKENIZER, embedder=Meanings(model), is_across=is_across)
+    return compute_nearness(question, sources, tokenizer=TOKENIZER, embedder=Meanings(model))
 
 
 @pytest.mark.parametrize(("cosine", "is_near"), [(0.2, False), (0.27, False), (0.29, True), (0.5, True)])
@@ -51,19 +51,22 @@ def test_the_first_source_must_have_a_sentence_that_is_near(cosine, is_near):
     assert nearness("who won the cup", f"the blue pump is at {cosine}.", far).is_near is is_near
 
 
-def test_an_answer_in_the_other_language_must_be_nearer_beside_own_sources():
-    texts = ("水泵是蓝色的，放在二楼的仓库里 0.33.", "the pump is blue 0.1.")
+@pytest.mark.parametrize(
+    ("best", "covered", "is_near"),
+    [
+        (0.3, 0.5, True),  # half of its words, and near
+        (0.3, 0.2, False),
+        (0.2, 0.3, False),
+        (0.44, 0.0, False),  # none of its words
+        (0.5, 0.0, True),  # so near that its words do not matter
+    ],
+)
+def test_in_the_other_language_words_of_the_dictionary_count_beside_the_cosine(best, covered, is_near):
+    assert across_nearness({"best": best, "covered": covered}, Meanings()).is_near is is_near
 
-    assert nearness("who won the cup", *texts).is_near
-    assert not nearness("who won the cup", *texts, is_across=True).is_near
-    assert nearness("who won the cup", texts[0], is_across=True).is_near  # nothing in the question's own language
 
-
-def test_a_name_that_nobody_translates_is_near_in_both_languages():
-    texts = ("the VPN client is called Tunnel and stands at 0.33.", "水泵是蓝色的，在 0.1。")
-
-    assert nearness("新员工怎么连VPN", *texts, is_across=True).is_near
-    assert not nearness("新员工怎么连打印机", *texts, is_across=True).is_near
+def test_with_a_model_without_limits_everything_in_the_other_language_is_near():
+    assert across_nearness({"best": 0.0, "covered": 0.0}, Meanings("another")).is_near
 
 
 def test_something_very_near_lowers_the_line():

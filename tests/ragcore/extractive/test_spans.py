@@ -108,6 +108,13 @@ def test_sentences_that_need_the_one_before_them_are_known(text, leans):
         ("What is a mast? Who paints the masts?", ["What is a mast?", "Who paints the masts?"]),
         ("切片由什么组成？一个终端最多用几个切片？", ["切片由什么组成？", "一个终端最多用几个切片？"]),
         ("What is a mast? Why is it painted red?", ["What is a mast? Why is it painted red?"]),
+        ("What is a mast and why is it red", ["What is a mast?", "Why is mast red"]),
+        (
+            "What is M10 set to, and how many coats does M20 need?",
+            ["What is M10 set to?", "How many coats does M20 need?"],
+        ),
+        ("Who paints the mast and when is it painted?", ["Who paints the mast and when is it painted?"]),
+        ("How high is the mast and who painted it?", ["How high is the mast and who painted it?"]),
         ("We bought a mast. Who paints masts?", ["We bought a mast. Who paints masts?"]),
         ("什么是塔？为什么？", ["什么是塔？为什么？"]),
     ],

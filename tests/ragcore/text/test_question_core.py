@@ -17,9 +17,19 @@ from ragcore.text.question_core import question_core
         ),
         ("Hello. The pump P10 stopped. How do I reset it?", "The pump P10 stopped. How do I reset it?"),
         ("We sold nine pumps. Who approves the tenth one? Soon.", "We sold nine pumps. Who approves the tenth one?"),
+        ("The pump is hot, what is the reason?", "The pump is hot"),
+        (
+            "Hi, we mounted a P10 on Monday and all lights are green, but the pump does not turn. Any idea why??",
+            "the pump does not turn",
+        ),
+        ("What is the reason for the noise of the pump?", "What is the reason for the noise of the pump?"),
         ("水泵怎么复位", "水泵怎么复位"),
         ("你好，我在这里累计工作12年了，来本厂刚满两年，想咨询一下我现在有多少天年假，谢谢！", "我现在有多少天年假"),
         ("昨天去客户那边出差，打车花了一百多，超过标准的部分，这个能报吗", "超过标准的部分，这个能报吗"),
+        (
+            "我们上周收到一台水泵，还没拆箱，老板想退掉，销售说退货要扣钱，但是没说清楚，我想知道到底要扣多少，退款多久能到账",
+            "销售说退货要扣钱，但是没说清楚，要扣多少，退款多久能到账",
+        ),
         ("我们一共有三台水泵，都是去年买的，最近噪声大", "我们一共有三台水泵，都是去年买的，最近噪声大"),
     ],
 )
