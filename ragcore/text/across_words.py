@@ -21,6 +21,7 @@ NEUTRAL = 0.5  # where no word of the question is known
 _CJK_RUN = re.compile(rf"[{CJK}]+")
 _WORD = re.compile(r"[A-Za-z][A-Za-z']*")
 _NAME = re.compile(r"[A-Za-z0-9]+")
+_DATE_PART = re.compile(r"\d{1,2}|(?:19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,8 @@ def _parts(word: str, glossary: Glossary) -> dict[str, Sequence[frozenset[str]]]
 
 
 def _names(question: str, tokenizer: Tokenizer) -> list[AcrossWord]:
-    words = dict.fromkeys(word for name in _NAME.findall(question) for word in tokenizer.words(name))
+    names = (name for name in _NAME.findall(question) if not _DATE_PART.fullmatch(name))
+    words = dict.fromkeys(word for name in names for word in tokenizer.words(name))
     return [AcrossWord(word) for word in words if word not in stop_words()]
 
 
