@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragcore.understanding.mentions import Kind, Mention
+from ragcore.understanding.mentions import Kind, Mention, find_row
 from ragcore.understanding.words import alternatives, entries
 
 NAME, MODIFIER, TOPIC, SUBJECT, ALONE, IN_ANSWER = 1.0, 0.5, 0.8, 1.0, 0.3, 0.4  # attention that a mention gains
+CHOSEN = 1.5  # of the row that answers "which one"
 DESCRIBED = 0.5  # of "a cheap restaurant", which an answer may name
 MOST_WORDS = 7  # of a topic
 MOST_WORDS_ALONE = 5  # of an answer that is a name and nothing else
@@ -22,6 +23,8 @@ _ATTRIBUTE_OF = re.compile(
     rf"\b(?:(?:the|some|any|all)\s+)?(?:[\w-]+\s+)?{alternatives('english', 'attributes')}\s+(?:of|for|about|in)\s+",
     re.I,
 )
+_ATTRIBUTE_FIRST = re.compile(rf"{alternatives('english', 'attributes')}\s+(?P<rest>[\w-]+\s+\S.*)$", re.I)
+_ATTRIBUTE_LAST = re.compile(rf"(?P<rest>[\w-]+\s+\S.*?)\s+{alternatives('english', 'attributes')}$", re.I)
 _ARTICLE = re.compile(r"\b(the|a|an|my|our|your)\s+$", re.I)
 _POSSESSIVE = re.compile(r"['’]s?$")
 _LOCATIVE = re.compile(r"\b(?:in|near|around|outside|across)\s+(?:the\s+)?$", re.I)
@@ -32,6 +35,7 @@ _BEGINNING = re.compile(r"(?:^|[.?!:\n][ \"“'(]*|\n[ *•-]*)[ \"“'(]*$")
 _PASSIVE = frozenset(("be", "been", "being", "get", "gets", "got"))
 _GLUED = re.compile(r"\d[A-Z][a-z]")  # two cells or lines that lost the space between them
 _ASKS_PLACE = re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|town|state|place|region|county|village)\b", re.I)
+_ASKS_WHICH = re.compile(r"\bwhich\s+\w", re.I)
 _DEFINED = re.compile(r"(?:what|who)\s+(?:is|are|was|were)\b", re.I)
 _SUPPORTED = re.compile(r"\b(?:do|does|did|can|could|will|would|should|to)\b", re.I)
 
@@ -65,7 +69,7 @@ def question_mentions(text: str) -> list[Mention]:
     if topic and not any(topic.lower() == name.key for name in found):
         article = article_before(text, text.rindex(topic))
         weight = DESCRIBED if article in ("a", "an") and not _DEFINED.match(text) else TOPIC
-        if full != topic:
+        if full != topic or _ends_in_code(topic, found):
             weight, article = NAME, article or "the"
             found = [replace(one, weight=MODIFIER) if one.key in full.lower() else one for one in found]
         found.append(Mention(text=full, kind=kind_of(topic), weight=weight, article=article))
@@ -82,12 +86,22 @@ def _with_its_code(text: str, topic: str, named: Sequence[Mention]) -> str:
     return text[at - len(topic) : code.end()] if code and any(code["code"] == one.text for one in named) else topic
 
 
+def _ends_in_code(topic: str, named: Sequence[Mention]) -> bool:
+    """The drive motor QX12: common nouns before a code say what is spoken about, the code says only which one."""
+    codes = [one for one in named if any(c.isdigit() for c in one.text) and f" {one.key}" in topic.lower()]
+    before = min((topic.lower().index(one.key) for one in codes), default=0)
+    nouns = tokens(topic[:before])
+    return bool(nouns) and not any(_is_generic(noun) or noun.lower in entries("english", "classes") for noun in nouns)
+
+
 def answer_mentions(text: str, question: str = "") -> list[Mention]:
-    """Names at the beginning of an answer, and the subject of its first sentence.
+    """Names at the beginning of an answer, and the subject of its first sentence, or what its first row is about.
 
     A short answer to a question for a place is one.
     """
     head = text[:ANSWER_CHARACTERS]
+    if (row := find_row(head)) is not None:
+        return _row_mentions(*row, question)
     found = [Mention(text=m[1], kind="thing", weight=IN_ANSWER, is_name=True) for m in QUOTED.finditer(head)]
     named = [name for name in names(head) if not (_is_told_to_do(name, head) or _is_common_plural(name, head))]
     found += [replace(name, weight=IN_ANSWER * name.weight * _certainty(name, head)) for name in named]
@@ -100,6 +114,19 @@ def answer_mentions(text: str, question: str = "") -> list[Mention]:
     article = article_before(head, head.index(subject))
     weight = ALONE if alone else SUBJECT
     return [*found, Mention(text=subject, kind=kind_of(subject), weight=weight, article=article)]
+
+
+def _row_mentions(key: str, values: str, question: str) -> list[Mention]:
+    """What a row of a table is about: most of all what the question named of it, or the row itself if it asked which.
+
+    The headings of its cells are nothing that is spoken about.
+    """
+    named, said = names(values), {token.lower for token in tokens(f"{key} {values}")}
+    whole = [one for one in named if not any(f"{one.key} " in other.key for other in named)]
+    asked = [one for one in question_mentions(question) if said.issuperset(one.key.split()) and not one.is_name]
+    found = [replace(one, weight=IN_ANSWER) for one in (*whole, *asked)]
+    chosen = _ASKS_WHICH.search(question) is not None and key.lower() not in question.lower()
+    return [*found, Mention(text=key, kind="thing", weight=CHOSEN if chosen else TOPIC, is_name=True)]
 
 
 def _certainty(name: Mention, head: str) -> float:
@@ -240,7 +267,15 @@ def _topic_of_sentence(sentence: str) -> str:
     if of and (group := content_groups(sentence[of[-1].end() :])):
         return group[0]
     groups = content_groups(sentence)
+    if groups and groups == [sentence.strip(" ?.!")]:
+        return _without_attribute(groups[0])
     return groups[-1] if groups else ""
+
+
+def _without_attribute(keywords: str) -> str:
+    """ "water filter vento" of "price water filter vento" and "water filter vento price", typed without a sentence."""
+    match = _ATTRIBUTE_FIRST.match(keywords) or _ATTRIBUTE_LAST.match(keywords)
+    return match["rest"] if match else keywords
 
 
 def content_groups(text: str) -> list[str]:

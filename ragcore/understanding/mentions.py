@@ -29,6 +29,8 @@ _RUN_EN = re.compile(
 _LEAD_EN = re.compile(
     r"^(?:.*\b(?:are|is|have|has|the|a|an|offer|include|includes|between|either|support|supports|of|for|from)\s+)", re.I
 )
+_ROW = re.compile(r"^[\s*|-]*(?P<key>[^·|:：\n]{1,60}?) · (?P<cells>[^·:：\n]{1,40}[:：][^\n]*)")
+_HEADING = re.compile(r"(?:^|(?<=· ))[^·:：\n]{1,40}[:：]\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +139,14 @@ def find_enumeration(text: str) -> list[str]:
         cleaned = [_LEAD_EN.sub("", item).strip() for item in items if item]
         return [item for item in cleaned if item]
     return []
+
+
+def find_row(text: str) -> tuple[str, str] | None:
+    """The first cell of the row of a table that a text begins with, and the other cells without their headings.
+
+    None without a row, which is quoted as "A-12 · Name: Oil filter · Price: 18".
+    """
+    match = _ROW.match(text)
+    if match is None:
+        return None
+    return match["key"].strip(" *"), _HEADING.sub("", match["cells"])
