@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 
 from ragcore.ports import Tokenizer
 from ragcore.understanding.chinese_mentions import (
@@ -44,6 +45,10 @@ _OBJECTLESS = re.compile(
 )
 _COUNTED = re.compile(
     rf"^(?P<head>(?P<where>.{{0,12}}?)(?:几|幾|多少){alternatives('chinese', 'counted')})(?P<tail>(?:{_END})*[？?]*)$"
+)
+_WHO_MAY = re.compile(
+    rf"^(?P<who>[\u4e00-\u9fff]{{1,8}}?)(?P<may>{alternatives('chinese', 'may')}+){alternatives('chinese', 'needs object')}"
+    rf"(?:{_END})*[？?]*$"
 )
 _LEAD = re.compile(rf"^(?:{alternatives('chinese', 'interjections')}[，,\s]*)+")
 _WANTED: Mapping[str, Mapping[Kind, float]] = {
@@ -125,12 +130,13 @@ def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenize
     if parts and all(unit.is_attribute or unit.text == "的" for unit in parts):
         found = attention.best(_WANTED["topic"])
         return Resolution(f"{found.text}的{what}是什么" if found else text, ("呢",), bool(found))
-    names_one = bool(parts) and all(unit.is_content or unit.text == "的" for unit in parts)
+    is_title = _is_title(parts)
+    names_one = is_title or (bool(parts) and all(unit.is_content or unit.text == "的" for unit in parts))
     if not names_one and what not in entries("chinese", "time units"):
         return None
-    if swapped := _swap_by_kind(what, earlier, tokenizer):
+    if swapped := _swap_by_kind(what, earlier, tokenizer) or (is_title and _swap_title(what, earlier, tokenizer)):
         return Resolution(swapped, ("呢",), True)
-    old = _counterpart(what, earlier, tokenizer)
+    old = None if is_title else _counterpart(what, earlier, tokenizer)
     if old is None and what in entries("chinese", "time units") and (topics := question_mentions(earlier, tokenizer)):
         return Resolution(earlier.replace(topics[0].text, f"{what}{topics[0].text}", 1), ("呢",), True)
     return Resolution(earlier.replace(old, what, 1) if old else text, ("呢",), bool(old))
@@ -153,6 +159,26 @@ def _swap_by_kind(new: str, earlier: str, tokenizer: Tokenizer) -> str | None:
     while is_role and first and parts[first - 1].end == parts[first].start and _is_rank(parts[first - 1]):
         first -= 1
     return f"{earlier[: parts[first].start]}{new}{earlier[parts[at].end :]}"
+
+
+def _is_title(parts: Sequence[Unit]) -> bool:
+    """验收标准: a word for a list or rules with what it is for, which may be a verb."""
+    is_named = len(parts) > 1 and parts[-1].text in entries("chinese", "titles of text")
+    return is_named and all(unit.text not in entries("chinese", "function") for unit in parts)
+
+
+def _swap_title(new: str, earlier: str, tokenizer: Tokenizer) -> str | None:
+    """那验收标准呢 after 安装前检查清单有哪些内容: one title for another with all that belongs to it.
+
+    A title of a place or of something with a Latin name keeps them: there it is one more thing that belongs to them.
+    """
+    title = list(takewhile(lambda unit: unit.text not in entries("chinese", "after a title"), units(earlier, tokenizer)))
+    if len(title) < 2 or title[-1].text not in entries("chinese", "titles of text"):
+        return None
+    named = [unit for unit in title if unit.text.isascii() or _is_place(unit.text)]
+    if not named:
+        return f"{earlier[: title[0].start]}{new}{earlier[title[-1].end :]}"
+    return f"{earlier[: named[-1].end]}的{new}{earlier[title[-1].end :]}"
 
 
 def _is_role(text: str) -> bool:
@@ -243,7 +269,8 @@ def _with_subject(text: str, earlier: str, attention: Attention, tokenizer: Toke
     parts = units(rest, tokenizer)
     if not parts or parts[0].text in entries("chinese", "time units"):
         return None
-    if parts[0].text not in _asked_verbs(earlier, tokenizer) and _has_subject(parts, rest, tokenizer):
+    is_open = parts[0].text in _asked_verbs(earlier, tokenizer) or _lacks_object(rest)
+    if not is_open and _has_subject(parts, rest, tokenizer):
         return None
     own = _own(rest, tokenizer)
     if len(own) > 1 and any(own in mention.text or mention.text in own for mention in attention.ranked()):
@@ -256,6 +283,16 @@ def _with_subject(text: str, earlier: str, attention: Attention, tokenizer: Toke
     elif parts[0].is_attribute:
         rest = f"的{rest}" if len(rest) > 2 else rest
     return Resolution(f"{lead}{found.text}{rest}", ("subject",), True)
+
+
+def _lacks_object(text: str) -> bool:
+    """用户可以自己处理吗: it says who does something, and not to what."""
+    match = _WHO_MAY.match(text)
+    if match is None:
+        return False
+    who, may = match["who"], match["may"]
+    does_it = "自" in may or _is_role(who) or any(who.endswith(word) for word in entries("chinese", "doers"))
+    return does_it and not any(verb in who for verb in entries("chinese", "needs object") if len(verb) > 1)
 
 
 def _asked_verbs(question: str, tokenizer: Tokenizer) -> set[str]:

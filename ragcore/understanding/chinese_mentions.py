@@ -9,7 +9,7 @@ from functools import cache
 
 from ragcore.ports import Tokenizer
 from ragcore.text.scripts import CJK
-from ragcore.understanding.mentions import Kind, Mention
+from ragcore.understanding.mentions import Kind, Mention, find_row
 from ragcore.understanding.words import entries
 
 FIRST, LATER, IN_ANSWER, REPEATED = 1.0, 0.8, 0.45, 0.7  # attention that a mention gains
@@ -96,7 +96,7 @@ def groups(text: str, tokenizer: Tokenizer) -> list[list[Unit]]:
     run: list[Unit] = []
     all_units = units(text, tokenizer)
     for at, unit in enumerate(all_units):
-        if run and unit.start != run[-1].end:
+        if run and unit.start != run[-1].end and not _is_spaced(text, run[-1], unit):
             found.append(run)
             run = []
         following = all_units[at + 1] if at + 1 < len(all_units) else None
@@ -107,6 +107,12 @@ def groups(text: str, tokenizer: Tokenizer) -> list[list[Unit]]:
             found.append(run)
             run = []
     return [*found, run] if run else found
+
+
+def _is_spaced(text: str, before: Unit, after: Unit) -> bool:
+    """Whether only the space that many write between Latin and Han stands between two words."""
+    one_is_latin = before.text[-1].isascii() != after.text[0].isascii()
+    return one_is_latin and text[before.end : after.start] == " "
 
 
 def question_mentions(text: str, tokenizer: Tokenizer) -> list[Mention]:
@@ -120,6 +126,8 @@ def question_mentions(text: str, tokenizer: Tokenizer) -> list[Mention]:
 def answer_mentions(text: str, tokenizer: Tokenizer, known: Sequence[Mention]) -> list[Mention]:
     """What an answer repeats of what is known, and the first topics that it brings itself."""
     head = text[:ANSWER_CHARACTERS]
+    if (row := find_row(head)) is not None:
+        head = " · ".join(row)
     repeated = [m for m in known if m.text in head]
     found = [_weighted(m, REPEATED) for m in repeated]
     if not repeated and (shared := next((text for m in known if (text := _shared_start(m.text, head))), "")):
@@ -136,7 +144,7 @@ def answer_mentions(text: str, tokenizer: Tokenizer, known: Sequence[Mention]) -
 def _shared_start(text: str, other: str) -> str:
     """The beginning of a topic that an answer repeats, without function words at its end; "" below two characters."""
     length = next((n for n in range(len(text) - 1, 1, -1) if text[:n] in other), 0)
-    shared = text[:length].rstrip("的之是了和与")
+    shared = text[:length].rstrip("的之是了和与 ")
     return shared if len(shared) > 1 and 2 * len(shared) >= min(len(text), 6) else ""
 
 
@@ -155,9 +163,17 @@ def _topics(text: str, tokenizer: Tokenizer) -> Iterator[str]:
     for group in groups(text, tokenizer):
         if len(group) > 1 and group[0].text in entries("chinese", "people"):
             yield group[0].text
-        topic = without_attribute(text[group[0].start : group[-1].end])
-        if 1 < len(topic) <= MOST_CHARACTERS and topic not in entries("chinese", "attributes"):
+        end = group[-1].end
+        if text[end : end + 1] == "号" and text[group[-1].start : end + 1] in entries("chinese", "attributes"):
+            end += 1  # 零件号, which is cut in two
+        topic = without_attribute(text[group[0].start : end])
+        if 1 < len(topic) and _length(topic) <= MOST_CHARACTERS and topic not in entries("chinese", "attributes"):
             yield topic
+
+
+def _length(topic: str) -> int:
+    """In Han; a Latin name counts as one."""
+    return len(re.sub(r"[!-~]+(?: [!-~]+)*", "-", topic))
 
 
 @cache
