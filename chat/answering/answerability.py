@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 
 from chat.answering.context import AnswerContext
-from chat.answering.focus import focus_documents, focus_question
+from chat.answering.focus import focus_documents, focus_question, is_resolved
 from chat.answering.retrieval import SearchOutcome
 from chat.executors import run_cpu
 from knowledge import model_registry
 from knowledge.types import Retrieved
-from ragcore.answerability import in_conversation, is_about, score_answerability, threshold_for
+from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for
+from ragcore.answerability.follow_up import tells_subject, without_kind
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.sentences import read_statements
@@ -97,6 +98,7 @@ def _probability_verdict(
         lowered=0.0 if is_given else outcome.retrieved.refusal_lowered,
         within=focus_question(context, state.query) if context.cited_before else "",
         focus=frozenset(focus_documents(context) if context.cited_before else ()),
+        is_resolved=is_resolved(context, state.query),
     )
 
 
@@ -154,12 +156,14 @@ def verdict_by_sources(
     lowered: float = 0.0,
     within: str = "",
     focus: frozenset[int] = frozenset(),
+    is_resolved: bool = False,
 ) -> Verdict:
     """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing that is near (D23).
 
     `lowered`: log-odds by which the line of the asked sets lies below the shipped one; `typed`: the question as it was
     typed, whose dates count: others were inferred. In a conversation the sources of the documents in `focus` are
-    compared with the question behind the one before it (`within`), too.
+    compared with the question behind the one before it (`within`), too. `is_resolved`: the conversation put into the
+    question what it is about. Sources of the focus that tell of it come before all others if they surely answer.
     """
     if lacks_code(question, sources) or lacks_date(question if typed is None else typed, sources, today=today):
         return Verdict(is_answerable=False)
@@ -172,8 +176,13 @@ def verdict_by_sources(
         idf=retrieved.state.query.weights,
     )
     judged = judge(question, sources)
-    is_near = retrieved.relevant or judged.is_across  # which reads the cosines of sentences
     inside = [source for source in sources if source.passage.document in focus]
+    is_inside = False
+    is_near = retrieved.relevant
+    if is_resolved and typed is not None:
+        subject = _judged_by_subject(judged, question, typed, sources, inside, judge)
+        judged, is_inside, is_near = subject.judged, subject.is_inside, is_near or subject.is_near
+    is_near = is_near or judged.is_across  # which reads the cosines of sentences
     is_told = False
     if within and inside and is_about(question, inside, tokenizer=model_registry.tokenizer()):
         told = judge(within, inside)
@@ -185,12 +194,43 @@ def verdict_by_sources(
     least = lowered_line(shipped, lowered)
     statements = read_statements(sources, model_registry.tokenizer())
     if answers_by_rows(question_core(question), statements, model_registry.tokenizer()):
-        return Verdict(is_answerable=True, most_confidence=math.sqrt(max(judged.score, SURE)))
+        told_inside = focus if is_inside else frozenset[int]()
+        return Verdict(is_answerable=True, most_confidence=math.sqrt(max(judged.score, SURE)), inside=told_inside)
     is_sure = judged.nearness.is_near and judged.score >= SURE
     is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
     return Verdict(
         is_answerable=is_answerable,
         most_confidence=math.sqrt(judged.score),
         within=within if is_told else "",
-        inside=focus if is_told else frozenset(),
+        inside=focus if is_told or is_inside else frozenset(),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _OfSubject:
+    """The verdict on a question that was made standalone."""
+
+    judged: Answerability
+    is_inside: bool = False  # the sources of the focus tell of its subject, and surely answer
+    is_near: bool = False  # the best source tells of its subject
+
+
+def _judged_by_subject(
+    judged: Answerability,
+    question: str,
+    typed: str,
+    sources: Sequence[Source],
+    inside: Sequence[Source],
+    judge: Callable[[str, Sequence[Source]], Answerability],
+) -> _OfSubject:
+    """A source that tells of the subject need not say the kind of what is asked ("which version") as well."""
+    tells = partial(tells_subject, question, typed, tokenizer=model_registry.tokenizer())
+    is_near = tells(min(sources, key=lambda source: source.number))
+    plain = without_kind(question)
+    if is_near and plain != question:
+        judged = max(judged, judge(plain, sources), key=lambda one: one.score)
+    is_inside = False
+    if any(map(tells, inside)):
+        told = judge(question, inside)
+        is_inside = told.nearness.is_near and told.score >= SURE
+    return _OfSubject(judged, is_inside, is_near)

@@ -9,7 +9,7 @@ from functools import cache
 
 from ragcore.ports import Tokenizer
 from ragcore.text.scripts import CJK
-from ragcore.understanding.mentions import Kind, Mention, find_row
+from ragcore.understanding.mentions import Kind, Mention, find_row, without_leads
 from ragcore.understanding.words import entries
 
 FIRST, LATER, IN_ANSWER, REPEATED = 1.0, 0.8, 0.45, 0.7  # attention that a mention gains
@@ -125,7 +125,7 @@ def question_mentions(text: str, tokenizer: Tokenizer) -> list[Mention]:
 
 def answer_mentions(text: str, tokenizer: Tokenizer, known: Sequence[Mention]) -> list[Mention]:
     """What an answer repeats of what is known, and the first topics that it brings itself."""
-    head = text[:ANSWER_CHARACTERS]
+    head = without_leads(text)[:ANSWER_CHARACTERS]
     if (row := find_row(head)) is not None:
         head = " · ".join(row)
     repeated = [m for m in known if m.text in head]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragcore.understanding.mentions import Kind, Mention, find_row
+from ragcore.understanding.mentions import Kind, Mention, find_row, without_leads
 from ragcore.understanding.words import alternatives, entries
 
 NAME, MODIFIER, TOPIC, SUBJECT, ALONE, IN_ANSWER = 1.0, 0.5, 0.8, 1.0, 0.3, 0.4  # attention that a mention gains
@@ -99,15 +99,15 @@ def answer_mentions(text: str, question: str = "") -> list[Mention]:
 
     A short answer to a question for a place is one.
     """
-    head = text[:ANSWER_CHARACTERS]
+    head = without_leads(text)[:ANSWER_CHARACTERS]
     if (row := find_row(head)) is not None:
         return _row_mentions(*row, question)
     found = [Mention(text=m[1], kind="thing", weight=IN_ANSWER, is_name=True) for m in QUOTED.finditer(head)]
     named = [name for name in names(head) if not (_is_told_to_do(name, head) or _is_common_plural(name, head))]
     found += [replace(name, weight=IN_ANSWER * name.weight * _certainty(name, head)) for name in named]
     subject = subject_of(head)
-    if not subject:
-        return found
+    if not subject or subject.lower() in entries("english", "attributes"):
+        return found  # "The budget is …" tells what was asked of something
     alone = head.strip(" .,!") in (subject, f"The {subject}", f"the {subject}")
     if alone and _ASKS_PLACE.search(question):
         return [replace(mention, kind="place") for mention in found]
@@ -123,10 +123,11 @@ def _row_mentions(key: str, values: str, question: str) -> list[Mention]:
     """
     named, said = names(values), {token.lower for token in tokens(f"{key} {values}")}
     whole = [one for one in named if not any(f"{one.key} " in other.key for other in named)]
+    said |= entries("english", "function")
     asked = [one for one in question_mentions(question) if said.issuperset(one.key.split()) and not one.is_name]
     found = [replace(one, weight=IN_ANSWER) for one in (*whole, *asked)]
     chosen = _ASKS_WHICH.search(question) is not None and key.lower() not in question.lower()
-    return [*found, Mention(text=key, kind="thing", weight=CHOSEN if chosen else TOPIC, is_name=True)]
+    return [*found, Mention(text=key, kind="thing", weight=CHOSEN if chosen else IN_ANSWER, is_name=True)]
 
 
 def _certainty(name: Mention, head: str) -> float:

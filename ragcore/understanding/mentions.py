@@ -30,6 +30,7 @@ _LEAD_EN = re.compile(
     r"^(?:.*\b(?:are|is|have|has|the|a|an|offer|include|includes|between|either|support|supports|of|for|from)\s+)", re.I
 )
 _ROW = re.compile(r"^[\s*|-]*(?P<key>[^·|:：\n]{1,60}?) · (?P<cells>[^·:：\n]{1,40}[:：][^\n]*)")
+_LEADS = re.compile(r"(?:\*\*[^\n]*\*\*[ ]*\n+(?:[*-] )?)+")  # bold lines before an answer, which are the product's words
 _HEADING = re.compile(r"(?:^|(?<=· ))[^·:：\n]{1,40}[:：]\s*")
 
 
@@ -150,3 +151,9 @@ def find_row(text: str) -> tuple[str, str] | None:
     if match is None:
         return None
     return match["key"].strip(" *"), _HEADING.sub("", match["cells"])
+
+
+def without_leads(text: str) -> str:
+    """An answer from its first quotation on."""
+    lead = _LEADS.match(text)
+    return text[lead.end() :] if lead else text

@@ -1,0 +1,24 @@
+"""What a follow-up asks of the thing that its conversation names: "and which version introduced it" (D21, D2)."""
+
+from __future__ import annotations
+
+import re
+
+from ragcore.ports import Tokenizer
+from ragcore.text.matching import keywords
+from ragcore.types import Source
+
+_KIND_ZH = re.compile(r"(?P<which>哪(?:一)?(?:个|個|种|種|款|项|項|份|类|類))[\u4e00-\u9fff]{2}(?=[\u4e00-\u9fff])")
+_KIND_EN = re.compile(r"\b(?P<which>which|what)\s+(?!(?:is|are|was|were|do|does|did|has|have|can|will)\b)[a-z]+(?=\s)", re.I)
+
+
+def tells_subject(question: str, typed: str, source: Source, *, tokenizer: Tokenizer) -> bool:
+    """Whether a source has every word that the conversation put into a question; False if it put none in."""
+    put_in = set(keywords(question, tokenizer)) - set(keywords(typed, tokenizer))
+    said = f"{source.passage.title} {source.text}".lower()
+    return bool(put_in) and all(word.lower() in said for word in put_in)
+
+
+def without_kind(question: str) -> str:
+    """从哪个引入 for 从哪个版本引入: an answer tells the version and hardly ever says that it is one."""
+    return _KIND_EN.sub(r"\g<which>", _KIND_ZH.sub(r"\g<which>", question, count=1), count=1)
