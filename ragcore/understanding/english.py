@@ -90,7 +90,7 @@ def track_attention(turns: Sequence[tuple[str, str]]) -> tuple[Attention, str]:
         for mention in question_mentions(last):
             attention.add(mention)
         if answer:
-            for mention in answer_mentions(answer, question):
+            for mention in answer_mentions(answer, last):
                 attention.add(mention)
         before = (question, answer)
     return attention, last
