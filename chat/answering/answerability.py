@@ -15,7 +15,7 @@ from chat.executors import run_cpu
 from knowledge import model_registry
 from knowledge.types import Retrieved
 from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for
-from ragcore.answerability.follow_up import tells_subject, without_kind
+from ragcore.answerability.follow_up import tells_asked, tells_subject, without_kind
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.sentences import read_statements
@@ -212,7 +212,7 @@ class _OfSubject:
 
     judged: Answerability
     is_inside: bool = False  # the sources of the focus tell of its subject, and surely answer
-    is_near: bool = False  # the best source tells of its subject
+    is_near: bool = False  # the best source tells of its subject, and something of what is asked about it
 
 
 def _judged_by_subject(
@@ -224,8 +224,10 @@ def _judged_by_subject(
     judge: Callable[[str, Sequence[Source]], Answerability],
 ) -> _OfSubject:
     """A source that tells of the subject need not say the kind of what is asked ("which version") as well."""
-    tells = partial(tells_subject, question, typed, tokenizer=model_registry.tokenizer())
-    is_near = tells(min(sources, key=lambda source: source.number))
+    tokenizer = model_registry.tokenizer()
+    tells = partial(tells_subject, question, typed, tokenizer=tokenizer)
+    best = min(sources, key=lambda source: source.number)
+    is_near = tells(best) and tells_asked(typed, best, tokenizer=tokenizer)
     plain = without_kind(question)
     if is_near and plain != question:
         judged = max(judged, judge(plain, sources), key=lambda one: one.score)

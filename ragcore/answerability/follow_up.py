@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ragcore.answerability.model import is_about, said_besides_asking
 from ragcore.ports import Tokenizer
 from ragcore.text.matching import keywords
 from ragcore.types import Source
@@ -17,6 +18,15 @@ def tells_subject(question: str, typed: str, source: Source, *, tokenizer: Token
     put_in = set(keywords(question, tokenizer)) - set(keywords(typed, tokenizer))
     said = f"{source.passage.title} {source.text}".lower()
     return bool(put_in) and all(word.lower() in said for word in put_in)
+
+
+def tells_asked(typed: str, source: Source, *, tokenizer: Tokenizer) -> bool:
+    """Whether a source has half of what a follow-up says itself besides the kind of what it asks for; False for none.
+
+    `typed`: the question without what the conversation put into it.
+    """
+    plain = without_kind(typed)
+    return bool(said_besides_asking(plain, tokenizer=tokenizer)) and is_about(plain, [source], tokenizer=tokenizer)
 
 
 def without_kind(question: str) -> str:

@@ -116,9 +116,14 @@ def is_about(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer) 
     """Whether at least half of what a question says itself stands in the sources."""
     said = " ".join(f"{source.passage.title} {source.text}" for source in sources).lower()
     words = set(tokenizer.words(said))
-    own = [word for word in keywords(question, tokenizer) if not _ASKING.search(word)]
+    own = said_besides_asking(question, tokenizer=tokenizer)
     held = sum(word in words or (not word.isascii() and word in said) for word in own)  # 批 stands in 批准
     return held >= ABOUT * len(own)
+
+
+def said_besides_asking(question: str, *, tokenizer: Tokenizer) -> list[str]:
+    """Keywords of a question that do not only ask for something."""
+    return [word for word in keywords(question, tokenizer) if not _ASKING.search(word)]
 
 
 def in_conversation(alone: Answerability, told: Answerability) -> Answerability:

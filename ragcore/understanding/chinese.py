@@ -47,8 +47,8 @@ _COUNTED = re.compile(
     rf"^(?P<head>(?P<where>.{{0,12}}?)(?:几|幾|多少){alternatives('chinese', 'counted')})(?P<tail>(?:{_END})*[？?]*)$"
 )
 _WHO_MAY = re.compile(
-    rf"^(?P<who>[\u4e00-\u9fff]{{1,8}}?)(?P<may>{alternatives('chinese', 'may')}+){alternatives('chinese', 'needs object')}"
-    rf"(?:{_END})*[？?]*$"
+    rf"^(?P<who>[\u4e00-\u9fff]{{1,8}}?)(?P<may>{alternatives('chinese', 'may')}+)"
+    rf"(?P<verb>{alternatives('chinese', 'needs object')})(?:{_END})*[？?]*$"
 )
 _LEAD = re.compile(rf"^(?:{alternatives('chinese', 'interjections')}[，,\s]*)+")
 _WANTED: Mapping[str, Mapping[Kind, float]] = {
@@ -269,7 +269,8 @@ def _with_subject(text: str, earlier: str, attention: Attention, tokenizer: Toke
     parts = units(rest, tokenizer)
     if not parts or parts[0].text in entries("chinese", "time units"):
         return None
-    is_open = parts[0].text in _asked_verbs(earlier, tokenizer) or _lacks_object(rest)
+    lacks_object = _lacks_object(rest)
+    is_open = lacks_object or parts[0].text in _asked_verbs(earlier, tokenizer)
     if not is_open and _has_subject(parts, rest, tokenizer):
         return None
     own = _own(rest, tokenizer)
@@ -278,7 +279,9 @@ def _with_subject(text: str, earlier: str, attention: Attention, tokenizer: Toke
     found = attention.best(_WANTED["topic"], besides=text)
     if found is None:
         return Resolution(text, ("subject",))
-    if _WHO_DID.match(rest) and not rest.startswith("是"):
+    if lacks_object:
+        rest = _in_plain_words(rest)
+    elif _WHO_DID.match(rest) and not rest.startswith("是"):
         rest = f"是{rest}"
     elif parts[0].is_attribute:
         rest = f"的{rest}" if len(rest) > 2 else rest
@@ -293,6 +296,14 @@ def _lacks_object(text: str) -> bool:
     who, may = match["who"], match["may"]
     does_it = "自" in may or _is_role(who) or any(who.endswith(word) for word in entries("chinese", "doers"))
     return does_it and not any(verb in who for verb in entries("chinese", "needs object") if len(verb) > 1)
+
+
+def _in_plain_words(text: str) -> str:
+    """处理 for 弄, 搞定 and the like, which say that something is done and are written nowhere."""
+    match = _WHO_MAY.match(text)
+    if match is None or match["verb"] not in entries("chinese", "spoken verbs"):
+        return text
+    return f"{text[: match.start('verb')]}处理{text[match.end('verb') :]}"
 
 
 def _asked_verbs(question: str, tokenizer: Tokenizer) -> set[str]:

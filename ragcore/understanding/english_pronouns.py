@@ -38,6 +38,7 @@ _VERBAL = r"(?:is|was|are|were|does|did|do|has|have|had|can|could|will|would|sho
 _THIS = re.compile(
     rf"(?:(?P<before>\b(?:about|of|for|with|from|on|than|like|is|are|using|use)"
     rf"\s+)(?P<a>this|that|these|those)(?=\s*(?:[?.,!;]|$|(?:{_VERBAL})\b))"
+    r"|(?P<verb>\b[a-z]+\s+)(?P<c>this|that)(?=\s+(?:(?:them|our|my|your|him|her)sel(?:f|ves)|by\s+\w+sel(?:f|ves)|on\s+(?:their|our|my|your)\s+own)\b)"
     r"|(?:^|(?<=[,.?!] ))(?P<b>these|those)(?=\s+(?:is|are|do|have)\b))",
     re.I,
 )
@@ -115,10 +116,10 @@ def _next_is_function(following: str) -> bool:
 
 
 def _this(match: re.Match[str], attention: Attention, signs: list[str]) -> str:
-    word = (match["a"] or match["b"]).lower()
+    word = (match["a"] or match["b"] or match["c"]).lower()
     signs.append(word)
     found = attention.best(_WANTED["plural" if word in ("these", "those") else "thing"])
-    return (match["before"] or "") + found.phrase if found else match.group()
+    return (match["before"] or match["verb"] or "") + found.phrase if found else match.group()
 
 
 def _this_noun(match: re.Match[str], attention: Attention, signs: list[str], names_own: bool) -> str:
