@@ -10,7 +10,8 @@ from ragcore.text.matching import keywords
 from ragcore.types import Source
 
 _KIND_ZH = re.compile(r"(?P<which>哪(?:一)?(?:个|個|种|種|款|项|項|份|类|類))[\u4e00-\u9fff]{2}(?=[\u4e00-\u9fff])")
-_KIND_EN = re.compile(r"\b(?P<which>which|what)\s+(?!(?:is|are|was|were|do|does|did|has|have|can|will)\b)[a-z]+(?=\s)", re.I)
+_VERBS_EN = r"(?:is|are|was|were|do|does|did|has|have|can|will)"
+_KIND_EN = re.compile(rf"\b(?P<which>which|what)\s+(?!{_VERBS_EN}\b)[a-z]+(?=\s)", re.I)
 
 
 def tells_subject(question: str, typed: str, source: Source, *, tokenizer: Tokenizer) -> bool:

@@ -134,7 +134,8 @@ def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenize
     names_one = is_title or (bool(parts) and all(unit.is_content or unit.text == "的" for unit in parts))
     if not names_one and what not in entries("chinese", "time units"):
         return None
-    if swapped := _swap_by_kind(what, earlier, tokenizer) or (is_title and _swap_title(what, earlier, tokenizer)):
+    swapped = _swap_by_kind(what, earlier, tokenizer) or (_swap_title(what, earlier, tokenizer) if is_title else None)
+    if swapped:
         return Resolution(swapped, ("呢",), True)
     old = None if is_title else _counterpart(what, earlier, tokenizer)
     if old is None and what in entries("chinese", "time units") and (topics := question_mentions(earlier, tokenizer)):
@@ -172,7 +173,9 @@ def _swap_title(new: str, earlier: str, tokenizer: Tokenizer) -> str | None:
 
     A title of a place or of something with a Latin name keeps them: there it is one more thing that belongs to them.
     """
-    title = list(takewhile(lambda unit: unit.text not in entries("chinese", "after a title"), units(earlier, tokenizer)))
+    title = list(
+        takewhile(lambda unit: unit.text not in entries("chinese", "after a title"), units(earlier, tokenizer))
+    )
     if len(title) < 2 or title[-1].text not in entries("chinese", "titles of text"):
         return None
     named = [unit for unit in title if unit.text.isascii() or _is_place(unit.text)]

@@ -167,7 +167,7 @@ def _topics(text: str, tokenizer: Tokenizer) -> Iterator[str]:
         if text[end : end + 1] == "号" and text[group[-1].start : end + 1] in entries("chinese", "attributes"):
             end += 1  # 零件号, which is cut in two
         topic = without_attribute(text[group[0].start : end])
-        if 1 < len(topic) and _length(topic) <= MOST_CHARACTERS and topic not in entries("chinese", "attributes"):
+        if len(topic) > 1 and _length(topic) <= MOST_CHARACTERS and topic not in entries("chinese", "attributes"):
             yield topic
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ragcore.understanding.code_swaps import swap_code
+from ragcore.understanding.english_answers import answer_mentions
 from ragcore.understanding.english_ellipsis import (
     corrected_topic,
     resolve_bare_question,
@@ -14,7 +15,6 @@ from ragcore.understanding.english_ellipsis import (
     resolve_there,
 )
 from ragcore.understanding.english_mentions import (
-    answer_mentions,
     article_before,
     content_groups,
     kind_of,
@@ -25,6 +25,7 @@ from ragcore.understanding.english_mentions import (
     topic_of,
 )
 from ragcore.understanding.english_pronouns import resolve_pronouns
+from ragcore.understanding.english_roles import name_role
 from ragcore.understanding.mentions import Attention, Kind, Mention, Resolution, find_enumeration
 from ragcore.understanding.words import alternatives, entries
 
@@ -115,6 +116,7 @@ def _resolve(text: str, attention: Attention, earlier: str, before: tuple[str, s
     full = resolve_ones(full, attention, (before[1], before[0]), signs)
     full = resolve_definites(full, attention, signs)
     if signs:
+        full = name_role(full, earlier)
         return Resolution(full, tuple(signs), full != text)
     return _with_attribute(text, attention)
 

@@ -6,15 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragcore.understanding.mentions import Kind, Mention, find_row, without_leads
+from ragcore.understanding.mentions import Kind, Mention
 from ragcore.understanding.words import alternatives, entries
 
-NAME, MODIFIER, TOPIC, SUBJECT, ALONE, IN_ANSWER = 1.0, 0.5, 0.8, 1.0, 0.3, 0.4  # attention that a mention gains
-CHOSEN = 1.5  # of the row that answers "which one"
+NAME, MODIFIER, TOPIC = 1.0, 0.5, 0.8  # attention that a mention gains
 DESCRIBED = 0.5  # of "a cheap restaurant", which an answer may name
 MOST_WORDS = 7  # of a topic
-MOST_WORDS_ALONE = 5  # of an answer that is a name and nothing else
-ANSWER_CHARACTERS = 400  # that are read of an answer; what comes later is detail
 
 WORD = re.compile(r"[^\W_]+(?:['’.&/+-][^\W_]+)*['’]?", re.UNICODE)
 QUOTED = re.compile(r"[\"“]([^\"“”]{2,60}?)[,.]?[\"”]")
@@ -28,14 +25,11 @@ _ATTRIBUTE_LAST = re.compile(rf"(?P<rest>[\w-]+\s+\S.*?)\s+{alternatives('englis
 _ARTICLE = re.compile(r"\b(the|a|an|my|our|your)\s+$", re.I)
 _POSSESSIVE = re.compile(r"['’]s?$")
 _LOCATIVE = re.compile(r"\b(?:in|near|around|outside|across)\s+(?:the\s+)?$", re.I)
-_OF_CODE = re.compile(r"\s+(?:for|of|in|on)\s+(?:the\s+|an?\s+)?(?P<code>(?=[\w-]*[A-Za-z])(?=[\w-]*\d)[\w-]+)")
+_OF_CODE = re.compile(r"\s+(?:for|of|in|on|(?:that\s+)?fits|fitting)\s+(?:the\s+|an?\s+)?(?=[\w-]*\d)")
 _BE = re.compile(r"\b(?:is|are|was|were)\b", re.I)
-_OBJECT = re.compile(r"\s+(?:to|the|an?|your|this|that|it|them|all|any|no|only|each|every|everything|nothing)\b")
 _BEGINNING = re.compile(r"(?:^|[.?!:\n][ \"“'(]*|\n[ *•-]*)[ \"“'(]*$")
 _PASSIVE = frozenset(("be", "been", "being", "get", "gets", "got"))
 _GLUED = re.compile(r"\d[A-Z][a-z]")  # two cells or lines that lost the space between them
-_ASKS_PLACE = re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|town|state|place|region|county|village)\b", re.I)
-_ASKS_WHICH = re.compile(r"\bwhich\s+\w", re.I)
 _DEFINED = re.compile(r"(?:what|who)\s+(?:is|are|was|were)\b", re.I)
 _SUPPORTED = re.compile(r"\b(?:do|does|did|can|could|will|would|should|to)\b", re.I)
 
@@ -82,8 +76,10 @@ def _with_its_code(text: str, topic: str, named: Sequence[Mention]) -> str:
     if not topic or topic.split()[-1].lower() in entries("english", "attributes"):
         return topic
     at = text.rfind(topic) + len(topic)
-    code = _OF_CODE.match(text, at)
-    return text[at - len(topic) : code.end()] if code and any(code["code"] == one.text for one in named) else topic
+    if (found := _OF_CODE.match(text, at)) is None:
+        return topic
+    code = next((one.text for one in named if text.startswith(one.text, found.end())), "")
+    return text[at - len(topic) : found.end() + len(code)] if any(map(str.isdigit, code)) else topic
 
 
 def _ends_in_code(topic: str, named: Sequence[Mention]) -> bool:
@@ -94,68 +90,7 @@ def _ends_in_code(topic: str, named: Sequence[Mention]) -> bool:
     return bool(nouns) and not any(_is_generic(noun) or noun.lower in entries("english", "classes") for noun in nouns)
 
 
-def answer_mentions(text: str, question: str = "") -> list[Mention]:
-    """Names at the beginning of an answer, and the subject of its first sentence, or what its first row is about.
-
-    A short answer to a question for a place is one.
-    """
-    head = without_leads(text)[:ANSWER_CHARACTERS]
-    if (row := find_row(head)) is not None:
-        return _row_mentions(*row, question)
-    found = [Mention(text=m[1], kind="thing", weight=IN_ANSWER, is_name=True) for m in QUOTED.finditer(head)]
-    named = [name for name in names(head) if not (_is_told_to_do(name, head) or _is_common_plural(name, head))]
-    found += [replace(name, weight=IN_ANSWER * name.weight * _certainty(name, head)) for name in named]
-    subject = subject_of(head)
-    if not subject or subject.lower() in entries("english", "attributes"):
-        return found  # "The budget is …" tells what was asked of something
-    alone = head.strip(" .,!") in (subject, f"The {subject}", f"the {subject}")
-    if alone and _ASKS_PLACE.search(question):
-        return [replace(mention, kind="place") for mention in found]
-    article = article_before(head, head.index(subject))
-    weight = ALONE if alone else SUBJECT
-    return [*found, Mention(text=subject, kind=kind_of(subject), weight=weight, article=article)]
-
-
-def _row_mentions(key: str, values: str, question: str) -> list[Mention]:
-    """What a row of a table is about: most of all what the question named of it, or the row itself if it asked which.
-
-    The headings of its cells are nothing that is spoken about.
-    """
-    named, said = names(values), {token.lower for token in tokens(f"{key} {values}")}
-    whole = [one for one in named if not any(f"{one.key} " in other.key for other in named)]
-    said |= entries("english", "function")
-    asked = [one for one in question_mentions(question) if said.issuperset(one.key.split()) and not one.is_name]
-    found = [replace(one, weight=IN_ANSWER) for one in (*whole, *asked)]
-    chosen = _ASKS_WHICH.search(question) is not None and key.lower() not in question.lower()
-    return [*found, Mention(text=key, kind="thing", weight=CHOSEN if chosen else IN_ANSWER, is_name=True)]
-
-
-def _certainty(name: Mention, head: str) -> float:
-    """A single word that only ever begins a sentence may be any word with a capital."""
-    if " " in name.text or name.kind == "person":
-        return 1.0
-    places = [match.start() for match in re.finditer(rf"\b{re.escape(name.text)}\b", head)]
-    begins = all(_begins(head, at) for at in places)
-    return 0.4 if begins else 1.0
-
-
-def _is_told_to_do(name: Mention, head: str) -> bool:
-    """ "Write to the service desk.": a verb that begins a sentence."""
-    return " " not in name.text and all(
-        _OBJECT.match(head, match.end()) and _begins(head, match.start())
-        for match in re.finditer(rf"\b{re.escape(name.text)}\b", head)
-    )
-
-
-def _is_common_plural(name: Mention, head: str) -> bool:
-    """ "Customers pay a deposit.": a noun with the capital of its sentence; in "Nandos serves lunch" it is a name."""
-    is_plural = " " not in name.text and name.kind == "unknown" and kind_of(name.text) == "plural"
-    following = tokens(head[head.find(name.text) + len(name.text) :][:40])[:1]
-    has_plural_verb = bool(following) and not following[0].lower.endswith("s")
-    return is_plural and has_plural_verb and _certainty(name, head) < 1
-
-
-def _begins(text: str, at: int) -> bool:
+def begins_sentence(text: str, at: int) -> bool:
     """Whether a sentence, a line or an item of a list begins there."""
     return _BEGINNING.search(text[:at]) is not None
 
@@ -214,24 +149,6 @@ def topic_of(text: str) -> str:
     return ""
 
 
-def subject_of(text: str) -> str:
-    """The content words before the first verb of an answer; "" where it begins in another way."""
-    first = re.split(r"(?<=[.?!;])\s", text.strip(), maxsplit=1)[0]
-    taken: list[Token] = []
-    for token in tokens(first):
-        if _is_verb(token) or token.lower in ("is", "are", "was", "were", "has", "have", "can", "will"):
-            break
-        taken.append(token)
-    else:
-        if len(taken) > MOST_WORDS_ALONE or not any(token.text[0].isupper() for token in taken):
-            return ""  # a fragment; a short one with a name is the answer itself
-    while taken and taken[0].lower in ("the", "a", "an", "yes", "no", "both"):
-        taken = taken[1:]
-    if not taken or len(taken) > MOST_WORDS or any(token.lower in entries("english", "function") for token in taken):
-        return ""
-    return first[taken[0].start : taken[-1].end]
-
-
 def kind_of(text: str) -> Kind:
     """What a phrase is, by its last word."""
     words = text.split()
@@ -268,9 +185,16 @@ def _topic_of_sentence(sentence: str) -> str:
     if of and (group := content_groups(sentence[of[-1].end() :])):
         return group[0]
     groups = content_groups(sentence)
-    if groups and groups == [sentence.strip(" ?.!")]:
-        return _without_attribute(groups[0])
-    return groups[-1] if groups else ""
+    if len(groups) > 1 and _says_which(sentence, *groups[-2:]):
+        groups = groups[:-1]
+    topic = groups[-1] if groups else ""
+    return _without_attribute(topic) if sentence.startswith(topic) else topic
+
+
+def _says_which(sentence: str, thing: str, code: str) -> bool:
+    """The water filter for the D30: whether the last group of words only tells which of the things before it."""
+    between = _OF_CODE.match(sentence, sentence.rfind(thing, 0, sentence.rfind(code)) + len(thing))
+    return between is not None and between.end() == sentence.rfind(code)
 
 
 def _without_attribute(keywords: str) -> str:
@@ -312,7 +236,7 @@ def _runs(text: str, wanted: Wanted) -> Iterator[list[Token]]:
         if run and gap.strip(" ") and not abbreviated:
             yield run
             run = []
-        begins = not abbreviated and (at == 0 or _begins(text, token.start))
+        begins = not abbreviated and (at == 0 or begins_sentence(text, token.start))
         if wanted(token, begins) or (run and token.lower in _JOINING and _joins(text, all_tokens, at, wanted)):
             run.append(token)
         elif run:
@@ -371,14 +295,14 @@ def _is_name_part(token: Token, begins: bool) -> bool:
     if begins and token.lower.endswith("ing"):
         return False
     inner = any(c.isupper() for c in text[1:])
-    return inner or (text[:1].isupper() and not (begins and (_is_verb(token) or _is_generic(token))))
+    return inner or (text[:1].isupper() and not (begins and (is_verb(token) or _is_generic(token))))
 
 
 def _is_content(token: Token, begins: bool) -> bool:
-    return token.lower not in entries("english", "function") and not _is_verb(token) and token.text != "I"
+    return token.lower not in entries("english", "function") and not is_verb(token) and token.text != "I"
 
 
-def _is_verb(token: Token) -> bool:
+def is_verb(token: Token) -> bool:
     return token.lower in entries("english", "verbs")
 
 

@@ -30,7 +30,6 @@ _LEAD_EN = re.compile(
     r"^(?:.*\b(?:are|is|have|has|the|a|an|offer|include|includes|between|either|support|supports|of|for|from)\s+)", re.I
 )
 _ROW = re.compile(r"^[\s*|-]*(?P<key>[^·|:：\n]{1,60}?) · (?P<cells>[^·:：\n]{1,40}[:：][^\n]*)")
-_LEADS = re.compile(r"(?:\*\*[^\n]*\*\*[ ]*\n+(?:[*-] )?)+")  # bold lines before an answer, which are the product's words
 _HEADING = re.compile(r"(?:^|(?<=· ))[^·:：\n]{1,40}[:：]\s*")
 
 
@@ -154,6 +153,11 @@ def find_row(text: str) -> tuple[str, str] | None:
 
 
 def without_leads(text: str) -> str:
-    """An answer from its first quotation on."""
-    lead = _LEADS.match(text)
-    return text[lead.end() :] if lead else text
+    """An answer from its first quotation on: bold lines before it are the words of the product."""
+    lines = text.split("\n")
+    first = next((at for at, line in enumerate(lines) if line.strip() and not _is_bold(line.strip())), 0)
+    return "\n".join(lines[first:])
+
+
+def _is_bold(line: str) -> bool:
+    return line.startswith("**") and line.endswith("**")
