@@ -50,6 +50,7 @@ _WHO_MAY = re.compile(
     rf"^(?P<who>[\u4e00-\u9fff]{{1,8}}?)(?P<may>{alternatives('chinese', 'may')}+)"
     rf"(?P<verb>{alternatives('chinese', 'needs object')})(?:{_END})*[？?]*$"
 )
+_HOW_DONE = re.compile(rf"^(?:要|该|应该)?(?:怎么|怎樣|怎样|怎麼|如何|咋)(?P<verb>弄|搞|整)(?:{_END})*[？?]*$")
 _LEAD = re.compile(rf"^(?:{alternatives('chinese', 'interjections')}[，,\s]*)+")
 _WANTED: Mapping[str, Mapping[Kind, float]] = {
     "word": {"person": 1.8, "unknown": 1.0, "thing": 0.6},
@@ -272,8 +273,7 @@ def _with_subject(text: str, earlier: str, attention: Attention, tokenizer: Toke
     parts = units(rest, tokenizer)
     if not parts or parts[0].text in entries("chinese", "time units"):
         return None
-    lacks_object = _lacks_object(rest)
-    is_open = lacks_object or parts[0].text in _asked_verbs(earlier, tokenizer)
+    is_open = _lacks_object(rest) or parts[0].text in _asked_verbs(earlier, tokenizer)
     if not is_open and _has_subject(parts, rest, tokenizer):
         return None
     own = _own(rest, tokenizer)
@@ -282,9 +282,8 @@ def _with_subject(text: str, earlier: str, attention: Attention, tokenizer: Toke
     found = attention.best(_WANTED["topic"], besides=text)
     if found is None:
         return Resolution(text, ("subject",))
-    if lacks_object:
-        rest = _in_plain_words(rest)
-    elif _WHO_DID.match(rest) and not rest.startswith("是"):
+    rest = _in_plain_words(rest)
+    if _WHO_DID.match(rest) and not rest.startswith("是"):
         rest = f"是{rest}"
     elif parts[0].is_attribute:
         rest = f"的{rest}" if len(rest) > 2 else rest
@@ -303,7 +302,7 @@ def _lacks_object(text: str) -> bool:
 
 def _in_plain_words(text: str) -> str:
     """处理 for 弄, 搞定 and the like, which say that something is done and are written nowhere."""
-    match = _WHO_MAY.match(text)
+    match = _WHO_MAY.match(text) or _HOW_DONE.match(text)
     if match is None or match["verb"] not in entries("chinese", "spoken verbs"):
         return text
     return f"{text[: match.start('verb')]}处理{text[match.end('verb') :]}"

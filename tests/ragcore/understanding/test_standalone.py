@@ -35,6 +35,15 @@ def asked(text, *history, **values):
         (["基站的价格是多少"], "那价格依据呢", "基站的价格依据是什么"),
         (["QX-7电源的交期是多久"], "仓库里还有几台", "仓库里还有几台QX-7电源"),
         (["停机检修找谁签"], "签一次管几天", "停机检修签一次管几天"),
+        (["F31是什么意思"], "用户可以自己处理吗", "F31用户可以自己处理吗"),
+        (["F31是什么意思"], "车间自己能弄吗", "F31车间自己能处理吗"),
+        (["F31是什么意思", "那怎么处理"], "那客户能不能自己搞定", "那F31客户能不能自己处理"),
+        (["F31是什么意思"], "要怎么弄", "F31要怎么处理"),
+        (["开机前点检清单"], "那验收标准呢", "验收标准"),
+        (["开机前点检清单有哪些内容"], "那安全要求呢", "安全要求有哪些内容"),
+        (["出差报销流程"], "那加班申请流程呢", "加班申请流程"),
+        (["QX9水泵的验收标准"], "那点检清单呢", "QX9的点检清单"),
+        (["QX9 的进水阀零件号是多少"], "它多少钱", "QX9 的进水阀多少钱"),
     ],
 )
 def test_chinese_follow_ups_say_what_they_are_about(history, question, expected):
@@ -43,6 +52,50 @@ def test_chinese_follow_ups_say_what_they_are_about(history, question, expected)
     assert found.text == expected
     assert found.changed
     assert found.depends_on == {"history"}
+
+
+LID_MOTOR = "LM-310 · Description: Lid motor · Fits: QX9 / QX9 Pro · Price EUR: 120 · Stock: 5 [1]"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        ("part number lid motor qx9 pro", "and what does it cost", "and what does the lid motor qx9 pro cost"),
+        ("lid motor qx9 part number", "how much is it", "how much is the lid motor qx9"),
+        ("price of the lid motor", "is it in stock? how fast", "is the lid motor in stock? how fast"),
+        ("part number of the lid motor for the QX9 Pro", "is it in stock", "is the lid motor for the QX9 Pro in stock"),
+        ("lid motor that fits the QX9", "what does it cost", "what does the lid motor that fits the QX9 cost"),
+        ("which motor fits the QX9 Pro", "what does it cost", "what does LM-310 cost"),
+    ],
+)
+@pytest.mark.parametrize("lead", ["", "**1 lid motor in all**\n\n"])
+def test_it_is_the_thing_that_was_asked_for_and_not_what_it_fits(first, then, expected, lead):
+    assert asked(then, (first, lead + LID_MOTOR)).text == expected
+
+
+def test_the_thing_stays_the_same_over_several_follow_ups():
+    turns = [(text, LID_MOTOR) for text in ("part number lid motor qx9 pro", "and what does it cost")]
+
+    assert asked("is it in stock?", *turns).text == "is the lid motor qx9 pro in stock?"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        ("What is the budget of the project LYRA?", "and who leads it", "and who is the project manager of LYRA"),
+        ("When does the Lyra team meet?", "who's in charge of it?", "who is the team leader of the Lyra team?"),
+        ("What does the purchasing department do?", "who runs it", "who is the head of the purchasing department"),
+        ("What is RedCap?", "who leads it", "who leads RedCap"),
+    ],
+)
+def test_who_leads_something_is_asked_for_by_the_role(first, then, expected):
+    assert asked(then, first).text == expected
+
+
+def test_an_attribute_that_an_answer_begins_with_is_not_what_is_spoken_about():
+    turn = ("What is the budget of the project LYRA?", "The budget is 2 million euros.")
+
+    assert asked("when does it end", turn).text == "when does LYRA end"
 
 
 @pytest.mark.parametrize(
@@ -69,6 +122,8 @@ def test_chinese_follow_ups_say_what_they_are_about(history, question, expected)
             "How long does it take to get the fan for the QX12?",
         ),
         (["Can the valve be bridged?"], "Who approves it?", "Who approves the valve?"),
+        (["What does F31 mean?"], "can operators clear that themselves", "can operators clear F31 themselves"),
+        (["Price of the lid motor?"], "how long does delivery take", "how long does delivery take for the lid motor"),
     ],
 )
 def test_english_follow_ups_say_what_they_are_about(history, question, expected):
@@ -101,6 +156,15 @@ def test_a_question_that_stands_alone_is_not_changed(history, question):
     assert found.text == question or "fan" in question
     if "fan" not in question:
         assert not found.changed
+
+
+@pytest.mark.parametrize("question", ["员工可以请假吗", "客户可以自己更换滤网吗"])
+def test_who_does_what_is_said_in_full(question):
+    assert asked(question, "F31是什么意思").text == question
+
+
+def test_a_title_takes_the_place_of_no_thing():
+    assert asked("那验收标准呢", "怎么安装天线").text == "那验收标准呢"
 
 
 def test_only_the_first_of_two_pronouns_is_replaced():
