@@ -8,10 +8,13 @@ from dataclasses import replace
 import pytest
 
 from accounts.selectors import scope_for
+from chat.answering import answerability
 from chat.models import Conversation, Message, MessageCitation
 from chat.selectors import documents_cited_before
 from knowledge.models import Chunk
 from knowledge.services import retrieval
+from ragcore.answerability.model import Answerability
+from ragcore.answerability.nearness import Nearness
 from tests.chat.conftest import World, world_make
 from tests.factories import ingest, make_set
 
@@ -166,3 +169,15 @@ def message(conversation, status, document, parent=None):
         message=made, number=1, chunk=chunk, document_id=document, version_id=chunk.version_id
     )
     return made
+
+
+@pytest.mark.parametrize(("probability", "inside"), [(0.9, True), (0.3, False)])
+async def test_what_surely_answers_about_the_subject_is_quoted_from_the_documents_before(
+    api, documents, monkeypatch, probability, inside
+):
+    verdict = Answerability(score=probability, nearness=Nearness(is_near=True))
+    monkeypatch.setattr(answerability, "score_answerability", lambda *_given, **_options: verdict)
+
+    _first, then = await conversation(api, "How long does a parking permit last?", "How many euros does it cost?")
+
+    assert (set(cited(then)) == {documents["parking"]}) == inside
