@@ -10,7 +10,7 @@ from chat.models import Message
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_askable, sets_readable
 
-CERTAIN = 0.75  # confidence from which nothing is asked
+CERTAIN = 0.8  # confidence from which nothing is asked
 MOST = 4
 ORDER = {KnowledgeSet.Axis.ORGANISATION: 0, KnowledgeSet.Axis.CAPABILITY: 1}  # products say most
 

@@ -44,17 +44,19 @@ def main(arguments: Sequence[str]) -> None:
         wanted = questions_sample(wanted, given.sample)
     with ExitStack() as stack:
         prepare(stack, kept=given.keep)
-        from bench.everyday.asking import VERDICTS, Organisation, Tally, verdict_together
+        from bench.everyday.asking import VERDICTS, Organisation, Reliability, Tally, verdict_together
 
-        organisation, tally = Organisation.loaded(given.folder / "documents"), Tally()
+        organisation = Organisation.loaded(given.folder / "documents")
+        tally, reliability = Tally(), Reliability()
         for question in wanted:
             turns = list(organisation.asked(question))
             tally.add(question, verdict_together(turns))
             for one in turns:
+                reliability.add(one)
                 if given.show or one.verdict != "useful":
                     print(_told(one, whole=given.show), flush=True)
-        print(f"\n{tally.table()}")
-        figures = {name: tally.share(name) for name in VERDICTS}
+        print(f"\n{tally.table()}\n\n{reliability.table()}")
+        figures = {name: tally.share(name) for name in VERDICTS} | {"calibration_error": reliability.error()}
     print(json.dumps(figures | {"questions": len(wanted)}))
 
 

@@ -22,6 +22,7 @@ from knowledge.services import document_upload, indexes_refresh
 from knowledge.services.sets import set_create
 
 CODE = "everyday"
+TENTHS = 10
 VERDICTS: tuple[Verdict, ...] = ("useful", "wrong", "wrongly_refused")
 
 
@@ -34,6 +35,39 @@ class AskedTurn:
     answer: Answer
     verdict: Verdict
     reach: str  # see questions.reach_of
+
+
+@dataclass(kw_only=True)
+class Reliability:
+    """Confidence of answers beside how many of them were useful."""
+
+    answers: list[tuple[float, bool]] = field(default_factory=list)
+
+    def add(self, turn: AskedTurn) -> None:
+        """Answers from documents only."""
+        if turn.answer.status == "answered" and turn.answer.confidence is not None:
+            self.answers.append((turn.answer.confidence, turn.verdict == "useful"))
+
+    def bins(self) -> list[tuple[int, float, float]]:
+        """Answers, mean confidence and share of useful ones, by tenths of confidence; without empty tenths."""
+        groups: dict[int, list[tuple[float, bool]]] = {}
+        for confidence, useful in self.answers:
+            groups.setdefault(min(int(confidence * TENTHS), TENTHS - 1), []).append((confidence, useful))
+        return [
+            (len(group), sum(c for c, _ in group) / len(group), sum(u for _, u in group) / len(group))
+            for _tenth, group in sorted(groups.items())
+        ]
+
+    def error(self) -> float:
+        """The expected calibration error (Naeini et al. 2015): mean distance of confidence and usefulness, 0 to 1."""
+        distance = sum(size * abs(confidence - useful) for size, confidence, useful in self.bins())
+        return round(distance / (len(self.answers) or 1), 4)
+
+    def table(self) -> str:
+        """One row for each tenth of confidence, as Markdown."""
+        rows = ["| confidence | answers | useful |", "|---|---|---|"]
+        rows += [f"| {confidence:.2f} | {size} | {useful:.2f} |" for size, confidence, useful in self.bins()]
+        return "\n".join(rows)
 
 
 @dataclass(kw_only=True)

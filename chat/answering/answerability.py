@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -15,6 +14,7 @@ from chat.executors import run_cpu
 from knowledge import model_registry
 from knowledge.types import Retrieved
 from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for
+from ragcore.answerability.confidence import answer_confidence
 from ragcore.answerability.follow_up import tells_asked, tells_subject, without_kind
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
@@ -55,8 +55,8 @@ async def judge_answerability(
     Where none is near by the default thresholds, the sources must answer with more certainty: in a small corpus hardly
     any word is rare, and a passage that answers may not count as near. Thresholds that somebody has set are kept to.
     A language model refuses by itself what near passages do not answer. The confidence of a quoted answer is at most
-    the square root of that probability: quotations are always supported, so their support alone does not say whether
-    they answer the question.
+    the probability that such an answer is of use (`answer_confidence`): quotations are always supported, so their
+    support alone does not say whether they answer the question.
     """
     has_model = model_registry.chat_model() is not None
     if has_model and state.written is not None:
@@ -195,12 +195,14 @@ def verdict_by_sources(
     statements = read_statements(sources, model_registry.tokenizer())
     if answers_by_rows(question_core(question), statements, model_registry.tokenizer()):
         told_inside = focus if is_inside else frozenset[int]()
-        return Verdict(is_answerable=True, most_confidence=math.sqrt(max(judged.score, SURE)), inside=told_inside)
+        return Verdict(
+            is_answerable=True, most_confidence=answer_confidence(max(judged.score, SURE)), inside=told_inside
+        )
     is_sure = judged.nearness.is_near and judged.score >= SURE
     is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
     return Verdict(
         is_answerable=is_answerable,
-        most_confidence=math.sqrt(judged.score),
+        most_confidence=answer_confidence(judged.score),
         within=within if is_told else "",
         inside=focus if is_told or is_inside else frozenset(),
     )

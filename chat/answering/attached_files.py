@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +16,7 @@ from knowledge import model_registry
 from knowledge.types import Retrieved
 from knowledge.wiring import query_of
 from ragcore.answerability import RelevanceJudge, score_answerability, threshold_for
+from ragcore.answerability.confidence import answer_confidence
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.summary import summary_passages
@@ -149,7 +149,7 @@ class AttachedSubject:
 
     def verdict(self) -> Verdict:
         """That of an answer from the files."""
-        return Verdict(is_answerable=self.answers, most_confidence=math.sqrt(self.score))
+        return Verdict(is_answerable=self.answers, most_confidence=answer_confidence(self.score))
 
     def judge(self) -> RelevanceJudge | None:
         """Says which quotations of the files answer the question; None where nothing is to be judged."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -15,6 +14,7 @@ from chat.answering.retrieval import build_search_request
 from chat.executors import run_cpu, run_db
 from knowledge import model_registry
 from knowledge.services.retrieval import document_passages
+from ragcore.answerability.confidence import answer_confidence
 from ragcore.extractive.summary import summary_passages
 from ragcore.extractive.summary_wish import is_same_text, names_document, summary_points, wants_summary
 from ragcore.grounding.context import build_context
@@ -30,7 +30,7 @@ SUMMARY_SCORE = 0.9  # that a summary of a document answers the wish for one
 
 def summary_verdict() -> Verdict:
     """That of the summary of a document which the question names."""
-    return Verdict(is_answerable=True, most_confidence=math.sqrt(SUMMARY_SCORE))
+    return Verdict(is_answerable=True, most_confidence=answer_confidence(SUMMARY_SCORE))
 
 
 async def sources_to_sum_up(context: AnswerContext, state: AnswerState) -> tuple[Source, ...]:

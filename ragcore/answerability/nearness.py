@@ -35,12 +35,14 @@ class Nearness:
 def compute_nearness(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder) -> Nearness:
     """Whether a sentence of the first source is near enough for an answer, or so near that little else is needed.
 
-    Where all sources are in the other language, or no passage has vectors, nothing is said.
+    Of the sources in the question's own language. Where there are none, or no passage has vectors, nothing is said.
     """
     limits = fitted_weights("ragcore.answerability", LIMITS_FILE, embedder.model)
-    if limits is None or len(sources_across(question, sources)) == len(sources):
+    foreign = {source.number for source in sources_across(question, sources)}
+    own = [source for source in sources if source.number not in foreign]
+    if limits is None or not own:
         return Nearness()
-    first = next((found for source in sources if (found := read_statements([source], tokenizer))), [])
+    first = next((found for source in own if (found := read_statements([source], tokenizer))), [])
     cosines = sentence_cosines(question, first, embedder)
     if np.isnan(cosines).all():
         return Nearness()
