@@ -78,8 +78,7 @@ def _chinese(question: str, tokenizer: Tokenizer, glossary: Glossary) -> list[Ac
     for word in tokenizer.words(question):
         if _CJK_RUN.fullmatch(word) and word not in stop_words():
             found |= {part: AcrossWord(part, meanings=told) for part, told in _parts(word, glossary).items()}
-    longer = [word for word in found.values() if len(word.text) > 1]  # one character stands for too many words
-    return longer or list(found.values())
+    return list(found.values())
 
 
 def _parts(word: str, glossary: Glossary) -> dict[str, Sequence[frozenset[str]]]:
