@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import redis
 from django.conf import settings
+from django.db import connection
 from django.test import TransactionTestCase
 from django.utils import translation
 from pytest_django import DjangoDbBlocker
@@ -26,10 +27,19 @@ from ragcore.embedding.minilm import MiniLm
 from ragcore.embedding.sentence_windows import Window
 from ragcore.ports import FloatArray
 from ragsite.garbage import COLLECT_AFTER
-from tests.database import connections_close, connections_left, copy_migrated, database, migrate_once
+from tests.database import (
+    connections_close,
+    connections_left,
+    copy_migrated,
+    database,
+    epochs_advance,
+    migrate_once,
+)
 from tests.services_plugin import MIGRATED_LOCK, ROOT
 
-SHARING = "shared_rows"  # tests with this fixture start from shared rows, all others from an empty database
+# tests with one of these fixtures start from shared rows, all others from an empty database
+SHARING, KEEPING = "shared_rows", "kept_rows"
+KEPT_MARK = "starts_from"
 NEEDS_DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
 
 
@@ -76,7 +86,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """
     translation.deactivate()
     names = set(getattr(item, "fixturenames", ()))
-    if database.shared is None or SHARING in names:
+    if database.shared is None or names & {SHARING, KEEPING}:
         return
     if needs_database(item):
         with item.config.stash[blocking_manager_key].unblock():
@@ -164,6 +174,38 @@ def models_are_forgotten() -> Iterator[None]:
 def shared_rows(transactional_db: None) -> Any:
     """`shared_rows(make)`: the objects that `make` makes, with their rows, made once for many tests."""
     return database.share
+
+
+@pytest.fixture
+def _django_db_helper(rows_below: None, _django_db_helper: None) -> None:
+    """pytest-django's, in which the transaction of a test begins; before it, the rows of `kept_rows` are committed."""
+
+
+@pytest.fixture
+def rows_below(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """Commit what the test starts from, unless an earlier test of the file has left it there."""
+    if KEEPING in request.fixturenames:
+        with django_db_blocker.unblock():
+            database.share(maker_of(request))
+
+
+@pytest.fixture
+def kept_rows(request: pytest.FixtureRequest, db: None) -> Any:
+    """What the function of the mark `starts_from` made, once for many tests that run in a transaction.
+
+    Whatever a test changes is rolled back, so that the corpus is there for the next one; in `shared_rows` it is not.
+    """
+    assert connection.in_atomic_block, "a test that commits asks for shared_rows"
+    made = database.share(maker_of(request))
+    epochs_advance()
+    return made
+
+
+def maker_of(request: pytest.FixtureRequest) -> Callable[[], Any]:
+    mark = request.node.get_closest_marker(KEPT_MARK)
+    assert mark, f"{KEEPING} needs @pytest.mark.{KEPT_MARK}(make=…)"
+    made: Callable[[], Any] = mark.kwargs["make"]
+    return made
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ are emptied. What belongs to the migrated database (content types, permissions, 
 from __future__ import annotations
 
 import fcntl
+import itertools
 from collections.abc import Callable, Collection, Set
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ PREPARED = "marks"
 AUDIT_MAY_CHANGE = "SELECT set_config('ragsite.audit_change', pg_current_xact_id()::text, true)"
 # no trigger runs in the transaction, those of foreign keys neither: all that refers to a deleted row is deleted with it
 WITHOUT_TRIGGERS = "SET LOCAL session_replication_role = replica"
+EPOCHS_OF_A_TEST = 1000  # more than any test takes
+numbers = itertools.count(1)
 CORPUS = "knowledge_"  # tables with this prefix are never put back row by row: caches know them by their ids
 
 
@@ -158,6 +161,20 @@ def _copy_out(table: str) -> bytes:
     statement = sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(table))
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         return b"".join(bytes(part) for part in copy)
+
+
+def epochs_advance() -> None:
+    """No two tests over the same rows see the same epochs, by which caches know what they hold.
+
+    A test that is rolled back takes its epochs back, too, and the next one would count on from the same ones.
+    """
+    moved = next(numbers) * EPOCHS_OF_A_TEST
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE knowledge_corpusepoch SET value = value + %(moved)s, everywhere = everywhere + %(moved)s",
+            {"moved": moved},
+        )
+        cursor.execute("UPDATE knowledge_setepoch SET value = value + %(moved)s", {"moved": moved})
 
 
 def migrate_once(lock: Path) -> None:
