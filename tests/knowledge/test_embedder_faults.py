@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 
 from knowledge import model_registry
 from knowledge.model_setup import hosts_allowed
@@ -55,6 +56,7 @@ def test_a_model_that_was_changed_while_it_was_tested_is_not_tested(who, target,
 
     def changes(request):
         SearchModel.objects.update(url="http://127.0.0.1:9/v1", test_code="")
+        connection.close()  # that of the server's thread, which would keep the test database in use to the end
         return respond(request)
 
     server.respond = changes
