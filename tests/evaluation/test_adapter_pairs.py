@@ -30,19 +30,12 @@ from tests.evaluation.topics import WORDS
 from tests.factories import ingest, make_admin, make_set, make_user
 from tests.feedback.used_sources import answer
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_general_texts")]
-
 TOPICS = WORDS[:24]
 
 
-@pytest.fixture
-def admin(db):
-    return make_admin("admin")
-
-
-@pytest.fixture
-def radio(admin):
+def radio_make():
     """Short and long documents, headings, texts that stand twice, and something of every origin."""
+    admin = make_admin("admin")
     home = make_set("radio", owners=[admin])
     long = {
         f"book-{n}": "\n\n".join(
@@ -76,7 +69,24 @@ def radio(admin):
     for word in TOPICS[:4]:
         message = answer(person, documents[word], documents["elsewhere"], question=f"Helpful: {word}?", opened=[1])
         Vote.objects.create(message=message, user=person, vote="up")
-    return home
+    return admin, home
+
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("few_general_texts"),
+    pytest.mark.starts_from(make=radio_make),
+]
+
+
+@pytest.fixture
+def admin(request, db):
+    return request.getfixturevalue("kept_rows")[0] if "radio" in request.fixturenames else make_admin("admin")
+
+
+@pytest.fixture
+def radio(kept_rows):
+    return kept_rows[1]
 
 
 def whole(admin, radio, *origins, **limits):

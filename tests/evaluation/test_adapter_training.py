@@ -36,30 +36,24 @@ from evaluation.tasks import train_adapter
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import QueryAdapter
 from tests.admin.conftest import signed_in
-from tests.evaluation.topics import WORDS
+from tests.evaluation.topics import ASKING, WORDS, letters_make
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_general_texts")]
-
-ASKING = "Dear colleague, could you please tell me who of our friendly department would be responsible"
-
-
-@pytest.fixture
-def admin(db):
-    return make_admin("admin")
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("few_general_texts"),
+    pytest.mark.starts_from(make=letters_make),
+]
 
 
 @pytest.fixture
-def radio(admin):
-    """Every question is asked with words that a dozen other documents have."""
-    home = make_set("radio", owners=[admin])
-    told = {word: f"{word.capitalize()} work: see shelf {word}." for word in WORDS}
-    noise = {
-        f"letter-{n}": f"{ASKING} for letter {n}? Dear friendly colleague, please tell our responsible department."
-        for n in range(12)
-    }
-    ingest(admin, home, **told, **noise)
-    return home
+def admin(request, db):
+    return request.getfixturevalue("kept_rows")[0] if "radio" in request.fixturenames else make_admin("admin")
+
+
+@pytest.fixture
+def radio(kept_rows):
+    return kept_rows[1]
 
 
 @pytest.fixture

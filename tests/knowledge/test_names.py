@@ -16,11 +16,18 @@ from knowledge.services.names import document_rename
 from knowledge.services.sources import archive_upload
 from knowledge.services.sources.webhooks import WebhookEvent, webhook_events_apply
 from knowledge.types import Filters, RetrievalRequest, SourceFilter
-from tests.factories import ingest, make_set, make_tenant, make_user, run_job, scope_of
+from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, run_job, scope_of
 from tests.knowledge.sources.building import folder_source, run, site
 from tests.knowledge.uploads import upload
 
-pytestmark = pytest.mark.django_db
+
+def others_make():
+    owner = make_admin()
+    common = make_set("common", owners=[owner])
+    return owner, common, ingest(owner, common, **OTHERS)
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=others_make)]
 
 OTHERS = {
     "notes": "Release notes list what is new. The BTS3900 base station gets release notes for each release.",
@@ -47,8 +54,19 @@ def titles(user, query, **request):
 
 
 @pytest.fixture
-def others(owner, common):
-    return ingest(owner, common, **OTHERS)
+def owner(request, db):
+    return request.getfixturevalue("kept_rows")[0] if "others" in request.fixturenames else make_admin()
+
+
+@pytest.fixture
+def common(request, owner):
+    with_others = "others" in request.fixturenames
+    return request.getfixturevalue("kept_rows")[1] if with_others else make_set("common", owners=[owner])
+
+
+@pytest.fixture
+def others(kept_rows):
+    return kept_rows[2]
 
 
 def stored(owner, *sets, name, title="Antenna work", text=TEXT, **more):
