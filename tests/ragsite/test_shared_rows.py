@@ -6,11 +6,12 @@ import pytest
 from django.contrib.auth.models import Permission
 
 from accounts.models import User
+from knowledge.indexes.corpus_epoch import epoch_advance, epoch_now
 from knowledge.models import KnowledgeSet
 from tests.database import database
 from tests.factories import make_set, make_user
 
-made = []
+made, epochs = [], []
 
 
 def owner_with_a_set():
@@ -76,6 +77,27 @@ def test_a_changed_corpus_is_made_anew(owner):
     assert len(made) == before + 1
     assert fresh.pk != owner.pk
     assert KnowledgeSet.objects.get().name == "shared"
+
+
+def owner_with_an_epoch():
+    owner = owner_with_a_set()
+    epoch_advance(tenant_id=owner.tenant_id)
+    return owner
+
+
+@pytest.mark.django_db
+@pytest.mark.starts_from(make=owner_with_an_epoch)
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_kept_rows_are_there_again_after_a_change_and_their_epochs_are_new_ones(kept_rows, name):
+    epochs.append(epoch_now(tenant_id=kept_rows.tenant_id))
+    assert KnowledgeSet.objects.get().name == "shared"
+
+    KnowledgeSet.objects.update(name=name)
+    epoch_advance(tenant_id=kept_rows.tenant_id)
+
+    epochs.append(epoch_now(tenant_id=kept_rows.tenant_id))
+    assert len(set(epochs)) == len(epochs)
+    assert made[-1].owners.get().pk == kept_rows.pk
 
 
 def test_others_find_an_empty_database(transactional_db):
