@@ -8,7 +8,7 @@ from datetime import date
 from functools import partial
 
 from chat.answering.context import AnswerContext
-from chat.answering.focus import focus_documents, focus_question, is_resolved
+from chat.answering.focus import focus_documents, focus_question
 from chat.answering.retrieval import SearchOutcome
 from chat.executors import run_cpu
 from knowledge import model_registry
@@ -98,7 +98,7 @@ def _probability_verdict(
         lowered=0.0 if is_given else outcome.retrieved.refusal_lowered,
         within=focus_question(context, state.query) if context.cited_before else "",
         focus=frozenset(focus_documents(context) if context.cited_before else ()),
-        is_resolved=is_resolved(context, state.query),
+        is_resolved=bool(context.history) and state.query != context.question.text,
     )
 
 

@@ -28,8 +28,3 @@ def focus_question(context: AnswerContext, query: str) -> str:
     if not focus_documents(context):
         return ""
     return within_conversation(query, context.question, model_registry.tokenizer())
-
-
-def is_resolved(context: AnswerContext, query: str) -> bool:
-    """Whether the conversation put something into the question that is searched with."""
-    return bool(context.history) and query != context.question.text
