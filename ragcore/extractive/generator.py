@@ -44,6 +44,7 @@ from ragcore.extractive.formatting import (
     with_source_language,
     wording_for,
 )
+from ragcore.extractive.lookup_table import TableRows
 from ragcore.extractive.named import about_codes, about_named, named_titles, without_siblings
 from ragcore.extractive.own_language import are_foreign
 from ragcore.extractive.quantities import gives_quantity
@@ -71,7 +72,7 @@ from ragcore.extractive.steps import find_procedure
 from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summarised_sources, summary_runs
 from ragcore.extractive.summary_wish import summary_points
-from ragcore.extractive.table_lookup import TableRows, find_named_rows, find_rows_of_kind
+from ragcore.extractive.table_lookup import find_named_rows, find_rows_of_kind
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type

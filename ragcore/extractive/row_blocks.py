@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragcore.extractive.formatting import Wording, cite, row_marked, table
-from ragcore.extractive.table_lookup import TableRows
+from ragcore.extractive.lookup_table import TableRows
 from ragcore.text.markdown import labelled
 from ragcore.text.scripts import columns
 

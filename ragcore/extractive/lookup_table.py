@@ -1,0 +1,258 @@
+"""The rows of one table as questions are compared with them (A2)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ragcore.extractive.row_question import NEGATED, RowQuestion, codes_of, counts, plain
+from ragcore.extractive.sentences import Statement
+from ragcore.ports import Tokenizer
+from ragcore.text.amount_ranges import covers
+from ragcore.text.scripts import CJK
+from ragcore.text.tokenise import stop_words
+from ragcore.text.word_lists import read_lines
+
+VALUE_CHARACTERS = 16  # of a cell that may be the value of a kind: "Oslo", "in work"
+LEAST_LEAD = 1.25  # times as much as the second row's weight, so that a row is the one that was named
+LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head and title hold
+LEGEND_LETTERS = 2  # of the name of a column that a legend explains
+MOST_COLUMNS = 8  # of a whole row
+LISTED_COLUMNS = 5  # of several rows, besides those that the question names
+MOST_JOINED = 4  # rows that a question names one beside the other
+_NO = frozenset({"否", "无", "無", "没有", "no", "none", "n", "-", "—", "false"})
+_YES = frozenset({"是", "有", "yes", "y", "√", "✓", "true"})
+_HAN = re.compile(rf"[{CJK}]")
+_BETWEEN = re.compile(r"[,，、;；/+()（）]")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """Rows of one table as they are to be shown."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], int], ...]  # cells of the chosen columns, and the number of the source
+    left: int = 0  # rows that are not shown
+    total: str = ""  # how many there are, in the words of a question that asks for it: "8 critical alarms"
+
+
+class LookupTable:
+    """The rows of one table, those of all its passages. `beside`: sentences that may say what its columns stand for."""
+
+    def __init__(self, members: Sequence[Statement], tokenizer: Tokenizer, beside: Sequence[Statement] = ()) -> None:
+        self.head = members[0].head
+        self.members = sorted(members, key=lambda s: (s.source.passage.ordinal, s.position))
+        self.heads = [plain(name) for name in self.head]
+        self.cells = [[plain(cell) for cell in s.cells] for s in self.members]
+        self.words = [frozenset(tokenizer.words(" ".join(s.cells))) for s in self.members]
+        self.firsts = [self._content(tokenizer.words(s.cells[0])) for s in self.members]
+        self.codes = [frozenset(codes_of(" ".join(s.cells))) for s in self.members]
+        self.head_words = [self._content(tokenizer.words(name)) for name in self.head]
+        passage = self.members[0].source.passage
+        title = " ".join((passage.title, *passage.heading_path, members[0].heading))
+        version = passage.version
+        told = (one.text for one in beside if one.source.passage.version == version and not one.is_row)
+        self.legend = _legend(self.heads, list(told))
+        self.about = frozenset(tokenizer.words(title)) | frozenset(codes_of(title))
+
+    def named(self, asked: RowQuestion) -> list[int]:
+        """The row that the question names; [] where none stands out."""
+        keys = [self._keys_of(at, asked) for at in range(len(self.members))]
+        frequency = Counter(key for row in keys for key in row)
+        weights = [sum(self._weight(frequency[key]) for key in row) for row in keys]
+        order = sorted(range(len(weights)), key=lambda at: -weights[at])
+        first = order[0]
+        second = weights[order[1]] if len(order) > 1 else 0.0
+        if weights[first] <= 0 or weights[first] < LEAST_LEAD * second or not self._explains(first, asked):
+            return []
+        return [first]
+
+    def joined(self, asked: RowQuestion) -> list[int]:
+        """Two or more rows whose first cells together hold what the question joins; else []."""
+        wanted = {w for row in self.firsts for w in row if asked.has(w)} - self.about
+        chosen: list[int] = []
+        while wanted and len(chosen) < MOST_JOINED:
+            best = max(range(len(self.firsts)), key=lambda at: self._worth(at, wanted))
+            covered = {w for w in self.firsts[best] if w in wanted}
+            if not covered:
+                break
+            chosen.append(best)
+            wanted -= covered
+        return sorted(chosen) if len(chosen) > 1 else []
+
+    def of_kind(self, asked: RowQuestion) -> list[int]:
+        """All rows with the values that the question names: one of them in each column of which it names some."""
+        conditions: dict[int, set[str]] = {}
+        for column, head in enumerate(self.heads):
+            values = {row[column] for row in self.cells if 0 < len(row[column]) <= VALUE_CHARACTERS} - self.about
+            named = (
+                {value for value in values if asked.holds(value, head)}
+                or self._with_word(column, asked)
+                or self._affirmed(column, values, asked)
+            )
+            if named and (column > 0 or len(named) > 1):
+                conditions[column] = named
+        if not conditions:
+            return []
+        rows = range(len(self.cells))
+        return [at for at in rows if all(self.cells[at][column] in values for column, values in conditions.items())]
+
+    def shown(self, rows: Sequence[int], asked: RowQuestion) -> TableRows:
+        """These rows in the columns that identify them and those that were asked for; all columns where none was."""
+        wanted = self._columns_asked(asked)
+        if len(rows) == 1 and len(wanted) < asked.parts:
+            wanted = set()  # several things are asked, and one column alone would be half of an answer
+        held = {at for at in range(len(self.head)) for row in rows if asked.holds(self.cells[row][at], self.heads[at])}
+        whole = range(min(len(self.head), MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS))
+        return self._cut(rows, sorted(held | ({0, *wanted} if wanted else set(whole))))
+
+    def _cut(self, rows: Sequence[int], columns: Sequence[int]) -> TableRows:
+        return TableRows(
+            tuple(self.head[at] for at in columns),
+            tuple(
+                (tuple(self.members[row].cells[at] for at in columns), self.members[row].source.number) for row in rows
+            ),
+        )
+
+    def common_words(self, asked: RowQuestion) -> int:
+        """How many words of the question its title, headings and heads have."""
+        known = self.about.union(*self.head_words)
+        return sum(asked.has(word) for word in known)
+
+    def all_asked(self, asked: RowQuestion) -> list[int]:
+        """All rows where the question names what the table is about, asks what a column tells, and names no row."""
+        tells = any(_is_asked_by_group(asked.text, head) for head in self.heads[1:])
+        is_about = any(word in asked.words for word in self.about)
+        is_free = not any(self._keys_of(at, asked) for at in range(len(self.members)))
+        return list(range(len(self.members))) if tells and is_about and is_free else []
+
+    def all_counted(self, asked: RowQuestion) -> list[int]:
+        """All rows where the question counts what the whole table lists: "how many codes are in the table of codes"."""
+        names = self.about | self.head_words[0]
+        is_free = not any(self._keys_of(at, asked) for at in range(len(self.members)))
+        said = [word for word in asked.words if not counts(word)]
+        lacking = [word for word in said if word not in names and not any(word in name for name in names)]
+        return list(range(len(self.members))) if is_free and said and not lacking else []
+
+    def given_number(self, asked: RowQuestion, rows: Sequence[int]) -> TableRows | None:
+        """The cells of a column of numbers of the asked things, where the table has one; else None.
+
+        "how many demo units do we have of the P10" is answered by the column "Number of units", not by counting.
+        """
+        for column in range(1, len(self.head)):
+            is_number = all(self.cells[row][column].replace(",", "").isdigit() for row in rows)
+            if is_number and any(asked.has(word) for word in self.head_words[column]):
+                return self._cut(rows, [0, column])
+        return None
+
+    def holds_cell(self, asked: RowQuestion) -> bool:
+        """Whether a row with the question's code or amount has the column that is asked for."""
+        rows = self.named(asked)
+        if not rows or not self._columns_asked(asked):
+            return False
+        if self._is_listed(asked):
+            return True
+        is_coded = any(not code.isdigit() for code in asked.codes & self.codes[rows[0]] - self.about)
+        return is_coded or any(covers(c, amount) for amount in asked.amounts for c in self.cells[rows[0]])
+
+    def _affirmed(self, column: int, values: set[str], asked: RowQuestion) -> set[str]:
+        """The value that says yes in a column of yes and no that the question names, or no where it negates."""
+        pair = (
+            {
+                value: value in _NO or (value not in _YES and NEGATED.sub("", value, count=1) in values - {value})
+                for value in values
+            }
+            if len(values) == 2
+            else {}
+        )
+        if sorted(pair.values()) != [False, True] or not any(asked.has(w) for w in self.head_words[column]):
+            return set()
+        return {value for value, is_no in pair.items() if is_no == asked.is_negated}
+
+    def _with_word(self, column: int, asked: RowQuestion) -> set[str]:
+        """Short values of a column of which a part is a word of the question that others lack: "field, Oslo"."""
+        values = {row[column] for row in self.cells if 0 < len(row[column]) <= 2 * VALUE_CHARACTERS}
+        words = asked.words - self.about - frozenset[str]().union(*self.head_words)
+        held = {w: {v for v in values if w in map(str.strip, _BETWEEN.split(v))} for w in words}
+        return set().union(*(found for found in held.values() if found and found != values))
+
+    def _content(self, words: Iterable[str]) -> frozenset[str]:
+        return frozenset(w for w in words if w not in stop_words() and any(map(str.isalnum, w)))
+
+    def _keys_of(self, at: int, asked: RowQuestion) -> frozenset[str]:
+        """Words, codes, values and amounts of the question that a row has, and that the whole table is not about."""
+        values = {v for v in self.cells[at] if len(v) <= VALUE_CHARACTERS and asked.holds(v)}
+        words = {w for w in self.words[at] if w in asked.words} | {w for w in self.firsts[at] if asked.has(w)}
+        within = {
+            f"within {amount.value}" for amount in asked.amounts if any(covers(c, amount) for c in self.cells[at])
+        }
+        return frozenset(words | asked.codes & self.codes[at] | values | within) - self.about
+
+    def _weight(self, rows: int) -> float:
+        """How much it says of a row that it has something which this many rows have; 0 where all have it."""
+        return math.log(len(self.members) / rows) if rows else 0.0
+
+    def _worth(self, at: int, wanted: Collection[str]) -> tuple[int, float]:
+        """How many wanted words the first cell of a row holds, and their share of it."""
+        held = sum(w in wanted for w in self.firsts[at])
+        return held, held / (len(self.firsts[at]) or 1)
+
+    def _explains(self, at: int, asked: RowQuestion) -> bool:
+        """Whether row, head and title hold most of what the question says, or the row its code or amount."""
+        if asked.codes & self.codes[at] - self.about or (asked.holds(self.cells[at][0]) and self._is_listed(asked)):
+            return True
+        if any(covers(cell, amount) for amount in asked.amounts for cell in self.cells[at]):
+            return True
+        known = self.words[at].union(self.about, *self.head_words)
+        text = " ".join((*self.cells[at], *self.heads))
+        lacking = [w for w in asked.words if w not in known and not (_HAN.search(w) and w in text)]
+        return len(lacking) <= (1 - LEAST_EXPLAINED) * len(asked.words)
+
+    def _is_listed(self, asked: RowQuestion) -> bool:
+        """Whether the question names what a column stands for."""
+        return any(word in text for text in self.legend.values() for word in asked.listed)
+
+    def _columns_asked(self, asked: RowQuestion) -> set[int]:
+        """Columns behind the first one whose head the question names, or a word for what it holds."""
+        behind = range(1, len(self.head))
+        coded = {at for at in behind if (codes := frozenset(codes_of(self.head[at]))) and codes <= asked.codes}
+        if coded:
+            return coded
+        if listed := {at for at in behind if any(word in self.legend.get(at, "") for word in asked.listed)}:
+            return listed
+        common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
+        named = {at for at in behind if any(asked.has(w) for w in self.head_words[at] - common)}
+        return named | {at for at in behind if _is_asked_by_group(asked.text, self.heads[at])}
+
+
+def _legend(heads: Sequence[str], texts: Sequence[str]) -> dict[int, str]:
+    """What sentences list of columns: "Class A: Oslo, Rome" of the column "Class A"."""
+    legend: dict[int, str] = {}
+    for at, head in enumerate(heads[1:], start=1):
+        if len(head) >= LEGEND_LETTERS:
+            pattern = re.compile(rf"{re.escape(head)}\s*[:：(（]\s*([^。;；.]+)", re.IGNORECASE)
+            if match := next(filter(None, map(pattern.search, map(plain, texts))), None):
+                legend[at] = match[1]
+    return legend
+
+
+def _is_asked_by_group(question: str, head: str) -> bool:
+    """Whether the question has a word for what a column with this head holds."""
+    return any(asking.search(question) and heads.search(head) for asking, heads in _column_groups())
+
+
+@cache
+def _column_groups() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Of each line of the data file the words of questions and those of heads."""
+    lines = (line.split("|") for line in read_lines("ragcore.extractive", "column_words.txt"))
+    return tuple((_beginnings(asking), _beginnings(heads)) for asking, heads in lines)
+
+
+def _beginnings(words: str) -> re.Pattern[str]:
+    """Finds words between commas: Latin ones where a word begins so, Chinese ones anywhere."""
+    listed = (word.strip() for word in words.split(","))
+    return re.compile("|".join(re.escape(w) if _HAN.search(w) else rf"\b{re.escape(w)}" for w in listed))
