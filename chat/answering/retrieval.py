@@ -25,8 +25,8 @@ from knowledge.services import retrieve
 from knowledge.services.retrieval import document_passages
 from knowledge.types import RetrievalRequest, Retrieved
 from ragcore.errors import RagError
-from ragcore.extractive.row_question import asks_rows
 from ragcore.extractive.sentences import read_statements
+from ragcore.extractive.table_lookup import wants_rows
 from ragcore.text.question_core import question_core
 from ragcore.types import Candidate, Passage, Source, StageRecord
 from ragcore.types.answering import AnswerState, Rewrite
@@ -180,7 +180,7 @@ async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerS
     A long table stands in several passages, and a search brings the nearest of them: what is listed or counted from
     these would be a part that looks like all. An optional part: without the database the sources stay as they are.
     """
-    if model_registry.chat_model() is not None or not asks_rows(question_core(state.query)):
+    if model_registry.chat_model() is not None or not wants_rows(question_core(state.query)):
         return state
     if not (first := _with_tables(state)):
         return state

@@ -248,7 +248,7 @@ class ExtractiveGenerator:
         """
         versions = list(dict.fromkeys(one.source.passage.version for one in found))
         listed = [one for version in versions for one in every if one.source.passage.version == version]
-        rows = find_rows_of_kind(question_core(question), listed, self._tokenizer, whole=whole)
+        rows = find_rows_of_kind(question_core(question), listed, self._tokenizer, whole=whole, across=True)
         is_said = gives_quantity(question, found).any()  # "at most 8": nothing is counted
         return None if is_said else rows
 

@@ -53,7 +53,7 @@ class LookupTable:
         self.codes = [frozenset(codes_of(" ".join(s.cells))) for s in self.members]
         self.head_words = [self._content(tokenizer.words(name)) for name in self.head]
         passage = self.members[0].source.passage
-        title = " ".join((passage.title, *passage.heading_path, members[0].heading))
+        self.title = plain(title := " ".join((passage.title, *passage.heading_path, members[0].heading)))
         version = passage.version
         told = (one.text for one in beside if one.source.passage.version == version and not one.is_row)
         self.legend = _legend(self.heads, list(told))
@@ -108,9 +108,10 @@ class LookupTable:
             wanted = set()  # several things are asked, and one column alone would be half of an answer
         held = {at for at in range(len(self.head)) for row in rows if asked.holds(self.cells[row][at], self.heads[at])}
         whole = range(min(len(self.head), MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS))
-        return self._cut(rows, sorted(held | ({0, *wanted} if wanted else set(whole))))
+        return self.cut(rows, sorted(held | ({0, *wanted} if wanted else set(whole))))
 
-    def _cut(self, rows: Sequence[int], columns: Sequence[int]) -> TableRows:
+    def cut(self, rows: Sequence[int], columns: Sequence[int]) -> TableRows:
+        """These rows in these columns."""
         return TableRows(
             tuple(self.head[at] for at in columns),
             tuple(
@@ -125,7 +126,7 @@ class LookupTable:
 
     def all_asked(self, asked: RowQuestion) -> list[int]:
         """All rows where the question names what the table is about, asks what a column tells, and names no row."""
-        tells = any(_is_asked_by_group(asked.text, head) for head in self.heads[1:])
+        tells = any(is_asked_by_group(asked.text, head) for head in self.heads[1:])
         is_about = any(word in asked.words for word in self.about)
         is_free = not any(self._keys_of(at, asked) for at in range(len(self.members)))
         return list(range(len(self.members))) if tells and is_about and is_free else []
@@ -146,8 +147,28 @@ class LookupTable:
         for column in range(1, len(self.head)):
             is_number = all(self.cells[row][column].replace(",", "").isdigit() for row in rows)
             if is_number and any(asked.has(word) for word in self.head_words[column]):
-                return self._cut(rows, [0, column])
+                return self.cut(rows, [0, column])
         return None
+
+    def with_column(self, rows: Sequence[int], column: int) -> TableRows:
+        """Rows that were chosen by this column: one of them whole, several in their first columns and this one."""
+        most = MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS
+        return self.cut(rows, sorted({*range(min(len(self.head), most)), column}))
+
+    def with_values(self, asked: RowQuestion, passed: str) -> list[int]:
+        """All rows with the values that the question names, each alone or as one of several in a cell: "P10 / P20".
+
+        `passed`: words of the question that name none.
+        """
+        kept = list(range(len(self.cells)))
+        for column in range(1, len(self.head)):
+            parts = [{part.strip() for part in _BETWEEN.split(row[column])} for row in self.cells]
+            held = {p for one in parts for p in one if len(p) > 1 and not p.isdigit() and asked.holds(p)} - self.about
+            held = {p for p in held if p not in passed}
+            longest = {p for p in held if not any(p != other and p in other for other in held)}
+            if longest:
+                kept = [at for at in kept if longest & parts[at]]
+        return kept
 
     def holds_cell(self, asked: RowQuestion) -> bool:
         """Whether a row with the question's code or amount has the column that is asked for."""
@@ -226,7 +247,7 @@ class LookupTable:
             return listed
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
         named = {at for at in behind if any(asked.has(w) for w in self.head_words[at] - common)}
-        return named | {at for at in behind if _is_asked_by_group(asked.text, self.heads[at])}
+        return named | {at for at in behind if is_asked_by_group(asked.text, self.heads[at])}
 
 
 def _legend(heads: Sequence[str], texts: Sequence[str]) -> dict[int, str]:
@@ -240,7 +261,7 @@ def _legend(heads: Sequence[str], texts: Sequence[str]) -> dict[int, str]:
     return legend
 
 
-def _is_asked_by_group(question: str, head: str) -> bool:
+def is_asked_by_group(question: str, head: str) -> bool:
     """Whether the question has a word for what a column with this head holds."""
     return any(asking.search(question) and heads.search(head) for asking, heads in _column_groups())
 
@@ -249,10 +270,10 @@ def _is_asked_by_group(question: str, head: str) -> bool:
 def _column_groups() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """Of each line of the data file the words of questions and those of heads."""
     lines = (line.split("|") for line in read_lines("ragcore.extractive", "column_words.txt"))
-    return tuple((_beginnings(asking), _beginnings(heads)) for asking, heads in lines)
+    return tuple((beginnings(asking), beginnings(heads)) for asking, heads in lines)
 
 
-def _beginnings(words: str) -> re.Pattern[str]:
+def beginnings(words: str) -> re.Pattern[str]:
     """Finds words between commas: Latin ones where a word begins so, Chinese ones anywhere."""
     listed = (word.strip() for word in words.split(","))
     return re.compile("|".join(re.escape(w) if _HAN.search(w) else rf"\b{re.escape(w)}" for w in listed))

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ragcore.extractive.lookup_table import LookupTable, TableRows
 from ragcore.extractive.row_question import RowQuestion, asks_count, asks_rows, total_of
+from ragcore.extractive.row_selection import asks_selection, select_rows
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
 from ragcore.text.question_type import wanted
@@ -21,16 +22,27 @@ FIRST_ROWS = 5  # of a longer table that is counted
 
 
 def find_rows_of_kind(
-    question: str, found: Sequence[Statement], tokenizer: Tokenizer, *, whole: frozenset[int] = frozenset()
+    question: str,
+    found: Sequence[Statement],
+    tokenizer: Tokenizer,
+    *,
+    whole: frozenset[int] = frozenset(),
+    across: bool = False,
 ) -> TableRows | None:
     """All rows of the first table that has some of the kind that a question wants listed or counted; else None.
 
-    `whole`: versions of documents that are all there; only of these the number of rows is told.
+    `whole`: versions of documents that are all there; only of these the number of rows is told. `across`: see
+    select_rows.
     """
-    if not asks_rows(question):
+    if not wants_rows(question):
         return None
     asked = RowQuestion.of(question, tokenizer)
     tables_ = [LookupTable(members, tokenizer) for members in _tables(found)]
+    if (chosen := select_rows(asked, tables_, across=across)) is not None:
+        shown = chosen.table.with_column(chosen.rows[:MOST_ROWS], chosen.column)
+        return _counted(question, shown, chosen.table, len(chosen.rows), whole)
+    if not asks_rows(question):
+        return None
     if asks_count(question):  # two parts of the P10 are not two of its alarms
         tables_ = [table for table in tables_ if table.common_words(asked)]
     kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(asked)) <= MOST_ROWS]
@@ -43,9 +55,19 @@ def find_rows_of_kind(
     table, rows = max(kinds, key=lambda one: one[0].common_words(asked))  # the first one of several
     if asks_count(question) and (given := table.given_number(asked, rows)):
         return given
-    is_whole = table.members[0].source.passage.version in whole
     shown = table.shown(rows[:FIRST_ROWS] if len(rows) > MOST_ROWS else rows, asked)
-    return replace(shown, total=total_of(question, len(rows)) if is_whole else "", left=len(rows) - len(shown.rows))
+    return _counted(question, shown, table, len(rows), whole)
+
+
+def wants_rows(question: str) -> bool:
+    """Whether a question wants rows of a table: all of a kind, or those that are chosen by what a column holds."""
+    return asks_rows(question) or asks_selection(question)
+
+
+def _counted(question: str, shown: TableRows, table: LookupTable, number: int, whole: frozenset[int]) -> TableRows:
+    """The shown ones of so many rows, with how many there are where the question asks for it and the table is whole."""
+    is_whole = table.members[0].source.passage.version in whole
+    return replace(shown, total=total_of(question, number) if is_whole else "", left=number - len(shown.rows))
 
 
 def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> bool:
