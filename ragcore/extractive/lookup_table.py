@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ragcore.extractive.row_question import NEGATED, RowQuestion, codes_of, counts, plain
+from ragcore.extractive.row_question import NEGATED, RowQuestion, asks_total, codes_of, counts, plain
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
 from ragcore.text.amount_ranges import covers
@@ -131,13 +131,30 @@ class LookupTable:
         is_free = not any(self._keys_of(at, asked) for at in range(len(self.members)))
         return list(range(len(self.members))) if tells and is_about and is_free else []
 
+    def is_of(self, thing: frozenset[str]) -> bool:
+        """Whether title, headings or heads say that its rows are such things. `thing`: the words of their name."""
+        content = [w for w in thing if w not in stop_words()]
+        named = " ".join((self.title, *self.heads))
+        known = self.about.union(*self.head_words)
+        return any(w in known or (_HAN.search(w) and len(w) > 1 and w in named) for w in content)
+
     def all_counted(self, asked: RowQuestion) -> list[int]:
-        """All rows where the question counts what the whole table lists: "how many codes are in the table of codes"."""
-        names = self.about | self.head_words[0]
-        is_free = not any(self._keys_of(at, asked) for at in range(len(self.members)))
+        """All rows where the question counts what the whole table lists: "how many codes are in the table of codes".
+
+        Where it wants the total, a word of it may also stand in a cell: "how many tools does the workshop have in all".
+        """
+        every = list(range(len(self.members)))
+        if asks_total(asked.text):
+            names = self.about.union(*self.head_words, *self.words)
+            is_free = not any(
+                asked.holds(cell, head) for row in self.cells for cell, head in zip(row, self.heads, strict=True)
+            )
+        else:
+            names = self.about | self.head_words[0]
+            is_free = not any(self._keys_of(at, asked) for at in every)
         said = [word for word in asked.words if not counts(word)]
         lacking = [word for word in said if word not in names and not any(word in name for name in names)]
-        return list(range(len(self.members))) if is_free and said and not lacking else []
+        return every if is_free and said and not lacking else []
 
     def given_number(self, asked: RowQuestion, rows: Sequence[int]) -> TableRows | None:
         """The cells of a column of numbers of the asked things, where the table has one; else None.

@@ -15,7 +15,8 @@ from ragcore.text.tokenise import stop_words
 
 LEAST_LETTERS = 3  # of a word that is compared by its beginning: "max", "maximum"
 _SEVERAL = re.compile(
-    r"哪些|哪几|哪幾|都有(?:哪|谁|什么)|有哪|列出|列一下|都列|全部|所有|多少[个個条條种種项項款家位名]|几[个個条條种種项項款家位名]"
+    r"哪些|哪几|哪幾|都有(?:哪|谁|什么)|有哪|列出|列一下|都列|全部|所有"
+    r"|(?:多少|几)[个個条條种種项項款家位名台臺间間辆輛套]"
     r"|[一总總]共|共有|[共总總][计計数]"
     r"|\bwhich \w+s\b|\blist\b|\bhow many\b|\bnumber of\b|\bcount\b|\ball\b|\bwhat are\b",
     re.IGNORECASE,
@@ -26,16 +27,22 @@ _ASKS = re.compile(
     r"|\b(?:what|which|who|when|where|why|how)\b",
     re.IGNORECASE,
 )
+_MEASURES = "个個条條种種项項款家位名台臺张張次类類间間座辆輛本套把份"
 _COUNTS = re.compile(
-    r"(?:多少|[几幾])([个個条條种種项項款家位名台臺张張次类類])"
+    rf"(?:多少|[几幾])([{_MEASURES}])"
     r"|\b(?:how many|number of|count(?: of)?) ((?:[\w-]+ ){0,3}?[\w-]+?)(?= (?:is|are|was|were|do|does|did|have|has|can"
     r"|in|on|of|at|for|to|we|there|with)\b|\s*[?]|\Z)",
     re.IGNORECASE,
 )
+_COUNTED_ZH = (
+    re.compile(rf"(?:多少|[几幾])[{_MEASURES}]([{CJK}A-Za-z]{{2,8}}?)(?=[?？，,。\s在]|是|有|\Z)"),
+    re.compile(rf"([{CJK}A-Za-z]{{2,8}}?)(?:[一总總]共|现在|目前|都)?有(?:多少|[几幾])"),
+)
+_TOTAL = re.compile(r"[一总總]共|[总總][计計数]|全部|\b(?:in total|altogether|overall|all in all)\b", re.IGNORECASE)
 NEGATED = re.compile(r"(?:不|无|無|没有|沒有|非|未)(?=.)|(?:no|not|none|without)\b[\s-]*", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-./][A-Za-z0-9]+)*")
 _DATE = re.compile(r"\d{1,4}\s?[年月日号號]")
-_COUNTING = re.compile(r"[一总總]共|共有?|.?[里中内]|[几幾].?|多少.?|total|list|table?")
+_COUNTING = re.compile(rf"[一总總]共|共有?|.?[里中内]|[几幾].?|多少.?|total|list|table?|[{_MEASURES}]")
 _HAN = re.compile(rf"[{CJK}]")
 
 
@@ -83,12 +90,13 @@ class RowQuestion:
         return re.search(rf"(?<![a-z0-9-]){re.escape(value)}(?![a-z0-9-])", self.text) is not None
 
     def has(self, word: str) -> bool:
-        """Whether a word of a cell is asked for, itself or by its beginning."""
+        """Whether a word of a cell is asked for, itself or by its beginning; "lab" is not the beginning of LAB-001."""
         if word in self.words:
             return True
         if _HAN.search(word):
             return len(word) > 1 and word in self.text
-        starts = (w for w in self.words if len(w) >= LEAST_LETTERS and w.isascii())
+        is_code = any(map(str.isdigit, word))
+        starts = (w for w in self.words if len(w) >= LEAST_LETTERS and w.isascii() and not (is_code and w.isalpha()))
         return len(word) >= LEAST_LETTERS and any(word.startswith(w) or w.startswith(word) for w in starts)
 
 
@@ -100,6 +108,20 @@ def asks_rows(question: str) -> bool:
 def asks_count(question: str) -> bool:
     """Whether a question wants to know how many there are."""
     return _COUNTS.search(question) is not None
+
+
+def counted_thing(question: str) -> str:
+    """What a question wants the number of, in lower case: "instruments", 仪表; "" where it does not say it."""
+    for pattern in _COUNTED_ZH:
+        if match := pattern.search(question):
+            return match[1].rpartition("的")[2].lower()
+    match = _COUNTS.search(question)
+    return (match[2] or "").lower() if match else ""
+
+
+def asks_total(question: str) -> bool:
+    """Whether a question wants to know how many there are of all."""
+    return _TOTAL.search(question) is not None
 
 
 def counts(word: str) -> bool:

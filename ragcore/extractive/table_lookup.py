@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragcore.extractive.lookup_table import LookupTable, TableRows
-from ragcore.extractive.row_question import RowQuestion, asks_count, asks_rows, total_of
+from ragcore.extractive.row_question import RowQuestion, asks_count, asks_rows, counted_thing, total_of
 from ragcore.extractive.row_selection import asks_selection, select_rows
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
@@ -44,7 +44,8 @@ def find_rows_of_kind(
     if not asks_rows(question):
         return None
     if asks_count(question):  # two parts of the P10 are not two of its alarms
-        tables_ = [table for table in tables_ if table.common_words(asked)]
+        thing = frozenset(tokenizer.words(counted_thing(question)))
+        tables_ = [table for table in tables_ if (table.is_of(thing) if thing else table.common_words(asked))]
     kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(asked)) <= MOST_ROWS]
     if not kinds and asks_count(question):
         kinds = [(table, rows) for table in tables_ if (rows := table.all_counted(asked))]
@@ -52,11 +53,20 @@ def find_rows_of_kind(
         kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.all_asked(asked)) <= MOST_ROWS]
     if not kinds:
         return None
-    table, rows = max(kinds, key=lambda one: one[0].common_words(asked))  # the first one of several
+    table, rows = _likeliest(kinds, asked)
     if asks_count(question) and (given := table.given_number(asked, rows)):
         return given
     shown = table.shown(rows[:FIRST_ROWS] if len(rows) > MOST_ROWS else rows, asked)
     return _counted(question, shown, table, len(rows), whole)
+
+
+def _likeliest(kinds: Sequence[tuple[LookupTable, list[int]]], asked: RowQuestion) -> tuple[LookupTable, list[int]]:
+    """The table with most words of the question; of several the first one of the document that the search put first."""
+    most = max(table.common_words(asked) for table, _rows in kinds)
+    like = [(table, rows) for table, rows in kinds if table.common_words(asked) == most]
+    version = like[0][0].members[0].source.passage.version
+    own = [(table, rows) for table, rows in like if table.members[0].source.passage.version == version]
+    return min(own, key=lambda one: one[0].members[0].source.passage.ordinal)
 
 
 def wants_rows(question: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ragcore.extractive.generator import ExtractiveGenerator
@@ -212,3 +214,51 @@ def test_which_of_two_things_is_answered_by_both(question):
     text = "".join(ExtractiveGenerator(TOKENIZER).blocks(GenerationRequest(question=question, sources=(PUMPS,))))
 
     assert text.startswith("| Parameter | P10-A | P10-B |")
+
+
+BOOK = (
+    source(
+        7,
+        """# 设备清单
+
+| 编号 | 设备 | 保管组 | 使用 |
+| --- | --- | --- | --- |
+| WORKSHOP-1 | 台钻 | 机加组 | 只在车间使用 |
+| WORKSHOP-2 | 砂轮机 | 机加组 | 可外借 |
+| WORKSHOP-3 | 焊机 | 焊接组 | 可外借 |
+""",
+        title="workshop-devices",
+    ),
+    source(
+        6,
+        """# 保管组电话
+
+| 保管组 | 分机 |
+| --- | --- |
+| 机加组 | 101 |
+| 焊接组 | 102 |
+""",
+        title="workshop-devices",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "total"),
+    [
+        ("车间一共有多少台设备", "3 台"),
+        ("设备总共有几台", "3 台"),
+        ("机加组有几台设备", "2 台"),
+        ("how many devices does the workshop have in total", "3 devices"),
+        ("how many workshop devices are there", "3 workshop devices"),
+        ("车间一共有多少台服务器", None),  # no table says what is counted
+        ("北京一共有多少台设备", None),
+    ],
+)
+def test_the_table_of_what_is_counted_is_counted(question, total):
+    sheets = [replace(one, passage=replace(one.passage, ordinal=7 - one.number)) for one in BOOK[::-1]]
+    found = read_statements(sheets, TOKENIZER)
+
+    rows = find_rows_of_kind(question, found, TOKENIZER, whole=frozenset({1}))
+
+    assert (rows and rows.total) == total
