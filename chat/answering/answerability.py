@@ -18,6 +18,7 @@ from ragcore.answerability.confidence import answer_confidence
 from ragcore.answerability.follow_up import tells_asked, tells_subject, without_kind
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
+from ragcore.extractive.document_wish import without_document_wish
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows
 from ragcore.text.codes import codes_in, missing_codes
@@ -175,7 +176,7 @@ def verdict_by_sources(
         embedder=CachingEmbedder(model_registry.embedder()),
         idf=retrieved.state.query.weights,
     )
-    judged = judge(question, sources)
+    judged = judge(without_document_wish(question), sources)  # hardly a file says of itself that it is one
     inside = [source for source in sources if source.passage.document in focus]
     is_inside = False
     is_near = retrieved.relevant

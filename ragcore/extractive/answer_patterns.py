@@ -82,12 +82,6 @@ Extent = Literal["choice", "each", "reason", "summary", "several"]
 _SUMMARY = re.compile(
     r"总结|總結|概括|归纳|歸納|概述|综述|綜述|\b(?:summari[sz]e|summary|sum up|recap|outline|overview)\b", re.IGNORECASE
 )
-_WHERE_WRITTEN = re.compile(
-    r"(?:哪|什么|何)[个個份篇本]?(?:文件|文档|文檔|制度|规定|規定|手册|手冊|指南|标准|標準|办法|辦法|通知|资料|資料)|(?:出自|写在|寫在|规定在|在)(?:哪里|哪裡|哪儿)规定"
-    r"|\b(?:which|what) (?:document|doc|file|policy|guide|manual|page|rule|standard)s?\b"
-    r"|\bwhere (?:is|does) (?:it|this|that) (?:say|said|written|state|stated)\b",
-    re.IGNORECASE,
-)
 _CHOICE = re.compile(
     r"比较|比較|对比|對比|更[高低早晚大小多少长長短]"
     r"|\b(?:compare[ds]?|earlier|later|longer|shorter|higher|lower|larger|smaller|more)\b",
@@ -113,11 +107,6 @@ def asked_extent(question: str, *, named: int) -> Extent:
 def asks_procedure(question: str) -> bool:
     """Whether a question asks how something is done, or what is to be done."""
     return _PROCEDURE.search(question) is not None
-
-
-def asks_document(question: str) -> bool:
-    """Whether a question asks in which document something stands."""
-    return _WHERE_WRITTEN.search(question) is not None
 
 
 def asks_several(question: str) -> bool:

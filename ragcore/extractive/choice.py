@@ -9,7 +9,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from ragcore.extractive.sentence_model import refers_back
+from ragcore.extractive.sentence_model import SentenceFeatures, chances_of, refers_back
 from ragcore.extractive.sentences import Statement, is_mail_head_text, is_question
 from ragcore.ports import FloatArray
 from ragcore.text.codes import codes_in
@@ -45,6 +45,7 @@ _THAT = re.compile(
 )
 _FIELD = re.compile(r"(?:[^:：]{1,60}[:：]\s*){0,2}?([^:：]{1,40})[:：]\s*\S[^:：]*\Z")
 STEM_LETTERS = 5  # of a word in which its forms agree
+BESIDE_DEFINITION = 1.9  # log-odds below the best sentence from which another one is left out beside a definition
 REDUNDANT = 0.7  # Jaccard of the terms from which two sentences say the same
 
 
@@ -200,3 +201,33 @@ def _is_filler(statement: Statement) -> bool:
         return True
     is_short = columns(statement.text) <= TITLE_COLUMNS and not _FULL_STOP.search(statement.text)
     return is_short and not statement.is_item and not statement.is_row
+
+
+def defined_first(choice: SentenceChoice, known: SentenceFeatures, scores: FloatArray) -> SentenceChoice:
+    """The same choice; a definition leads with the sentence that goes on with it, and little else stands beside it."""
+    order = sorted(range(len(known.found)), key=lambda at: -float(scores[at]))
+    shown = {id(s) for group in (choice.core, *choice.points) for s in group}
+    defining = known.column("definition")
+    first = next((known.found[at] for at in order if defining[at] and id(known.found[at]) in shown), None)
+    if first is None:
+        return choice
+    lead = (first, *_going_on(first, known.found))
+    near = {id(known.found[at]) for at in order if scores[at] >= scores.max() - BESIDE_DEFINITION}
+    rest = (
+        tuple(s for s in group if s not in lead and (s.source is not first.source or id(s) in near))
+        for group in (choice.core, *choice.points)
+    )
+    return SentenceChoice(choice.best, lead, tuple(group for group in rest if group))
+
+
+def share_shown(choice: SentenceChoice, found: Sequence[Statement], scores: FloatArray) -> float:
+    """How likely it is that a sentence of the choice is the one that answers, given that one does."""
+    chances = {id(s): float(chance) for s, chance in zip(found, chances_of(scores), strict=True)}
+    return sum(chances[id(s)] for group in (choice.core, *choice.points) for s in group)
+
+
+def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statement]:
+    """The sentence behind a definition where it goes on with it: "It is a ..."."""
+    at = found.index(statement) + 1
+    is_next = at < len(found) and found[at].source is statement.source and not found[at].is_row
+    return [found[at]] if is_next and refers_back(found[at].text) else []

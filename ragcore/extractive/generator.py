@@ -11,7 +11,6 @@ import numpy as np
 
 from ragcore.extractive.answer_patterns import (
     asked_extent,
-    asks_document,
     asks_procedure,
     asks_several,
     cue_kind,
@@ -21,12 +20,15 @@ from ragcore.extractive.choice import (
     Limits,
     SentenceChoice,
     choose_sentences,
+    defined_first,
     is_mail_head,
     is_of_use,
+    share_shown,
     stands_in_prose,
     with_tables,
 )
 from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
+from ragcore.extractive.document_wish import asks_document, without_document_wish
 from ragcore.extractive.editions import current_first, less_of_older, older_editions
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
@@ -58,7 +60,6 @@ from ragcore.extractive.sentence_model import (
     SentenceScorer,
     chances_of,
     compute_sentence_features,
-    refers_back,
 )
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.extractive.spans import (
@@ -72,7 +73,7 @@ from ragcore.extractive.steps import find_procedure
 from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summarised_sources, summary_runs
 from ragcore.extractive.summary_wish import summary_points
-from ragcore.extractive.table_lookup import find_named_rows, find_rows_of_kind
+from ragcore.extractive.table_lookup import find_named_cell, find_named_rows, find_rows_of_kind
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
@@ -93,7 +94,7 @@ MORE_ACROSS = 2  # sentences of an answer from a source in the other language
 MORE_COLUMNS = 300  # of such an answer
 BESIDE = 0.05  # probability from which a sentence is added
 MOST_BESIDE = 3
-BESIDE_DEFINITION = 1.9  # log-odds below the best sentence from which another one is left out beside a definition
+MOST_BESIDE_ROW = 2  # groups of sentences behind a row that answers exactly
 
 
 class ExtractiveGenerator:
@@ -148,7 +149,7 @@ class ExtractiveGenerator:
         self, question: str, request: GenerationRequest, found: Sequence[Statement], words: Wording
     ) -> list[str]:
         """The answer in the form that was asked for; a report unless it is to be short or close to the sources."""
-        blocks = self._answer(question, request, found, words)
+        blocks = self._answer(without_document_wish(question), request, found, words)
         if request.style in ("simple", "precise") and blocks:
             blocks = [self._shorter(question, request, "".join(blocks), found)]
         if blocks and asks_document(question):
@@ -229,12 +230,14 @@ class ExtractiveGenerator:
             named_rows := find_named_rows(question_core(question), choice.best, found, self._tokenizer)
         ):
             return [found_rows_block(named_rows, words)]
+        if not choice.best.head and (cell := find_named_cell(question_core(question), found, self._tokenizer)):
+            return [found_rows_block(cell, words), *_beside_row(choice, words)]
         if stands_in_prose(choice.best, found) and (
             explained := self._explanation(question, known, scores, choice, named, words)
         ):
             return explained
-        choice = _defined_first(choice, known, scores)
-        lead = [f"**{words.closest}**\n\n"] if _share_shown(choice, found, scores) < DOUBTFUL else []
+        choice = defined_first(choice, known, scores)
+        lead = [f"**{words.closest}**\n\n"] if share_shown(choice, found, scores) < DOUBTFUL else []
         core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in choice.core]
         return [*lead, passage_block(with_tables(core, found), words), *_supplements(choice, words)]
 
@@ -353,36 +356,6 @@ def prefer_full_coverage(scores: FloatArray, known: SentenceFeatures) -> FloatAr
     return changed
 
 
-def _defined_first(choice: SentenceChoice, known: SentenceFeatures, scores: FloatArray) -> SentenceChoice:
-    """The same choice; a definition leads with the sentence that goes on with it, and little else stands beside it."""
-    order = sorted(range(len(known.found)), key=lambda at: -float(scores[at]))
-    shown = {id(s) for group in (choice.core, *choice.points) for s in group}
-    defining = known.column("definition")
-    first = next((known.found[at] for at in order if defining[at] and id(known.found[at]) in shown), None)
-    if first is None:
-        return choice
-    lead = (first, *_going_on(first, known.found))
-    near = {id(known.found[at]) for at in order if scores[at] >= scores.max() - BESIDE_DEFINITION}
-    rest = (
-        tuple(s for s in group if s not in lead and (s.source is not first.source or id(s) in near))
-        for group in (choice.core, *choice.points)
-    )
-    return SentenceChoice(choice.best, lead, tuple(group for group in rest if group))
-
-
-def _share_shown(choice: SentenceChoice, found: Sequence[Statement], scores: FloatArray) -> float:
-    """How likely it is that a sentence of the choice is the one that answers, given that one does."""
-    chances = {id(s): float(chance) for s, chance in zip(found, chances_of(scores), strict=True)}
-    return sum(chances[id(s)] for group in (choice.core, *choice.points) for s in group)
-
-
-def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statement]:
-    """The sentence behind a definition where it goes on with it: "It is a ..."."""
-    at = found.index(statement) + 1
-    is_next = at < len(found) and found[at].source is statement.source and not found[at].is_row
-    return [found[at]] if is_next and refers_back(found[at].text) else []
-
-
 def _whole_list(choice: SentenceChoice, found: Sequence[Statement], words: Wording, *, numbered: bool) -> list[str]:
     """The list that the best sentence is a point of, with the sentence that announces it; [] where it is none."""
     around = find_list_around(choice.best, found)
@@ -397,4 +370,11 @@ def _supplements(choice: SentenceChoice, words: Wording) -> list[str]:
     """What is said elsewhere, each row of a table by itself."""
     points = [part for group in choice.points for part in ([(s,) for s in group] if group[0].head else [group])]
     block = supplement(points, words)
+    return [block] if block else []
+
+
+def _beside_row(choice: SentenceChoice, words: Wording) -> list[str]:
+    """The likeliest sentences, where a row of a table answers already."""
+    groups = [group for group in (choice.core, *choice.points) if not group[0].is_row]
+    block = supplement(groups[:MOST_BESIDE_ROW], words)
     return [block] if block else []

@@ -71,6 +71,16 @@ class LookupTable:
             return []
         return [first]
 
+    def named_cell(self, asked: RowQuestion) -> TableRows | None:
+        """The only cell whose row and column the question names with all their words, and besides nothing else."""
+        common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
+        rows = [at for at, words in enumerate(self.firsts) if words and words <= asked.words]
+        columns = [at for at, words in enumerate(self.head_words) if at and words - common and words <= asked.words]
+        if len(rows) != 1 or len(columns) != 1 or not self.cells[rows[0]][columns[0]]:
+            return None
+        known = self.firsts[rows[0]] | self.head_words[columns[0]] | self.about
+        return self.cut(rows, [0, *columns]) if asked.words <= known else None
+
     def joined(self, asked: RowQuestion) -> list[int]:
         """Two or more rows whose first cells together hold what the question joins; else []."""
         wanted = {w for row in self.firsts for w in row if asked.has(w)} - self.about

@@ -100,6 +100,13 @@ def find_named_rows(
     return table.shown(rows, asked) if rows else None
 
 
+def find_named_cell(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
+    """The row and the column that have every word of the question between them, and the title; None without one."""
+    asked = RowQuestion.of(question, tokenizer)
+    cells = (LookupTable(members, tokenizer).named_cell(asked) for members in _tables(found))
+    return next((cell for cell in cells if cell is not None), None)
+
+
 def _tables(found: Sequence[Statement]) -> list[list[Statement]]:
     """The rows of each table, those of all its passages together, in the order of the sources."""
     groups: dict[tuple[int, tuple[str, ...]], list[Statement]] = {}

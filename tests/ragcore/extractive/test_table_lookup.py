@@ -8,7 +8,7 @@ import pytest
 
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.sentences import read_statements
-from ragcore.extractive.table_lookup import answers_by_rows, find_named_rows, find_rows_of_kind
+from ragcore.extractive.table_lookup import answers_by_rows, find_named_cell, find_named_rows, find_rows_of_kind
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
@@ -262,3 +262,57 @@ def test_the_table_of_what_is_counted_is_counted(question, total):
     rows = find_rows_of_kind(question, found, TOKENIZER, whole=frozenset({1}))
 
     assert (rows and rows.total) == total
+
+
+DRIVES = source(
+    8,
+    """Every class B drive may be told by its feeding ports. A class B drive with one feeding port costs less to run.
+The number of feeding ports of a drive is printed on its plate.
+
+| Property | Class C drive | Class B drive |
+| --- | --- | --- |
+| Feeding ports | 4 | 1 or 2 |
+| Speed | 900 rpm | 600 rpm |
+""",
+    title="Drives",
+)
+MOTORS = source(
+    9,
+    """B 型电机的冷却通道用水冲洗。冷却通道在外壳里，B 型电机另有风扇。
+
+| 项目 | A型电机 | B型电机 |
+| --- | --- | --- |
+| 冷却通道 | 4 个 | 2 个 |
+| 转速 | 900 转 | 600 转 |
+""",
+    title="电机说明",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "of", "told"),
+    [
+        ("How many feeding ports does a class B drive have?", DRIVES, "Feeding ports · Class B drive: 1 or 2 [8]"),
+        ("feeding ports of the class C drive", DRIVES, "Feeding ports · Class C drive: 4 [8]"),
+        ("B型电机的冷却通道有几个", MOTORS, "冷却通道 · B型电机：2 个[9]"),
+    ],
+)
+def test_a_row_and_a_column_that_the_question_names_come_before_prose(question, of, told):
+    text = "".join(ExtractiveGenerator(TOKENIZER).blocks(GenerationRequest(question=question, sources=(of,))))
+
+    assert text.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("question", "cell"),
+    [
+        ("what is the speed of the class B drive", ("Speed", "600 rpm")),
+        ("why do class B drives have feeding ports on the plate", None),  # more is asked
+        ("speed of class C drive and class B drive", None),  # two columns
+        ("how many ports", None),
+    ],
+)
+def test_a_cell_is_named_by_all_words_of_its_row_and_column(question, cell):
+    found = find_named_cell(question, read_statements([DRIVES], TOKENIZER), TOKENIZER)
+
+    assert (found and found.rows[0][0]) == cell
