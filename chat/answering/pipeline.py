@@ -39,6 +39,7 @@ from chat.answering.similar_questions import SimilarQuestions
 from chat.answering.stage_ports import AnswerPorts, report_context
 from chat.answering.streaming import Draft
 from chat.answering.whole_documents import sources_to_sum_up, summary_verdict
+from chat.answering.whole_editions import complete_editions
 from chat.answering.wide_judgement import judge_widely
 from chat.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable
@@ -122,7 +123,7 @@ async def answer_from_sources(
         return await list_search_results(
             context, state.query, outcome, sources[:MAX_RESULTS], introduction=introduction
         )
-    state = await complete_tables(context, state)
+    state = await complete_editions(context, await complete_tables(context, state))
     draft = await generate(context, ports, state, verdict)
     llm = ports.stage_ports.llm if options.judge_support else None
     record = await ground_draft(context, draft, state, outcome, llm=llm, files=ports.files, is_summary=bool(whole))

@@ -28,6 +28,7 @@ _NOUNS = (
     r"(?:document|doc|file|policy|policies|guide|manual|page|rule|standard|procedure|guideline|regulation|handbook)s?"
 )
 _RULES = r"(?:rules?|regulations?|polic(?:y|ies)|provisions?|instructions?|guidance|guidelines?|details)"
+DOCUMENT_WORDS = rf"{_KINDS}|\b{_NOUNS}\b|\b{_RULES}\b"  # what documents are called
 _WRITTEN = (
     r"(?:written(?: down| up)?|regulated|described|defined|documented|laid down|specified|stated|set (?:out|down)"
     r"|explained|covered|mentioned|recorded|governed|prescribed|stipulated)"

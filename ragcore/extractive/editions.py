@@ -7,14 +7,15 @@ replaces it. What an older edition says is shown behind, unless the question ask
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray
 from ragcore.text.normalise import nfkc
-from ragcore.types import Source
+from ragcore.types import Passage, Source
 
 OLDER = 3.0  # log-odds that a sentence of an older edition loses
 HEAD_CHARACTERS = 300  # of a document, in which it may say which edition it is
@@ -37,23 +38,53 @@ _ASKS_OLDER = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """A document that is one of several editions. `names`: what names the edition in a question: 2026, rev c."""
+
+    document: int
+    order: tuple[int, ...]  # how new it is, to be compared
+    names: frozenset[str]
+    title: str
+
+    @property
+    def label(self) -> str:
+        """What the title calls the edition: "2026 edition"; the whole title where it does not."""
+        match = _EDITION.search(nfkc(self.title))
+        return match[0].strip() if match else self.title
+
+    def is_named(self, question: str) -> bool:
+        """Whether a question, in lower case, names it."""
+        return any(re.search(rf"(?<![\d.]){re.escape(name)}(?![\d.]*\d)", question) for name in self.names)
+
+
+def edition_families(passages: Iterable[Passage]) -> list[list[Edition]]:
+    """Documents that are editions of one thing, by their titles or how they begin, the newest first of each."""
+    families: dict[str, dict[int, Edition]] = {}
+    for passage in sorted(passages, key=lambda one: (one.document, one.ordinal)):
+        title = nfkc(passage.title)
+        order, names = _edition(title) if _EDITION.search(title) else _edition(_head(passage))
+        family = without_edition(title)
+        if order and family:
+            edition = Edition(passage.document, order, names, passage.title)
+            families.setdefault(family, {}).setdefault(passage.document, edition)
+    return [sorted(found.values(), key=lambda one: one.order, reverse=True) for found in families.values()]
+
+
+def without_edition(title: str) -> str:
+    """A title without what names its edition, and without marks, to be compared."""
+    return _MARKS.sub("", _EDITION.sub("", nfkc(title))).casefold()
+
+
 def older_editions(sources: Sequence[Source]) -> dict[int, frozenset[str]]:
     """Documents of which a newer edition is among the sources, or that say so: id -> what names the edition."""
-    families: dict[str, dict[int, tuple[tuple[int, ...], frozenset[str]]]] = {}
-    replaced: dict[int, frozenset[str]] = {}
-    for source in sorted(sources, key=lambda one: (one.passage.document, one.passage.ordinal)):
-        passage = source.passage
-        head = nfkc(passage.text[:HEAD_CHARACTERS]) if passage.ordinal == 0 else ""
-        title = nfkc(passage.title)
-        order, names = _edition(title) if _EDITION.search(title) else _edition(head)
-        family = _MARKS.sub("", _EDITION.sub("", title)).casefold()
-        if order and family:
-            families.setdefault(family, {}).setdefault(passage.document, (order, names))
-        if _REPLACED.search(passage.text) and not _REPLACES.search(passage.text):
-            replaced[passage.document] = names
-    for editions in families.values():
-        newest = max(order for order, _names in editions.values())
-        replaced |= {document: names for document, (order, names) in editions.items() if order < newest}
+    replaced = {
+        source.passage.document: _edition(nfkc(source.passage.title))[1] or _edition(_head(source.passage))[1]
+        for source in sorted(sources, key=lambda one: (one.passage.document, -one.passage.ordinal))
+        if _REPLACED.search(source.passage.text) and not _REPLACES.search(source.passage.text)
+    }
+    for editions in edition_families(source.passage for source in sources):
+        replaced |= {one.document: one.names for one in editions if one.order < editions[0].order}
     return replaced
 
 
@@ -78,6 +109,10 @@ def asks_older(question: str, older: Mapping[int, frozenset[str]]) -> bool:
     """Whether a question names an older edition, compares, or asks how it was."""
     plain = nfkc(question).casefold()
     return _ASKS_OLDER.search(plain) is not None or any(name in plain for names in older.values() for name in names)
+
+
+def _head(passage: Passage) -> str:
+    return nfkc(passage.text[:HEAD_CHARACTERS]) if passage.ordinal == 0 else ""
 
 
 def _edition(text: str) -> tuple[tuple[int, ...], frozenset[str]]:

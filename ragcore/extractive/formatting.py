@@ -43,6 +43,7 @@ class Wording:
     closest: str  # above a passage of which it is not sure that it answers
     more_rows: str  # below the first rows of a long table, with `{number}`
     source_language: str  # above a quotation in the other one of the two languages
+    more_changes: str  # below the first differences of two editions, with `{number}`
     in_all: str  # above rows that are counted, with `{number}`
     gap: str  # between a sentence and its marker, and between sentences
 
@@ -54,6 +55,7 @@ _WORDS: dict[Script, Wording] = {
         said="资料所述",
         closest="最相关的段落",
         more_rows="另有 {number} 行",
+        more_changes="另有 {number} 处不同",
         in_all="共 {number}",
         source_language="原文为英文",
         gap="",
@@ -64,6 +66,7 @@ _WORDS: dict[Script, Wording] = {
         said="資料所述",
         closest="最相關的段落",
         more_rows="另有 {number} 列",
+        more_changes="另有 {number} 處不同",
         in_all="共 {number}",
         source_language="原文為英文",
         gap="",
@@ -74,6 +77,7 @@ _WORDS: dict[Script, Wording] = {
         said="What the sources say",
         closest="The passage that fits best",
         more_rows="{number} more rows",
+        more_changes="{number} more differences",
         in_all="{number} in all",
         source_language="The source is in Chinese",
         gap=" ",

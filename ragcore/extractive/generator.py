@@ -29,6 +29,7 @@ from ragcore.extractive.choice import (
 )
 from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
 from ragcore.extractive.document_wish import asks_document, without_document_wish
+from ragcore.extractive.edition_changes import changes_asked, changes_between, changes_table, compared_editions
 from ragcore.extractive.editions import current_first, less_of_older, older_editions
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
@@ -183,6 +184,8 @@ class ExtractiveGenerator:
         if whole := summarised_sources(question, sources, self._tokenizer):
             runs = summary_runs(whole, self._tokenizer, most=summary_points(question), wish=question)
             return summary_blocks(runs, words)
+        if block := self._changes(question, found, request, words):
+            return [block]
         kind = question_type(question)
         is_comparison = kind == "comparison" or asks_choice(question)
         if is_comparison and (block := self._comparison(question, found, words)):
@@ -276,6 +279,24 @@ class ExtractiveGenerator:
         if not within:
             return known, scores
         return known, np.asarray((scores + self._scored(within, found)[1]) / 2, np.float32)
+
+    def _changes(
+        self, question: str, found: Sequence[Statement], request: GenerationRequest, words: Wording
+    ) -> str | None:
+        """The table of what two editions say differently; None where the question compares none."""
+        editions = compared_editions(question, [source.passage for source in request.sources])
+        if editions is None:
+            return None
+        sides = [[s for s in found if s.source.passage.document == one.document] for one in editions]
+        is_whole = all(s.source.passage.version in request.whole_versions for side in sides for s in side)
+        changes = changes_between(*sides, is_whole=is_whole)
+        if not changes:
+            return None
+        said = [s for change in changes for s in change.said]
+        worth = dict(zip(map(id, said), self._scored(question, said)[1], strict=True))
+        titles = " ".join(one.title for one in editions)
+        asked = changes_asked(question, changes, titles, lambda s: float(worth[id(s)]), self._tokenizer)
+        return changes_table(asked, editions, words)
 
     def _comparison(self, question: str, found: Sequence[Statement], words: Wording) -> str | None:
         """The table that compares the things which a question names; None where there is none."""

@@ -1,0 +1,56 @@
+"""Two editions of a document that a question compares are read whole, not only where the search has found them (A4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from django.db import Error as DatabaseFailure
+
+from chat.answering.context import AnswerContext
+from chat.answering.retrieval import build_search_request
+from chat.executors import run_db
+from knowledge import model_registry
+from knowledge.services.retrieval import document_passages
+from ragcore.errors import RagError
+from ragcore.extractive.edition_changes import compared_editions
+from ragcore.text.question_core import question_core
+from ragcore.types import Source
+from ragcore.types.answering import AnswerState
+
+MOST_PASSAGES = 60  # of one edition
+
+
+async def complete_editions(context: AnswerContext, state: AnswerState) -> AnswerState:
+    """The state with the other passages of the two editions behind its sources, where a question compares these.
+
+    An optional part: without the database the sources stay as they are.
+    """
+    if model_registry.chat_model() is not None or not state.sources:
+        return state
+    found = [*(source.passage for source in state.sources), *(ranked.passage for ranked in state.passages)]
+    editions = compared_editions(question_core(state.query), found)
+    if editions is None:
+        return state
+    first = {passage.document: passage.chunk for passage in reversed(found)}
+    try:
+        passages = await run_db(
+            document_passages,
+            scope=context.scope,
+            request=build_search_request(context, state.query),
+            chunks=[first[edition.document] for edition in editions],
+            most=MOST_PASSAGES,
+            within=context.within,
+        )
+    except (RagError, DatabaseFailure):
+        return state
+    known = {source.passage.chunk for source in state.sources}
+    least = min(source.score for source in state.sources)
+    added = [passage for passage in passages if passage.chunk not in known]
+    sources = [
+        Source(number=number, passage=passage, text=passage.text.strip(), score=least)
+        for number, passage in enumerate(added, start=len(state.sources) + 1)
+    ]
+    told = Counter(passage.version for passage in passages)
+    whole = {version for version, number in told.items() if number < MOST_PASSAGES}
+    return replace(state, sources=(*state.sources, *sources), whole_versions=state.whole_versions | whole)

@@ -1,0 +1,246 @@
+"""What differs between two editions of a document, side by side (A4, D40).
+
+Sections with the same heading are paired. What both say in the same words is left out; what they say with other numbers
+comes first, and when an edition comes into force last. A question with a topic gets what differs on it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from ragcore.extractive.document_wish import DOCUMENT_WORDS
+from ragcore.extractive.editions import Edition, edition_families, without_edition
+from ragcore.extractive.formatting import Wording, cite, table
+from ragcore.extractive.sentences import Statement
+from ragcore.ports import Tokenizer
+from ragcore.text.markdown import labelled
+from ragcore.text.matching import jaccard
+from ragcore.text.normalise import nfkc
+from ragcore.text.question_type import wanted
+from ragcore.text.scripts import CJK, language_of
+from ragcore.text.tokenise import stop_words
+from ragcore.types import Passage
+
+MOST_CHARACTERS = 800  # of the table
+MOST_BY_MEANING = 3  # differences on a topic whose words none of them has
+LEAST_ALIKE = 0.3  # Jaccard of the terms from which a sentence is the other one, changed
+ON_TOPIC = 0.7  # of the best weight of a topic's words
+HEADING_WEIGHT = 2  # of a topic's word in a heading, against one in a sentence
+MISSING = "—"
+_CHANGED = (
+    r"变化|變化|变动|變動|改动|改動|变了|變了|改了|改成|改为|改為|有变|有變|调整|調整|修改|更新|新增|涨|漲|降了|提高|降低|差多少"
+    r"|\bchang(?:ed?|es)\b|\bwhat(?:'s| is) new\b|\bnew in\b|\bupdate[ds]?\b"
+)
+_COMPARED = (
+    r"不同|不一样|不一樣|区别|區別|差别|差別|差异|差異|对比|對比|比较|比較|相比|比"
+    r"|\bdiffer\w*|\bcompared?\b|\bcomparison\b|\bversus\b|\bvs\b"
+)
+_OLD = (
+    r"以前|之前|原来|原來|原先|过去|過去|旧版|舊版|老版|去年|旧|舊"
+    r"|\b(?:before|previous(?:ly)?|formerly|former|last year|old(?:er)?|earlier|used to(?: be)?)\b"
+)
+_NOW = r"现在|現在|如今|目前|新版|今年|新|\b(?:now|new(?:er)?|today|current(?:ly)?)\b"
+_EDITIONS = r"(?:19|20)\d\d\s?年?|版本?|修订|修訂|\b(?:editions?|versions?|revisions?|rev\.?)\b"
+_ASKS_CHANGES = re.compile(_CHANGED, re.IGNORECASE)
+_ASKS_DIFFERENCE = re.compile(rf"(?:{_COMPARED}).*(?:{_EDITIONS})|(?:{_EDITIONS}).*(?:{_COMPARED})", re.IGNORECASE)
+_ASKS_BOTH = re.compile(
+    rf"(?:{_OLD}).*(?:{_NOW})|(?:{_NOW}).*(?:{_OLD})|(?:{_EDITIONS}).*(?:和|与|與|跟|and|vs).*(?:{_EDITIONS})",
+    re.IGNORECASE,
+)
+_NO_TOPIC = re.compile(
+    rf"{_CHANGED}|{_COMPARED}|{_OLD}|{_NOW}|{_EDITIONS}|{DOCUMENT_WORDS}|[几幾][个個]?[{CJK}]|多少|多[长長久大高]|有?哪些|内容|內容|地方|主要"
+    r"|\b(?:between|list|main|important|things?|anything|how (?:many|much|long))\b|\b[vV]\d+(?:\.\d+)*",
+    re.IGNORECASE,
+)
+_IN_FORCE = re.compile(
+    r"起(?:施行|执行|執行|实施|實施|生效)|同时(?:作废|废止)|同時(?:作廢|廢止)|代替|取代|替代"
+    r"|\b(?:comes? into force|takes? effect|effective (?:from|date)|valid from|replaces|supersedes|superseded)\b",
+    re.IGNORECASE,
+)
+_NUMBERING = re.compile(r"\s*(?:第[\d一二三四五六七八九十]+[章节節条條]|[一二三四五六七八九十]+、|\d+(?:\.\d+)*\.?)\s*")
+_DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What two editions say differently in one place; None where one says nothing there."""
+
+    heading: str
+    current: Statement | None
+    older: Statement | None
+
+    @property
+    def said(self) -> list[Statement]:
+        return [one for one in (self.current, self.older) if one is not None]
+
+    @property
+    def rank(self) -> int:
+        """0 for other numbers, 1 for other words, 2 for when an edition holds."""
+        if any(_IN_FORCE.search(one.text) for one in self.said):
+            return 2
+        numbers = [set(_DIGITS.findall(one.text)) for one in self.said]
+        return int(len(numbers) < 2 or numbers[0] == numbers[1])
+
+
+def asks_changes(question: str) -> bool:
+    """Whether a question may want to know what differs between editions of a document."""
+    plain = nfkc(question)
+    return any(pattern.search(plain) for pattern in (_ASKS_CHANGES, _ASKS_DIFFERENCE, _ASKS_BOTH))
+
+
+def compared_editions(question: str, passages: Sequence[Passage]) -> tuple[Edition, Edition] | None:
+    """The current and the older edition that a question compares; None where it compares none.
+
+    `passages`: what a search found, best first. The editions that the question names, else the newest two of the
+    document that was found first.
+    """
+    if not passages or not asks_changes(question):
+        return None
+    asked = nfkc(question).casefold()
+    for editions in edition_families(passages):
+        newest, *others = editions
+        named = [one for one in editions if one.is_named(asked)]
+        older = [one for one in others if one.order < newest.order]
+        if not older or (len(named) < 2 and passages[0].document not in {one.document for one in editions}):
+            continue
+        if len(named) > 1:
+            return named[0], named[1]
+        return newest, (named[0] if named and named[0] in older else older[0])
+    return None
+
+
+def changes_between(current: Sequence[Statement], older: Sequence[Statement], *, is_whole: bool) -> list[Change]:
+    """What two editions say differently, in the order of the current one, then what only the older one has.
+
+    `is_whole`: all of both is there, so that what one lacks is not merely unread.
+    """
+    sides = [_sections(side) for side in (current, older)]
+    changes: list[Change] = []
+    for key in dict.fromkeys([*sides[0], *sides[1]]):
+        changes += _paired(sides[0].get(key, []), sides[1].get(key, []))
+    known = [change for change in changes if is_whole or len(change.said) > 1]
+    return [change for change in known if change.rank < 2] or known  # noqa: PLR2004
+
+
+def changes_asked(
+    question: str, changes: Sequence[Change], titles: str, worth: Callable[[Statement], float], tokenizer: Tokenizer
+) -> list[Change]:
+    """Those on the topic of the question; all of them where it has none, or is in the other language.
+
+    `titles`: of the editions, whose words are no topic. `worth`: how likely a sentence answers, where no word says it.
+    """
+    topic = _topic(question, titles, tokenizer)
+    if not topic:
+        return list(changes)
+    said = [_held(topic, " ".join(one.text for one in change.said), tokenizer) for change in changes]
+    headed = [_held(topic, change.heading, tokenizer) for change in changes]
+    places = {w: sum(w in held | head for held, head in zip(said, headed, strict=True)) for w in topic}
+    worths = {w: math.log(1 + len(changes) / number) for w, number in places.items() if number}
+    weights = [
+        sum(worths[w] * (HEADING_WEIGHT if w in head else 1) for w in held | head)
+        for held, head in zip(said, headed, strict=True)
+    ]
+    best = max(weights, default=0.0)
+    if best > 0:
+        on_topic = [one for one, weight in zip(changes, weights, strict=True) if weight >= ON_TOPIC * best]
+        with_numbers = [one for one in on_topic if one.rank == 0]
+        return with_numbers if wanted(question) in ("number", "time") and with_numbers else on_topic
+    if language_of(question) != language_of(" ".join(one.text for change in changes for one in change.said)):
+        return list(changes)
+    order = sorted(changes, key=lambda change: -max(map(worth, change.said)))[:MOST_BY_MEANING]
+    return [change for change in changes if change in order]
+
+
+def _topic(question: str, titles: str, tokenizer: Tokenizer) -> frozenset[str]:
+    """Words of a question that say more than that editions are compared, and which ones."""
+    passed = stop_words() | set(tokenizer.words(titles))
+    words = tokenizer.words(_NO_TOPIC.sub(" ", nfkc(question)))
+    return frozenset(w for w in words if len(w) > 1 and w not in passed and w not in titles)
+
+
+def _held(topic: frozenset[str], text: str, tokenizer: Tokenizer) -> frozenset[str]:
+    words = set(tokenizer.words(text))
+    return frozenset(w for w in topic if w in words or (not w.isascii() and w in text))
+
+
+def changes_table(changes: Sequence[Change], editions: tuple[Edition, Edition], words: Wording) -> str:
+    """A table with a column for each edition, and how many differences did not fit."""
+    rows: list[tuple[int, list[str]]] = []
+    room = MOST_CHARACTERS
+    for at, change in sorted(enumerate(changes), key=lambda one: one[1].rank):
+        row = _row(change, words)
+        room -= sum(map(len, row[1:]))
+        if room >= 0 or not rows:
+            rows.append((at, row))
+    lines = []
+    for heading, group in groupby((row for _at, row in sorted(rows)), key=lambda row: row[0]):
+        members = list(group)
+        cells = [words.gap.join(cell for row in members if (cell := row[side])) or MISSING for side in (1, 2)]
+        lines.append([heading, *cells])
+    labels = [one.label for one in editions]
+    head = labels if labels[0] != labels[1] else [one.title for one in editions]
+    left = len(changes) - len(rows)
+    more = f"\n\n**{words.more_changes.format(number=left)}**" if left else ""
+    return table([words.aspect, *head], lines) + more
+
+
+def _row(change: Change, words: Wording) -> list[str]:
+    """The heading, and what each edition says; of rows of a table the first cell and those that differ."""
+    sides = [change.current, change.older]
+    if change.current is not None and change.older is not None and change.current.head == change.older.head:
+        sides = [_cut(change.current, change.older), _cut(change.older, change.current)]
+    return [change.heading, *(cite(one.text, one.source.number, words) if one is not None else "" for one in sides)]
+
+
+def _cut(row: Statement, other: Statement) -> Statement:
+    if not row.head:
+        return row
+    kept = [0, *(at for at in range(1, len(row.head)) if row.cells[at] != other.cells[at])]
+    return replace(row, text=labelled([row.head[at] for at in kept], [row.cells[at] for at in kept]))
+
+
+def _sections(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
+    """Sentences by the heading that they stand under, without its number, in reading order.
+
+    The table that a document begins with tells its number and date, and is left out where there is more.
+    """
+    found: dict[str, list[Statement]] = {}
+    for one in sorted(statements, key=lambda s: (s.source.passage.ordinal, s.position)):
+        title = without_edition(one.source.passage.title)
+        path = [name for name in one.source.passage.heading_path if without_edition(name) != title]
+        heading = _NUMBERING.sub("", one.heading or (path[-1] if path else ""), count=1)
+        is_front = without_edition(heading) in ("", title)
+        if not (is_front and one.is_row):
+            found.setdefault("" if is_front else heading.casefold(), []).append(replace(one, heading=heading))
+    return found
+
+
+def _paired(current: Sequence[Statement], older: Sequence[Statement]) -> list[Change]:
+    """What differs between two sections; each sentence beside the most similar one of the other side."""
+    texts = [{_bare(one.text) for one in side} for side in (current, older)]
+    left = [one for one in older if _bare(one.text) not in texts[0]]
+    changes = []
+    for one in current:
+        if _bare(one.text) in texts[1]:
+            continue
+        like = max(left, key=lambda other: _alike(one, other), default=None)
+        if like is not None and _alike(one, like) < LEAST_ALIKE:
+            like = None
+        left = [other for other in left if other is not like]
+        changes.append(Change(one.heading, one, like))
+    return [*changes, *(Change(one.heading, None, one) for one in left)]
+
+
+def _alike(one: Statement, other: Statement) -> float:
+    if one.head or other.head:
+        return float(one.head == other.head and one.cells[0] == other.cells[0])
+    return jaccard(set(one.terms), set(other.terms))
+
+
+def _bare(text: str) -> str:
+    return _SPACE.sub("", nfkc(text)).casefold()
