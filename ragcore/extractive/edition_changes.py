@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -16,7 +16,7 @@ from ragcore.extractive.document_wish import DOCUMENT_WORDS
 from ragcore.extractive.editions import Edition, edition_families, without_edition
 from ragcore.extractive.formatting import Wording, cite, table
 from ragcore.extractive.sentences import Statement
-from ragcore.ports import Tokenizer
+from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.markdown import labelled
 from ragcore.text.matching import jaccard
 from ragcore.text.normalise import nfkc
@@ -27,8 +27,10 @@ from ragcore.types import Passage
 
 MOST_CHARACTERS = 800  # of the table
 MOST_BY_MEANING = 3  # differences on a topic whose words none of them has
+NEAR_BEST = 1.5  # log-odds below the best of them from which one is left out
 LEAST_ALIKE = 0.3  # Jaccard of the terms from which a sentence is the other one, changed
 ON_TOPIC = 0.7  # of the best weight of a topic's words
+LEAST_WEIGHT = 0.1  # of a topic's word, where every difference has it
 HEADING_WEIGHT = 2  # of a topic's word in a heading, against one in a sentence
 MISSING = "—"
 _CHANGED = (
@@ -57,7 +59,7 @@ _NO_TOPIC = re.compile(
     re.IGNORECASE,
 )
 _IN_FORCE = re.compile(
-    r"起(?:施行|执行|執行|实施|實施|生效)|同时(?:作废|废止)|同時(?:作廢|廢止)|代替|取代|替代"
+    r"(?:生效|发布|發布|施行)日期|文件编号|文件編號|起(?:施行|执行|執行|实施|實施|生效)|同时(?:作废|废止)|同時(?:作廢|廢止)|代替|取代|替代"
     r"|\b(?:comes? into force|takes? effect|effective (?:from|date)|valid from|replaces|supersedes|superseded)\b",
     re.IGNORECASE,
 )
@@ -91,6 +93,34 @@ def asks_changes(question: str) -> bool:
     """Whether a question may want to know what differs between editions of a document."""
     plain = nfkc(question)
     return any(pattern.search(plain) for pattern in (_ASKS_CHANGES, _ASKS_DIFFERENCE, _ASKS_BOTH))
+
+
+def changes_block(
+    question: str,
+    found: Sequence[Statement],
+    whole: Collection[int],
+    score: Callable[[Sequence[Statement]], FloatArray],
+    tokenizer: Tokenizer,
+    words: Wording,
+) -> str | None:
+    """The table of what two editions say differently; None where the question compares none.
+
+    `whole`: versions of documents that are all there; `score`: the log-odds that each sentence answers, float32[n].
+    """
+    sources = sorted({s.source.number: s.source for s in found}.values(), key=lambda source: source.number)
+    editions = compared_editions(question, [source.passage for source in sources])
+    if editions is None:
+        return None
+    current, older = ([s for s in found if s.source.passage.document == one.document] for one in editions)
+    is_whole = all(s.source.passage.version in whole for s in (*current, *older))
+    changes = changes_between(current, older, is_whole=is_whole)
+    if not changes:
+        return None
+    said = [s for change in changes for s in change.said]
+    worth = dict(zip(map(id, said), map(float, score(said)), strict=True))
+    titles = " ".join(one.title for one in editions)
+    asked = changes_asked(question, changes, titles, lambda s: worth[id(s)], tokenizer)
+    return changes_table(asked, editions, words)
 
 
 def compared_editions(question: str, passages: Sequence[Passage]) -> tuple[Edition, Edition] | None:
@@ -140,7 +170,7 @@ def changes_asked(
     said = [_held(topic, " ".join(one.text for one in change.said), tokenizer) for change in changes]
     headed = [_held(topic, change.heading, tokenizer) for change in changes]
     places = {w: sum(w in held | head for held, head in zip(said, headed, strict=True)) for w in topic}
-    worths = {w: math.log(1 + len(changes) / number) for w, number in places.items() if number}
+    worths = {w: LEAST_WEIGHT + math.log(len(changes) / number) for w, number in places.items() if number}
     weights = [
         sum(worths[w] * (HEADING_WEIGHT if w in head else 1) for w in held | head)
         for held, head in zip(said, headed, strict=True)
@@ -153,7 +183,8 @@ def changes_asked(
     if language_of(question) != language_of(" ".join(one.text for change in changes for one in change.said)):
         return list(changes)
     order = sorted(changes, key=lambda change: -max(map(worth, change.said)))[:MOST_BY_MEANING]
-    return [change for change in changes if change in order]
+    least = max(map(worth, order[0].said)) - NEAR_BEST if order else 0.0
+    return [change for change in changes if change in order and max(map(worth, change.said)) >= least]
 
 
 def _topic(question: str, titles: str, tokenizer: Tokenizer) -> frozenset[str]:
@@ -221,18 +252,17 @@ def _sections(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
 
 
 def _paired(current: Sequence[Statement], older: Sequence[Statement]) -> list[Change]:
-    """What differs between two sections; each sentence beside the most similar one of the other side."""
+    """What differs between two sections; each sentence beside the one of the other side that is most like it."""
     texts = [{_bare(one.text) for one in side} for side in (current, older)]
-    left = [one for one in older if _bare(one.text) not in texts[0]]
-    changes = []
-    for one in current:
-        if _bare(one.text) in texts[1]:
-            continue
-        like = max(left, key=lambda other: _alike(one, other), default=None)
-        if like is not None and _alike(one, like) < LEAST_ALIKE:
-            like = None
-        left = [other for other in left if other is not like]
-        changes.append(Change(one.heading, one, like))
+    own = [one for one in current if _bare(one.text) not in texts[1]]
+    others = [one for one in older if _bare(one.text) not in texts[0]]
+    alike = [(_alike(one, other), -at, -place) for at, one in enumerate(own) for place, other in enumerate(others)]
+    pairs: dict[int, int] = {}
+    for likeness, at, place in sorted(alike, reverse=True):
+        if likeness >= LEAST_ALIKE and -at not in pairs and -place not in pairs.values():
+            pairs[-at] = -place
+    changes = [Change(one.heading, one, others[pairs[at]] if at in pairs else None) for at, one in enumerate(own)]
+    left = [other for place, other in enumerate(others) if place not in pairs.values()]
     return [*changes, *(Change(one.heading, None, one) for one in left)]
 
 

@@ -49,9 +49,9 @@ class Edition:
 
     @property
     def label(self) -> str:
-        """What the title calls the edition: "2026 edition"; the whole title where it does not."""
+        """What the title calls the edition, "2026 edition", or the document itself: "2026"."""
         match = _EDITION.search(nfkc(self.title))
-        return match[0].strip() if match else self.title
+        return match[0].strip() if match else min(self.names, default=self.title)
 
     def is_named(self, question: str) -> bool:
         """Whether a question, in lower case, names it."""

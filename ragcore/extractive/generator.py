@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from ragcore.extractive.choice import (
 )
 from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
 from ragcore.extractive.document_wish import asks_document, without_document_wish
-from ragcore.extractive.edition_changes import changes_asked, changes_between, changes_table, compared_editions
+from ragcore.extractive.edition_changes import changes_block
 from ragcore.extractive.editions import current_first, less_of_older, older_editions
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
@@ -88,6 +89,7 @@ FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
 QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
+POINTED_CHARACTERS = 700  # of what stands in a document that is asked for; of more the first sentences are enough
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best, and its paragraph completed
 PARAGRAPH_COLUMNS = 500
 LEAST_DEFINING = 30  # columns of a point that tells what something is
@@ -151,7 +153,8 @@ class ExtractiveGenerator:
     ) -> list[str]:
         """The answer in the form that was asked for; a report unless it is to be short or close to the sources."""
         blocks = self._answer(without_document_wish(question), request, found, words)
-        if request.style in ("simple", "precise") and blocks:
+        is_long = asks_document(question) and sum(map(len, blocks)) > POINTED_CHARACTERS
+        if (is_long or request.style in ("simple", "precise")) and blocks:
             blocks = [self._shorter(question, request, "".join(blocks), found)]
         if blocks and asks_document(question):
             blocks = [document_line(blocks, request.sources), *blocks]
@@ -184,7 +187,8 @@ class ExtractiveGenerator:
         if whole := summarised_sources(question, sources, self._tokenizer):
             runs = summary_runs(whole, self._tokenizer, most=summary_points(question), wish=question)
             return summary_blocks(runs, words)
-        if block := self._changes(question, found, request, words):
+        score = partial(self._scores, question)
+        if block := changes_block(question, found, request.whole_versions, score, self._tokenizer, words):
             return [block]
         kind = question_type(question)
         is_comparison = kind == "comparison" or asks_choice(question)
@@ -280,23 +284,8 @@ class ExtractiveGenerator:
             return known, scores
         return known, np.asarray((scores + self._scored(within, found)[1]) / 2, np.float32)
 
-    def _changes(
-        self, question: str, found: Sequence[Statement], request: GenerationRequest, words: Wording
-    ) -> str | None:
-        """The table of what two editions say differently; None where the question compares none."""
-        editions = compared_editions(question, [source.passage for source in request.sources])
-        if editions is None:
-            return None
-        sides = [[s for s in found if s.source.passage.document == one.document] for one in editions]
-        is_whole = all(s.source.passage.version in request.whole_versions for side in sides for s in side)
-        changes = changes_between(*sides, is_whole=is_whole)
-        if not changes:
-            return None
-        said = [s for change in changes for s in change.said]
-        worth = dict(zip(map(id, said), self._scored(question, said)[1], strict=True))
-        titles = " ".join(one.title for one in editions)
-        asked = changes_asked(question, changes, titles, lambda s: float(worth[id(s)]), self._tokenizer)
-        return changes_table(asked, editions, words)
+    def _scores(self, question: str, found: Sequence[Statement]) -> FloatArray:
+        return self._scored(question, found)[1]
 
     def _comparison(self, question: str, found: Sequence[Statement], words: Wording) -> str | None:
         """The table that compares the things which a question names; None where there is none."""

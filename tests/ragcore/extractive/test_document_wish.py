@@ -66,3 +66,16 @@ def test_the_document_is_named_first(question, of):
     text = "".join(ExtractiveGenerator(JiebaTokenizer()).blocks(GenerationRequest(question=question, sources=(of,))))
 
     assert text.startswith(f"**{of.passage.title}**\n\n")
+
+
+def test_of_a_long_passage_in_the_document_the_first_sentences_are_shown():
+    steps = "\n".join(
+        f"{n}. Step {n} comes first here. {'It takes care of the rope and the doors. ' * 5}" for n in range(1, 5)
+    )
+    lift = source(1, f"# Lift rescue\n\n{steps}\n", title="Care of lifts")
+    request = GenerationRequest(question="which document describes the lift rescue", sources=(lift,))
+
+    text = "".join(ExtractiveGenerator(JiebaTokenizer()).blocks(request))
+
+    assert text.startswith("**Care of lifts**\n\n")
+    assert len(text) < 600

@@ -173,6 +173,29 @@ def test_differences_that_do_not_fit_are_counted():
     assert len(text) < 1000
 
 
+def test_each_sentence_stands_beside_the_one_that_is_most_like_it():
+    sources = [
+        source(1, "停车费境内车每天 10 元，包月的不收。停车费境外车每天 6 美元。", "停车办法（2021版）"),
+        source(2, "停车费境内车每天 12 元。停车费境外车每天 8 美元，其中货车 9 美元。", "停车办法（2022版）"),
+    ]
+
+    lines = answer("停车办法2021版和2022版有什么不同", *sources).splitlines()
+
+    assert lines[2] == (
+        "|  | 停车费境内车每天 12 元。[2]停车费境外车每天 8 美元，其中货车 9 美元。[2] |"
+        " 停车费境内车每天 10 元，包月的不收。[1]停车费境外车每天 6 美元。[1] |"
+    )
+
+
+def test_editions_are_told_by_how_their_documents_begin():
+    sources = [
+        source(1, "停车办法（2021版）\n\n每天 10 元。", "停车办法"),
+        source(2, "停车办法（2022版）\n\n每天 12 元。", "停车办法"),
+    ]
+
+    assert answer("停车费新版比旧版涨了多少", *sources).startswith("| 方面 | 2022 | 2021 |")
+
+
 @pytest.mark.parametrize(
     ("question", "asks"),
     [
