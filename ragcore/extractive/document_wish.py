@@ -47,7 +47,7 @@ _ENGLISH = (
         re.IGNORECASE,
     ),
 )
-_WRITTEN_LAST = re.compile(rf"\s+{_WRITTEN}(?: in)?\s*[?.!]*\s*\Z", re.IGNORECASE)
+_WRITTEN_LAST = re.compile(rf"\s{_WRITTEN}(?: in)?[?.! ]*\Z", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:这|這|那)(?:个|個|些|条|條|一条)?|它|其|it|this|that|these|they", re.IGNORECASE)
 _EDGES = " \t，,。.？?！!的"
 

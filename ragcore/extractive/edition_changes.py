@@ -63,7 +63,7 @@ _IN_FORCE = re.compile(
     r"|\b(?:comes? into force|takes? effect|effective (?:from|date)|valid from|replaces|supersedes|superseded)\b",
     re.IGNORECASE,
 )
-_NUMBERING = re.compile(r"\s*(?:第[\d一二三四五六七八九十]+[章节節条條]|[一二三四五六七八九十]+、|\d+(?:\.\d+)*\.?)\s*")
+_NUMBERING = re.compile(r"\A(?:第[\d一二三四五六七八九十]+[章节節条條]|[一二三四五六七八九十]+、|\d+(?:\.\d+)*\.?)\s*")
 _DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
 _SPACE = re.compile(r"\s+")
 
@@ -238,15 +238,19 @@ def _cut(row: Statement, other: Statement) -> Statement:
 def _sections(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
     """Sentences by the heading that they stand under, without its number, in reading order.
 
-    The table that a document begins with tells its number and date, and is left out where there is more.
+    What overlapping passages repeat counts once. The table that a document begins with, which tells its number and
+    date, is left out.
     """
     found: dict[str, list[Statement]] = {}
+    seen: set[str] = set()
     for one in sorted(statements, key=lambda s: (s.source.passage.ordinal, s.position)):
         title = without_edition(one.source.passage.title)
         path = [name for name in one.source.passage.heading_path if without_edition(name) != title]
-        heading = _NUMBERING.sub("", one.heading or (path[-1] if path else ""), count=1)
+        heading = _NUMBERING.sub("", (one.heading or (path[-1] if path else "")).lstrip(), count=1)
         is_front = without_edition(heading) in ("", title)
-        if not (is_front and one.is_row):
+        is_new = (bare := _bare(one.text)) not in seen
+        seen.add(bare)
+        if is_new and not (is_front and one.is_row):
             found.setdefault("" if is_front else heading.casefold(), []).append(replace(one, heading=heading))
     return found
 

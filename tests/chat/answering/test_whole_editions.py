@@ -14,8 +14,8 @@ PARTS = (
 def manual(year, days):
     names = [f"{side} {part}" for part in PARTS.split() for side in ("left", "right")]
     told = (
-        f"## The {name}\n\nThe {name} is checked every {days + n} days by the {names[-n]} crew. Before that the {name} is"
-        f" taken out of box {n} with tool {n + 7}, cleaned beside the {names[n // 2]} and laid on table {n * 3}.\n" * 2
+        f"## The {name}\n\nThe {name} is checked every {days + n} days by the {names[-n]} crew. Before that the {name}"
+        f" is taken out of box {n} with tool {n + 7}, cleaned beside the {names[n // 2]} and laid on table {n * 3}.\n"
         for n, name in enumerate(names)
     )
     return f"# Care rules ({year} edition)\n\n" + "\n".join(told)
@@ -25,7 +25,7 @@ def manual(year, days):
 def editions(world):
     texts = {f"Care rules ({year} edition)": manual(year, days) for year, days in ((2021, 30), (2023, 60))}
     documents = ingest(world.owner, world.knowledge_set, **texts)
-    assert all(Chunk.objects.filter(version__document=one).count() > 8 for one in documents.values())
+    assert all(Chunk.objects.filter(version__document=one).count() > 3 for one in documents.values())
     return documents
 
 
