@@ -171,18 +171,6 @@ class Tokenizer(Protocol):
         ...
 
 
-class Glossary(Protocol):
-    """Words of Chinese and English that mean the same."""
-
-    def translations(self, word: str) -> Mapping[str, float]:
-        """Chinese words that mean an English one, lower case, each with its share of that meaning, 0 to 1."""
-        ...
-
-    def meanings(self, word: str) -> Sequence[frozenset[str]]:
-        """The English meanings of a Chinese word, each as its stems."""
-        ...
-
-
 class TokenCounter(Protocol):
     """Counts model tokens; never less than the model would."""
 

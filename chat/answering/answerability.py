@@ -112,6 +112,13 @@ def lacks_code(question: str, sources: Sequence[Source]) -> bool:
     return not is_comparison and bool(missing_labels(question, texts))
 
 
+def lacks_named(question: str, sources: Sequence[Source], *, typed: str, today: date | None) -> bool:
+    """Whether the sources lack a code, a label, a date or the kind of value that the question names."""
+    if lacks_code(question, sources) or lacks_date(typed, sources, today=today):
+        return True
+    return lacks_value(question, (source.text for source in near_sources(sources)))
+
+
 def near_sources(sources: Sequence[Source]) -> list[Source]:
     """Those that the ranking puts not far behind the best one: what they say is about the question."""
     best = max((source.score for source in sources), default=0.0)
@@ -166,9 +173,7 @@ def verdict_by_sources(
     compared with the question behind the one before it (`within`), too. `is_resolved`: the conversation put into the
     question what it is about. Sources of the focus that tell of it come before all others if they surely answer.
     """
-    if lacks_code(question, sources) or lacks_date(question if typed is None else typed, sources, today=today):
-        return Verdict(is_answerable=False)
-    if lacks_value(question, (source.text for source in near_sources(sources))):
+    if lacks_named(question, sources, typed=question if typed is None else typed, today=today):
         return Verdict(is_answerable=False)
     judge = partial(
         score_answerability,
@@ -195,10 +200,9 @@ def verdict_by_sources(
     least = lowered_line(shipped, lowered)
     statements = read_statements(sources, model_registry.tokenizer())
     if answers_by_rows(question_core(question), statements, model_registry.tokenizer()):
+        confidence = answer_confidence(max(judged.score, SURE))
         told_inside = focus if is_inside else frozenset[int]()
-        return Verdict(
-            is_answerable=True, most_confidence=answer_confidence(max(judged.score, SURE)), inside=told_inside
-        )
+        return Verdict(is_answerable=True, most_confidence=confidence, inside=told_inside)
     is_sure = judged.nearness.is_near and judged.score >= SURE
     is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
     return Verdict(

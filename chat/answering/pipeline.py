@@ -44,9 +44,11 @@ from chat.answering.wide_judgement import judge_widely
 from chat.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable
 from chat.types import AnswerRecord
+from ragcore.extractive.edition_changes import asks_changes
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.summary_wish import wants_summary
 from ragcore.llm.client import LlmClient
+from ragcore.text.question_core import question_core
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState
 
@@ -123,7 +125,9 @@ async def answer_from_sources(
         return await list_search_results(
             context, state.query, outcome, sources[:MAX_RESULTS], introduction=introduction
         )
-    state = await complete_editions(context, await complete_tables(context, state))
+    state = await complete_tables(context, state)
+    if asks_changes(question_core(state.query)):
+        state = await complete_editions(context, state)
     draft = await generate(context, ports, state, verdict)
     llm = ports.stage_ports.llm if options.judge_support else None
     record = await ground_draft(context, draft, state, outcome, llm=llm, files=ports.files, is_summary=bool(whole))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,8 @@ from ragcore.types.answering import AnswerState, Rewrite
 LIMIT_SECONDS = 10  # V6
 MOST_TABLES = 3  # documents whose tables are completed, those of the best sources
 MOST_PASSAGES = 60  # of one document; the rows of a longer one are not counted
+logger = logging.getLogger(__name__)
+
 # Methods whose rewrites are other questions: parts of it, the next hop, and the original beside a refined one.
 OTHER_QUESTIONS = frozenset({"decompose", "hop", "original"})
 
@@ -184,18 +187,30 @@ async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerS
         return state
     if not (first := _with_tables(state)):
         return state
+    passages = await read_documents(context, state.query, [one.passage.chunk for one in first], most=MOST_PASSAGES)
+    return state if passages is None else await run_cpu(_joined, state, first, passages)
+
+
+async def read_documents(
+    context: AnswerContext, query: str, chunks: Sequence[int], *, most: int
+) -> list[Passage] | None:
+    """The passages of the documents in which these stand, within rights and filters, at most so many of each.
+
+    An optional part of an answer: None, and a line in the log, where they cannot be read now.
+    """
+    request = build_search_request(context, query)
     try:
-        passages = await run_db(
+        return await run_db(
             document_passages,
             scope=context.scope,
-            request=build_search_request(context, state.query),
-            chunks=[source.passage.chunk for source in first],
-            most=MOST_PASSAGES,
+            request=request,
+            chunks=list(chunks),
+            most=most,
             within=context.within,
         )
     except (RagError, DatabaseFailure):
-        return state
-    return await run_cpu(_joined, state, first, passages)
+        logger.exception("documents of an answer could not be read whole")
+        return None
 
 
 def _with_tables(state: AnswerState) -> list[Source]:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from functools import partial
-
-from django.db import DatabaseError
 
 from chat.answering.answerability import Verdict
 from chat.answering.context import AnswerContext
-from chat.answering.retrieval import build_search_request
-from chat.executors import run_cpu, run_db
+from chat.answering.retrieval import read_documents
+from chat.executors import run_cpu
 from knowledge import model_registry
-from knowledge.services.retrieval import document_passages
 from ragcore.answerability.confidence import answer_confidence
 from ragcore.extractive.summary import summary_passages
 from ragcore.extractive.summary_wish import is_same_text, names_document, summary_points, wants_summary
 from ragcore.grounding.context import build_context
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState
-
-logger = logging.getLogger(__name__)
 
 MOST_PASSAGES = 60  # of one document, from its beginning
 MOST_DOCUMENTS = 4  # the best of the search: one may be meant, with others of its thread
@@ -44,19 +37,9 @@ async def sources_to_sum_up(context: AnswerContext, state: AnswerState) -> tuple
     found = [source.passage for source in state.sources if source.passage.chunk >= 0]
     documents = list(dict.fromkeys(passage.document for passage in found))[:MOST_DOCUMENTS]
     found = [passage for passage in found if passage.document in documents]
-    try:
-        whole = await run_db(
-            partial(
-                document_passages,
-                scope=context.scope,
-                request=build_search_request(context, state.query),
-                chunks=[passage.chunk for passage in found],
-                most=MOST_PASSAGES,
-                within=context.within,
-            )
-        )
-    except DatabaseError:
-        logger.exception("a document that is to be summed up could not be read whole")
+    chunks = [passage.chunk for passage in found]
+    whole = await read_documents(context, state.query, chunks, most=MOST_PASSAGES)
+    if whole is None:
         return ()
     chosen = await run_cpu(_chosen, state.query, documents, found, whole)
     return await run_cpu(_numbered, chosen, context.config.options.context_tokens)

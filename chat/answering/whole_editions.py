@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from django.db import Error as DatabaseFailure
-
 from chat.answering.context import AnswerContext
-from chat.answering.retrieval import build_search_request
-from chat.executors import run_db
+from chat.answering.retrieval import read_documents
 from knowledge import model_registry
-from knowledge.services.retrieval import document_passages
-from ragcore.errors import RagError
 from ragcore.extractive.edition_changes import compared_editions
 from ragcore.text.question_core import question_core
 from ragcore.types import Source
@@ -33,16 +28,9 @@ async def complete_editions(context: AnswerContext, state: AnswerState) -> Answe
     if editions is None:
         return state
     first = {passage.document: passage.chunk for passage in reversed(found)}
-    try:
-        passages = await run_db(
-            document_passages,
-            scope=context.scope,
-            request=build_search_request(context, state.query),
-            chunks=[first[edition.document] for edition in editions],
-            most=MOST_PASSAGES,
-            within=context.within,
-        )
-    except (RagError, DatabaseFailure):
+    chunks = [first[edition.document] for edition in editions]
+    passages = await read_documents(context, state.query, chunks, most=MOST_PASSAGES)
+    if passages is None:
         return state
     known = {source.passage.chunk for source in state.sources}
     least = min(source.score for source in state.sources)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ragcore.ports import FloatArray, Glossary, Tokenizer
+from ragcore.glossary_port import Glossary
+from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.glossary import glossary_of
 from ragcore.text.scripts import CJK, language_of
 from ragcore.text.tokenise import stop_words

@@ -18,7 +18,8 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-from ragcore.ports import Glossary, Tokenizer
+from ragcore.glossary_port import Glossary
+from ragcore.ports import Tokenizer
 from ragcore.text.tokenise import stem, stop_words
 
 FILE = "cc-cedict-1.sqlite"
@@ -43,7 +44,7 @@ _AMERICAN = (
 
 
 class CedictGlossary:
-    """Implements ports.Glossary; thread-safe. Without the package it knows no word."""
+    """Implements glossary_port.Glossary; thread-safe. Without the package it knows no word."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
@@ -53,11 +54,11 @@ class CedictGlossary:
         self._known_meanings = lru_cache(maxsize=KNOWN_WORDS)(self._meanings)
 
     def translations(self, word: str) -> Mapping[str, float]:
-        """See ports.Glossary; none for a word that has more than MOST_TRANSLATIONS."""
+        """See glossary_port.Glossary; none for a word that has more than MOST_TRANSLATIONS."""
         return self._known_translations(word)
 
     def meanings(self, word: str) -> Sequence[frozenset[str]]:
-        """See ports.Glossary; simplified or traditional."""
+        """See glossary_port.Glossary; simplified or traditional."""
         return self._known_meanings(word)
 
     def prepare(self) -> bool:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ragcore.ports import Glossary
+from ragcore.glossary_port import Glossary
 from ragcore.text.normalise import nfkc
 from ragcore.text.request_cache import cached
 from ragcore.text.scripts import CJK

@@ -46,14 +46,18 @@ async def files_passed(ask: Callable[[], Awaitable[object]], monkeypatch: pytest
 
 
 async def test_a_question_passes_few_files_of_the_answer_path(api, monkeypatch):
+    await api.generate("How many steps has random access?", cache=False)  # what a process does once is done
+
     passed = await files_passed(lambda: api.generate("How many steps has random access?", cache=False), monkeypatch)
 
     assert "chat/answering/pipeline.py" in passed
-    assert len(passed) <= MOST, passed
+    assert len(passed) <= MOST, "\n".join(passed)
 
 
 async def test_with_a_language_model_it_passes_few_more(api, llm, monkeypatch):
+    await api.generate("How many steps has random access?", cache=False)  # what a process does once is done
+
     passed = await files_passed(lambda: api.generate("How many steps has random access?", cache=False), monkeypatch)
 
     assert "chat/answering/model_routing.py" in passed
-    assert len(passed) <= MOST, passed
+    assert len(passed) <= MOST, "\n".join(passed)
