@@ -18,6 +18,7 @@ from ragcore.answerability.confidence import answer_confidence
 from ragcore.answerability.follow_up import tells_asked, tells_subject, without_kind
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
+from ragcore.extractive.answer_patterns import spells_out
 from ragcore.extractive.document_wish import without_document_wish
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows
@@ -199,7 +200,8 @@ def verdict_by_sources(
     shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     least = lowered_line(shipped, lowered)
     statements = read_statements(sources, model_registry.tokenizer())
-    if answers_by_rows(question_core(question), statements, model_registry.tokenizer()):
+    is_told_by_rows = answers_by_rows(question_core(question), statements, model_registry.tokenizer())
+    if is_told_by_rows or spells_out(question, (source.text for source in near_sources(sources))):
         confidence = answer_confidence(max(judged.score, SURE))
         told_inside = focus if is_inside else frozenset[int]()
         return Verdict(is_answerable=True, most_confidence=confidence, inside=told_inside)

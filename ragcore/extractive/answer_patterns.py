@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Literal
 
@@ -49,6 +49,7 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _EXPANSION = re.compile(r"\bstands? for\b|\bdoes .{1,40} mean\b|short for|全称|全稱|缩写|縮寫", re.IGNORECASE)
+_ABBREVIATION = re.compile(r"[A-Z][A-Z0-9-]{2,9}")
 _WHY = re.compile(r"为什么|為什麼|为何|為何|原因|为啥|\bwhy\b|reason|what cause", re.IGNORECASE)
 _HOW = re.compile(
     r"如何|怎么|怎麼|怎样|怎樣|方式|方法|\bhow\b(?! (?:many|much|long|far|large|big|old|tall|often))", re.IGNORECASE
@@ -148,6 +149,21 @@ def definition_subject(question: str) -> str:
     """What a definition question asks the meaning of; "" for other questions."""
     found = _SUBJECT.search(question) if question_type(question) == "definition" else None
     return next((group.strip() for group in found.groups() if group), "") if found else ""
+
+
+def spells_out(question: str, texts: Iterable[str]) -> bool:
+    """Whether a question asks what an abbreviation means and a text has its words beside it.
+
+    "Network slice admission control (NSACF)", 网络切片准入控制功能 NSACF.
+    """
+    subject = definition_subject(question)
+    if not _ABBREVIATION.fullmatch(subject):
+        return False
+    beside = re.compile(
+        rf"[\u4e00-\u9fff]{{4}}\s?[(（]?{subject}(?![A-Za-z0-9])|[a-z] [(（]{subject}[)）]"
+        rf"|(?<![A-Za-z0-9]){subject}\s?(?:[(（:：]|stands for\b|means\b|是)"
+    )
+    return any(beside.search(text) for text in texts)
 
 
 def answer_cues(question: str) -> re.Pattern[str] | None:

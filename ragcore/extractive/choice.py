@@ -14,6 +14,7 @@ from ragcore.extractive.sentences import Statement, is_mail_head_text, is_questi
 from ragcore.ports import FloatArray
 from ragcore.text.codes import codes_in
 from ragcore.text.matching import jaccard
+from ragcore.text.question_type import wanted
 from ragcore.text.scripts import columns
 
 TITLE_COLUMNS = 40
@@ -43,6 +44,7 @@ _ANNOUNCES = re.compile(
 _THAT = re.compile(
     r"\b(?:that|this) (?:reason|case|way|point)\b|\b(?:that|this) (?:is|means)\b|因此|为此|為此", re.IGNORECASE
 )
+_FIGURE = re.compile(r"\d")
 _FIELD = re.compile(r"(?:[^:：]{1,60}[:：]\s*){0,2}?([^:：]{1,40})[:：]\s*\S[^:：]*\Z")
 STEM_LETTERS = 5  # of a word in which its forms agree
 BESIDE_DEFINITION = 1.9  # log-odds below the best sentence from which another one is left out beside a definition
@@ -190,9 +192,15 @@ def is_of_use(statement: Statement, question: str) -> bool:
 
 
 def _is_asked_field(text: str, question: str) -> bool:
-    """Whether a text is a field and its value, and the question, in lower case, has every word of the field's name."""
+    """Whether a text is a field and its value that a question, in lower case, asks for.
+
+    The question has every word of the field's name, or wants a figure or time, and the value has one.
+    """
     field = _FIELD.match(text)
-    return field is not None and all(word[:STEM_LETTERS] in question for word in field[1].lower().split())
+    if field is None:
+        return False
+    is_named = all(word[:STEM_LETTERS] in question for word in field[1].lower().split())
+    return is_named or (wanted(question) in ("number", "time") and _FIGURE.search(text, field.end(1)) is not None)
 
 
 def _is_filler(statement: Statement) -> bool:

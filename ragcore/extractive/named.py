@@ -7,7 +7,7 @@ reports that share every other word of it are true, and no answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ragcore.text.tokenise import stop_words
 
 LEAST_WORDS = 2  # of a title, so that it names something
 SIBLING = 20.0  # log-odds that a sentence about another code of the same form loses
+_NAME = re.compile(r"[A-Z][a-z]{2,}")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -62,6 +63,11 @@ def about_codes(question: str, found: Sequence[Statement]) -> list[int]:
 
 
 def without_siblings(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
+    """float32[n]: the same log-odds, far less for sentences about another thing of the kind that is asked about."""
+    return _without_other_codes(question, found, _without_other_headings(question, found, scores))
+
+
+def _without_other_codes(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
     """float32[n]: the same log-odds, far less for sentences about another code of the same form.
 
     Where the best sentence has a code of the question, "line 2", what is said of lines 1 and 3 is no answer.
@@ -73,6 +79,40 @@ def without_siblings(question: str, found: Sequence[Statement], scores: FloatArr
     own = (set(codes_in(statement.text)) for statement in found)
     is_sibling = np.array([not codes & asked and any(_form(code) in forms for code in codes) for codes in own])
     return np.asarray(scores - np.where(is_sibling, SIBLING, 0.0), np.float32)
+
+
+def _without_other_headings(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
+    """float32[n]: the same log-odds, far less for what stands under the heading of another thing of the same kind.
+
+    "When will Cedar be available?" is not answered by what is said under "Next: Aspen", where "Under study: Cedar" is
+    a heading of the same document.
+    """
+    names = [_heading_names(statement.heading) for statement in found]
+    asked = {word.strip("?,.!").lower() for word in question.split()} & frozenset().union(*names)
+    if not asked:
+        return scores
+    versions = {one.source.passage.version for one, held in zip(found, names, strict=True) if held & asked}
+    is_other = np.array(
+        [
+            bool(held) and not held & asked and one.source.passage.version in versions and not _says(one.text, asked)
+            for one, held in zip(found, names, strict=True)
+        ]
+    )
+    return np.asarray(scores - np.where(is_other, SIBLING, 0.0), np.float32)
+
+
+def _heading_names(heading: str) -> frozenset[str]:
+    """Names in a heading, in lower case: capitalised words behind a colon, or after words that are not capitalised."""
+    _before, colon, behind = heading.rpartition(": ")
+    words = (behind if colon else heading).split()
+    names = [word for word in words[0 if colon else 1 :] if _NAME.fullmatch(word)]
+    is_title = not colon and all(word[:1].isupper() for word in words[1:])
+    return frozenset() if is_title else frozenset(name.lower() for name in names)
+
+
+def _says(text: str, names: Collection[str]) -> bool:
+    lower = text.lower()
+    return any(name in lower for name in names)
 
 
 def _form(code: str) -> str:

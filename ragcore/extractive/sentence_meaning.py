@@ -7,6 +7,7 @@ embedding model (`python -m ragcore.training sentence-meaning`); with a model wi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,6 +23,13 @@ from ragcore.text.across_words import covered_across
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import language_of
 
+# a point in time; "within 30 days" is none
+_TIME = re.compile(
+    r"\d\s?[年月]\s?\d|\d{4}-\d\d|\d[:：]\d\d|\d{1,2}\s?[点點]|周[一二三四五六日]|星期|每[天日周月年]"
+    r"|\b(?:19|20)\d\d\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day|\b\d{1,2}(?:st|nd|rd|th)?\s(?:jan|feb|mar|apr|may|jun"
+    r"|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
+)
 WEIGHTS_FILE = "sentence_meaning.json"
 
 
@@ -55,8 +63,9 @@ def sentences_covered(
 def gives_kind(question: str, found: Sequence[Statement]) -> FloatArray:
     """float32[n]: 1 for each sentence with a figure or time, where the question asks for one."""
     kind = wanted(question)
-    pattern = PATTERNS[kind] if kind in ("number", "time") else None
-    return np.array([pattern is not None and pattern.search(one.text) is not None for one in found], np.float32)
+    if kind == "time":
+        return np.array([_TIME.search(one.text) is not None for one in found], np.float32)
+    return np.array([kind == "number" and PATTERNS[kind].search(one.text) is not None for one in found], np.float32)
 
 
 def filled(cosines: FloatArray) -> FloatArray:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from ragcore.extractive.answer_patterns import spells_out
 from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.extractive.named import about_named, named_titles
+from ragcore.extractive.named import about_named, named_titles, without_siblings
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
@@ -72,3 +74,44 @@ def test_what_is_said_of_another_line_is_no_answer():
     assert "7:20" in text
     assert "7:10" not in text
     assert "6:55" not in text
+
+
+ROAD_MAP = (
+    "# Road map\n\n## Next: Aspen\n\nGeneral availability is in October 2026.\n\n"
+    "## Under study: Cedar\n\nA decision falls after the auction, not before 2027.\n\n"
+    "## Where we are\n\nCedar and Aspen have 20 people.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "lost"),
+    [
+        ("When will Cedar be available?", {"General availability is in October 2026."}),
+        ("when will aspen be available", {"A decision falls after the auction, not before 2027."}),
+        ("When will Aspen and Cedar be available?", set()),
+        ("When is general availability?", set()),
+        ("When will Birch be available?", set()),
+    ],
+)
+def test_what_stands_under_the_heading_of_another_thing_is_no_answer(question, lost):
+    found = read_statements([source(1, ROAD_MAP)], TOKENIZER)
+    scores = np.zeros(len(found), np.float32)
+
+    after = without_siblings(question, found, scores)
+
+    assert {one.text for one, score in zip(found, after, strict=True) if score < 0} == lost
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_told"),
+    [
+        ("NSACF 是什么意思", "Rel-17 引入网络切片准入控制功能 NSACF，可以限制终端数。", True),
+        ("what is RMA", "Ask for a return material authorisation (RMA) first.", True),
+        ("what is RMA", "RMA: return material authorisation", True),
+        ("what is RMA", "Send the RMA with the pump.", False),
+        ("NSACF 是什么意思", "NSACFX 与 NSACF 不同", False),
+        ("what is a pump", "A pump (P10) moves water.", False),
+    ],
+)
+def test_an_abbreviation_is_spelt_out_by_the_words_beside_it(question, text, is_told):
+    assert spells_out(question, [text]) is is_told
