@@ -22,6 +22,7 @@ from ragcore.extractive.answer_patterns import spells_out
 from ragcore.extractive.document_wish import without_document_wish
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows
+from ragcore.text.asked_property import asked_property, speaks_of
 from ragcore.text.codes import codes_in, missing_codes
 from ragcore.text.labels import missing_labels
 from ragcore.text.named_dates import NamedDate, date_mentions, dates_not_in, definite_dates
@@ -114,10 +115,14 @@ def lacks_code(question: str, sources: Sequence[Source]) -> bool:
 
 
 def lacks_named(question: str, sources: Sequence[Source], *, typed: str, today: date | None) -> bool:
-    """Whether the sources lack a code, a label, a date or the kind of value that the question names."""
+    """Whether the sources lack a code, a label, a date, the kind of value or the property that the question names."""
     if lacks_code(question, sources) or lacks_date(typed, sources, today=today):
         return True
-    return lacks_value(question, (source.text for source in near_sources(sources)))
+    texts = [_names_and_text(source) for source in near_sources(sources)]
+    if lacks_value(question, texts):
+        return True
+    asked, tokenizer = asked_property(question), model_registry.tokenizer()
+    return bool(asked) and not any(speaks_of(text, asked, tokenizer) for text in texts)
 
 
 def near_sources(sources: Sequence[Source]) -> list[Source]:

@@ -14,6 +14,7 @@ import numpy as np
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.codes import codes_in, without_codes
+from ragcore.text.labels import labels_in
 from ragcore.text.tokenise import stop_words
 
 LEAST_WORDS = 2  # of a title, so that it names something
@@ -64,7 +65,19 @@ def about_codes(question: str, found: Sequence[Statement]) -> list[int]:
 
 def without_siblings(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
     """float32[n]: the same log-odds, far less for sentences about another thing of the kind that is asked about."""
-    return _without_other_codes(question, found, _without_other_headings(question, found, scores))
+    scores = _without_other_labels(question, found, _without_other_headings(question, found, scores))
+    return _without_other_codes(question, found, scores)
+
+
+def _without_other_labels(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
+    """float32[n]: the same log-odds, far less for sentences about port C where port A is asked about."""
+    asked = labels_in(question)
+    if not asked:
+        return scores
+    names = {name for name, _label in asked}
+    held = [labels_in(statement.text) for statement in found]
+    is_other = np.array([not one & asked and any(name in names for name, _label in one) for one in held])
+    return np.asarray(scores - np.where(is_other, SIBLING, 0.0), np.float32)
 
 
 def _without_other_codes(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:

@@ -38,6 +38,11 @@ def missing_labels(question: str, texts: Iterable[str]) -> list[str]:
     return [f"{name} {label}" for name, label in labels if held.get(name) and label not in held[name]]
 
 
+def labels_in(text: str) -> frozenset[tuple[str, str]]:
+    """The things of a text that are told apart so: name, in lower case, and label."""
+    return frozenset(_labels(text))
+
+
 def _labels(text: str) -> list[tuple[str, str]]:
     """Name, in lower case, and label."""
     plain = nfkc(text)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from ragcore.text.codes import codes_in
 from ragcore.text.scripts import columns, language_of
 from ragcore.text.sentences import split_sentences
 
@@ -59,7 +60,7 @@ _LEANS_EN = re.compile(r"\b(?:it|its|that|this|they|them|there|those|these|one)\
 def question_core(text: str) -> str:
     """From the first to the last sentence or clause that asks; the text itself where no story stands around it.
 
-    What comes before is kept where the first one refers to it.
+    What comes before is kept where the first one refers to it, or it alone names a code.
     """
     if language_of(text) == "zh":
         if columns(text) < STORY_COLUMNS:
@@ -82,7 +83,15 @@ def _asking(parts: Sequence[str], asks: re.Pattern[str], leans: Callable[[str], 
     first = places[0]
     if first and leans(parts[first]):
         first = _said_before(parts, first)
-    return parts[first : places[-1] + 1]
+    asking = parts[first : places[-1] + 1]
+    return [*_with_codes(parts[:first], asking), *asking]
+
+
+def _with_codes(story: Sequence[str], asking: Sequence[str]) -> Sequence[str]:
+    """The last part of a story that names a code, where what asks names none: "the display shows E22"."""
+    if codes_in(" ".join(asking)):
+        return []
+    return next(([part] for part in reversed(story) if codes_in(part)), [])
 
 
 def _said_before(parts: Sequence[str], first: int) -> int:

@@ -102,6 +102,16 @@ def test_what_stands_under_the_heading_of_another_thing_is_no_answer(question, l
     assert {one.text for one, score in zip(found, after, strict=True) if score < 0} == lost
 
 
+def test_what_is_said_of_another_label_is_no_answer():
+    found = read_statements(
+        [source(1, "The value of port C was 2.3. Port A was closed. The storm lasted long.")], TOKENIZER
+    )
+
+    after = without_siblings("What was measured on port A?", found, np.zeros(len(found), np.float32))
+
+    assert [one.text for one, score in zip(found, after, strict=True) if score < 0] == ["The value of port C was 2.3."]
+
+
 @pytest.mark.parametrize(
     ("question", "text", "is_told"),
     [

@@ -22,6 +22,14 @@ from ragcore.text.question_core import question_core
             "Hi, we mounted a P10 on Monday and all lights are green, but the pump does not turn. Any idea why??",
             "the pump does not turn",
         ),
+        (
+            "A customer came in with a pump. The display shows E22. He was cross. What do I have to do with it?",
+            "The display shows E22. He was cross. What do I have to do with it?",
+        ),
+        (
+            "A customer came in with a pump, the display shows E22. He was cross. What do I do with the seal?",
+            "A customer came in with a pump, the display shows E22. What do I do with the seal?",
+        ),
         ("What is the reason for the noise of the pump?", "What is the reason for the noise of the pump?"),
         ("水泵怎么复位", "水泵怎么复位"),
         ("你好，我在这里累计工作12年了，来本厂刚满两年，想咨询一下我现在有多少天年假，谢谢！", "我现在有多少天年假"),
