@@ -6,7 +6,8 @@ from ragcore.understanding.small_talk import may_be_small_talk, needs_retrieval,
 from tests.ragcore.grading.world import tokenizer
 
 SMALL_TALK = [
-    "你好", "您好！", "你们好", "早上好", "謝謝", "谢谢你", "非常感谢您的帮助！", "谢谢你，帮了大忙", "这个很有用，谢谢",
+    "你好", "您好！", "你们好", "早上好", "謝謝", "谢谢你", "非常感谢您的帮助！",
+    "谢谢你，帮了大忙", "这个很有用，谢谢",
     "好的，谢谢你的帮助！", "再见", "👋 你好呀", "Hi!", "Hello there",
     "hey, thanks", "Good morning", "Thank you so much!", "thanks a lot for your help", "OK, thanks. Bye!",
     "我刚才问了什么？", "我們剛才聊了什麼？", "总结一下我们的对话",
