@@ -29,7 +29,9 @@ def packaged_available() -> tuple[str, ...]:
 
 
 def packaged_embedder_prepare(client: str) -> None:
-    """Export the embedding model that EMBEDDER would name so, if it is a packaged one, and lay the dictionary out.
+    """Export the embedding model that EMBEDDER would name so, if it is a packaged one.
+
+    That of both languages has a dictionary, which is laid out, too.
 
     What is there already is left. Some seconds in a program of its own. A failure is logged; whoever loads the model
     tries again and raises it.
@@ -38,10 +40,11 @@ def packaged_embedder_prepare(client: str) -> None:
     from ragcore.embedding.packaged import PackagedEmbedder
     from ragcore.text.glossary import CedictGlossary
 
-    CedictGlossary(_models_dir()).prepare()
     made = EMBEDDERS.classes.get(client)
     if made is None or not issubclass(made, PackagedEmbedder):
         return
+    if client == MULTILINGUAL:
+        CedictGlossary(_models_dir()).prepare()
     try:
         made.prepare(_models_dir())
     except (EmbedderRefusedError, OSError):

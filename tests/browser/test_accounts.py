@@ -19,6 +19,7 @@ CHINESE = {"locale": "zh-CN"}
 
 
 def is_as_wide_as_the_window(page: Page) -> bool:
+    page.wait_for_load_state()  # between two pages there is no document
     return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
 
 

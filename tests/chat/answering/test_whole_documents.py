@@ -5,7 +5,7 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 
 from accounts.models import User
-from chat.answering import whole_documents
+from chat.answering import retrieval
 from knowledge.models import Document
 from tests.factories import ingest
 from tests.scripted_llm import Reply
@@ -50,7 +50,7 @@ async def test_where_the_whole_cannot_be_read_the_answer_comes_from_what_was_fou
     def fail(**given):
         raise DatabaseError("gone")
 
-    monkeypatch.setattr(whole_documents, "document_passages", fail)
+    monkeypatch.setattr(retrieval, "document_passages", fail)
 
     answer = await api.generate(WISH)
 

@@ -132,7 +132,7 @@ async def test_the_number_of_statements_does_not_grow_with_the_passages(world, m
     await run_db(ingest, world.owner, world.knowledge_set, **more)
     many = await run_db(queries_of, world.reader, mode=mode, top_k=14)
 
-    assert len(many) == len(few) <= 22
+    assert len(many) <= len(few) <= 22
 
 
 async def test_a_trace_costs_no_statement(world):
