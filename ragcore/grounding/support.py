@@ -44,7 +44,8 @@ NOT_SAID = "The cited source does not say this."
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _PREFIX = re.compile(r"(?:[-*+>•·]|\d{1,3}[.)、])\s+")
-_BOLD_LINE = re.compile(r"(\*\*|__)[^*_]*[^*_.。!！?？]\1")  # a heading by other means
+# a heading by other means; a question claims nothing
+_BOLD_LINE = re.compile(r"\*\*[^*]*[^*.。!！]\*\*|__[^_]*[^_.。!！]__")
 _NUMBER = re.compile(r"\[(\d{1,3})\]")
 _RULE = re.compile(r"[\s|:\-=_*]*")
 

@@ -115,7 +115,7 @@ def test_a_source_that_means_the_same_makes_a_sentence_likelier(sources, tokeniz
 
 def test_headings_refusals_code_and_introductions_claim_nothing(sources, tokenizer):
     text = (
-        "## Result\n\n**Also relevant**\n\nThe steps are:\n\n```\nrun(9)\n```\n\n"
+        "## Result\n\n**Also relevant**\n\n**What is RRC_IDLE?**\n\nThe steps are:\n\n```\nrun(9)\n```\n\n"
         "| a | b |\n|---|---|\n\nThis is not known."
     )
 
