@@ -105,5 +105,6 @@ def _names(question: str, tokenizer: Tokenizer) -> list[AcrossWord]:
 
 def _codes(question: str) -> list[AcrossWord]:
     """Of an English question: what has a digit or a capital within it, which nobody translates."""
-    words = [word for word in _NAME.findall(question) if any(c.isupper() or c.isdigit() for c in word[1:])]
+    names = (word for word in _NAME.findall(question) if not _DATE_PART.fullmatch(word))
+    words = [word for word in names if any(c.isupper() or c.isdigit() for c in word[1:])]
     return [AcrossWord(word.lower()) for word in dict.fromkeys(words)]

@@ -55,7 +55,7 @@ def test_the_first_source_must_have_a_sentence_that_is_near(cosine, is_near):
     ("best", "covered", "is_near"),
     [
         (0.3, 0.5, True),  # half of its words, and near
-        (0.3, 0.2, False),
+        (0.25, 0.2, False),
         (0.2, 0.3, False),
         (0.44, 0.0, False),  # none of its words
         (0.5, 0.0, True),  # so near that its words do not matter
