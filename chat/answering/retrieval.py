@@ -227,17 +227,28 @@ def _joined(state: AnswerState, first: list[Source], passages: list[Passage]) ->
 
     Whole is a document that is all there and none of whose rows stands without the names of its columns.
     """
-    known = {source.passage.chunk for source in state.sources}
-    least = min(source.score for source in state.sources)
-    sources = list(state.sources)
+    tables: list[Passage] = []
     parts: set[int] = set()
-    for passage in passages:
-        source = Source(number=len(sources) + 1, passage=passage, text=passage.text.strip(), score=least)
+    for source in sources_behind((), passages):
         rows = [one for one in read_statements([source], model_registry.tokenizer()) if one.is_row]
         if not all(row.head for row in rows):
-            parts.add(passage.version)
-        if rows and passage.chunk not in known:
-            sources.append(source)
+            parts.add(source.passage.version)
+        if rows:
+            tables.append(source.passage)
     told = Counter(passage.version for passage in passages)
     whole = {one.passage.version for one in first if told[one.passage.version] < MOST_PASSAGES} - parts
-    return replace(state, sources=tuple(sources), whole_versions=frozenset(whole))
+    return replace(state, sources=sources_behind(state.sources, tables), whole_versions=frozenset(whole))
+
+
+def sources_behind(sources: Sequence[Source], passages: Sequence[Passage]) -> tuple[Source, ...]:
+    """The sources, and behind them, numbered on and with the least of their scores, the passages not among them."""
+    known = {source.passage.chunk for source in sources}
+    least = min((source.score for source in sources), default=0.0)
+    added = [passage for passage in passages if passage.chunk not in known]
+    return (
+        *sources,
+        *(
+            Source(number=number, passage=passage, text=passage.text.strip(), score=least)
+            for number, passage in enumerate(added, start=len(sources) + 1)
+        ),
+    )

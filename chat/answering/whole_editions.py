@@ -6,11 +6,10 @@ from collections import Counter
 from dataclasses import replace
 
 from chat.answering.context import AnswerContext
-from chat.answering.retrieval import read_documents
+from chat.answering.retrieval import read_documents, sources_behind
 from knowledge import model_registry
 from ragcore.extractive.edition_changes import compared_editions
 from ragcore.text.question_core import question_core
-from ragcore.types import Source
 from ragcore.types.answering import AnswerState
 
 MOST_PASSAGES = 60  # of one edition
@@ -32,13 +31,7 @@ async def complete_editions(context: AnswerContext, state: AnswerState) -> Answe
     passages = await read_documents(context, state.query, chunks, most=MOST_PASSAGES)
     if passages is None:
         return state
-    known = {source.passage.chunk for source in state.sources}
-    least = min(source.score for source in state.sources)
-    added = [passage for passage in passages if passage.chunk not in known]
-    sources = [
-        Source(number=number, passage=passage, text=passage.text.strip(), score=least)
-        for number, passage in enumerate(added, start=len(state.sources) + 1)
-    ]
     told = Counter(passage.version for passage in passages)
     whole = {version for version, number in told.items() if number < MOST_PASSAGES}
-    return replace(state, sources=(*state.sources, *sources), whole_versions=state.whole_versions | whole)
+    sources = sources_behind(state.sources, passages)
+    return replace(state, sources=sources, whole_versions=state.whole_versions | whole)

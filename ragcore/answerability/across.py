@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ragcore.extractive.answer_patterns import PATTERNS
-from ragcore.extractive.own_language import LIKELIEST, WORDS_WEIGHT
+from ragcore.extractive.own_language import LIKELIEST, WORDS_WEIGHT, text_with_names
 from ragcore.extractive.sentence_cosines import sentence_cosines
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, Tokenizer
-from ragcore.text.across_words import covered_across
+from ragcore.text.across_words import covered_across, is_untranslated
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
@@ -69,8 +69,7 @@ def _covered(
     question: str, nearest: Sequence[Statement], cosines: npt.NDArray[np.float64], tokenizer: Tokenizer
 ) -> float:
     """Of the likeliest sentence, by its cosine and its words; with its heading and the document's title."""
-    texts = [f"{one.text} {one.heading} {one.source.passage.title}" for one in nearest]
-    shares = covered_across(question, texts, tokenizer)
+    shares = covered_across(question, list(map(text_with_names, nearest)), tokenizer)
     return float(shares[int(np.argmax(cosines[: len(nearest)] + WORDS_WEIGHT * shares))])
 
 
@@ -79,7 +78,7 @@ def _names(question: str) -> list[str]:
     words: list[str] = _LATIN_NAME.findall(question)
     if language_of(question) == "zh":
         return words
-    return [word for word in words if any(c.isupper() or c.isdigit() for c in word[1:])]
+    return [word for word in words if is_untranslated(word)]
 
 
 def _share(parts: Sequence[str], text: str) -> float:

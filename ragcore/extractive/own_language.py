@@ -59,6 +59,11 @@ def _handicap(question: str, found: Sequence[Statement], *, embedder: Embedder, 
     return BESIDE_OWN / (1 + math.exp((other - own - LEAD) / STEP))
 
 
+def text_with_names(statement: Statement) -> str:
+    """A sentence with what it stands under: words of its heading and of the document's title are words of it."""
+    return f"{statement.text} {statement.heading} {statement.source.passage.title}"
+
+
 def _likeliest(
     question: str, found: Sequence[Statement], cosines: FloatArray, tokenizer: Tokenizer, *, is_across: bool
 ) -> float:
@@ -66,7 +71,7 @@ def _likeliest(
     order = [int(at) for at in np.argsort(-cosines, kind="stable")[:LIKELIEST] if not np.isnan(cosines[at])]
     if not order:
         return 0.0
-    texts = [f"{found[at].text} {found[at].heading} {found[at].source.passage.title}" for at in order]
+    texts = [text_with_names(found[at]) for at in order]
     shares = covered_across(question, texts, tokenizer) if is_across else _covered(question, texts, tokenizer)
     return float((cosines[order] + WORDS_WEIGHT * shares).max())
 

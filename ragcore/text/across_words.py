@@ -106,5 +106,9 @@ def _names(question: str, tokenizer: Tokenizer) -> list[AcrossWord]:
 def _codes(question: str) -> list[AcrossWord]:
     """Of an English question: what has a digit or a capital within it, which nobody translates."""
     names = (word for word in _NAME.findall(question) if not _DATE_PART.fullmatch(word))
-    words = [word for word in names if any(c.isupper() or c.isdigit() for c in word[1:])]
-    return [AcrossWord(word.lower()) for word in dict.fromkeys(words)]
+    return [AcrossWord(name.lower()) for name in dict.fromkeys(filter(is_untranslated, names))]
+
+
+def is_untranslated(word: str) -> bool:
+    """Whether an English word is a name or code that nobody translates: AMF, TeleQuAD, N2."""
+    return any(c.isupper() or c.isdigit() for c in word[1:])
