@@ -46,7 +46,9 @@ _OLD = (
     r"|\b(?:before|previous(?:ly)?|formerly|former|last year|old(?:er)?|earlier|used to(?: be)?)\b"
 )
 _NOW = r"现在|現在|如今|目前|新版|今年|新|\b(?:now|new(?:er)?|today|current(?:ly)?)\b"
-_EDITIONS = r"(?:19|20)\d\d\s?年?|版本?|修订|修訂|\b(?:editions?|versions?|revisions?|rev\.?)\b"
+_EDITIONS = (
+    r"(?:19|20)\d\d\s?年?|版本?|修订|修訂|(?<![a-z\d])v\d+(?:\.\d+)*|\b(?:editions?|versions?|revisions?|rev\.?)\b"
+)
 _ASKS_CHANGES = re.compile(_CHANGED, re.IGNORECASE)
 _ASKS_DIFFERENCE = re.compile(rf"(?:{_COMPARED}).*(?:{_EDITIONS})|(?:{_EDITIONS}).*(?:{_COMPARED})", re.IGNORECASE)
 _ASKS_BOTH = re.compile(

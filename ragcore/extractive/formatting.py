@@ -45,6 +45,7 @@ class Wording:
     source_language: str  # above a quotation in the other one of the two languages
     more_changes: str  # below the first differences of two editions, with `{number}`
     in_all: str  # above rows that are counted, with `{number}`
+    of_these: str  # behind it, where only some of them are asked for, with `{number}`
     gap: str  # between a sentence and its marker, and between sentences
 
 
@@ -57,6 +58,7 @@ _WORDS: dict[Script, Wording] = {
         more_rows="另有 {number} 行",
         more_changes="另有 {number} 处不同",
         in_all="共 {number}",
+        of_these="，其中 {number}",
         source_language="原文为英文",
         gap="",
     ),
@@ -68,6 +70,7 @@ _WORDS: dict[Script, Wording] = {
         more_rows="另有 {number} 列",
         more_changes="另有 {number} 處不同",
         in_all="共 {number}",
+        of_these="，其中 {number}",
         source_language="原文為英文",
         gap="",
     ),
@@ -79,6 +82,7 @@ _WORDS: dict[Script, Wording] = {
         more_rows="{number} more rows",
         more_changes="{number} more differences",
         in_all="{number} in all",
+        of_these=", of which {number}",
         source_language="The source is in Chinese",
         gap=" ",
     ),

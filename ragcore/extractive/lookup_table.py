@@ -38,6 +38,7 @@ class TableRows:
     rows: tuple[tuple[tuple[str, ...], int], ...]  # cells of the chosen columns, and the number of the source
     left: int = 0  # rows that are not shown
     total: str = ""  # how many there are, in the words of a question that asks for it: "8 critical alarms"
+    every: str = ""  # how many rows the table has, of a question that asks for both: "22 alarms, how many are critical"
 
 
 class LookupTable:

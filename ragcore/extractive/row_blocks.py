@@ -15,7 +15,10 @@ def found_rows_block(found: TableRows, words: Wording) -> str:
 
     One row alone is told cell by cell behind the names of the columns. How many there are stands above them.
     """
-    lead = f"**{words.in_all.format(number=found.total)}**\n\n" if found.total else ""
+    counted = words.in_all.format(number=found.every or found.total)
+    if found.every:
+        counted += words.of_these.format(number=found.total)
+    lead = f"**{counted}**\n\n" if found.total else ""
     if len(found.rows) > 1:
         left = f"\n\n**{words.more_rows.format(number=found.left)}**" if found.left else ""
         return lead + table(found.head, [row_marked(cells, number, words) for cells, number in found.rows]) + left

@@ -38,9 +38,15 @@ _COUNTED_ZH = (
     re.compile(rf"(?:多少|[几幾])[{_MEASURES}]([{CJK}A-Za-z]{{2,8}}?)(?=[?？，,。\s在]|是|有|\Z)"),
     re.compile(rf"([{CJK}A-Za-z]{{2,8}}?)(?:[一总總]共|现在|目前|都)?有(?:多少|[几幾])"),
 )
+_PART = re.compile(r"其中|\b(?:of (?:them|these|those|which)|thereof)\b", re.IGNORECASE)
 _TOTAL = re.compile(r"[一总總]共|[总總][计計数]|全部|\b(?:in total|altogether|overall|all in all)\b", re.IGNORECASE)
 NEGATED = re.compile(r"(?:不|无|無|没有|沒有|非|未)(?=.)|(?:no|not|none|without)\b[\s-]*", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-./][A-Za-z0-9]+)*")
+_AGAINST = re.compile(  # what only serves as the measure: "what changed in 1.4 compared to 1.3"
+    r"(?:\b(?:compared (?:to|with)|against|since)|相比|相较于?|比)\s*(?:the\s|version\s|v\.?\s?)*\d+(?:\.\d+)+",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(r"v\.?(\d+(?:\.\d+)+)")
 _DATE = re.compile(r"\d{1,4}\s?[年月日号號]")
 _COUNTING = re.compile(rf"[一总總]共|共有?|.?[里中内]|[几幾].?|多少.?|total|list|table?|[{_MEASURES}]")
 _HAN = re.compile(rf"[{CJK}]")
@@ -61,12 +67,13 @@ class RowQuestion:
     @classmethod
     def of(cls, question: str, tokenizer: Tokenizer) -> RowQuestion:
         passed = stop_words() | question_sides()
-        words = frozenset(w for w in tokenizer.words(question) if w not in passed and not w.isspace())
+        named = _AGAINST.sub(" ", question)
+        words = frozenset(w for w in tokenizer.words(named) if w not in passed and not w.isspace())
         is_joined = _JOINS.search(question) is not None
         return cls(
-            text=plain(question),
+            text=plain(named),
             words=words,
-            codes=frozenset(codes_of(_DATE.sub(" ", question))),
+            codes=frozenset(codes_of(_DATE.sub(" ", named))),
             amounts=tuple(amounts_in(question)),
             parts=max(len(_ASKS.findall(question)), 1 + is_joined),
             is_joined=is_joined,
@@ -124,6 +131,11 @@ def asks_total(question: str) -> bool:
     return _TOTAL.search(question) is not None
 
 
+def asks_part(question: str) -> bool:
+    """Whether a question wants to know how many there are, and how many of these are of a kind."""
+    return asks_count(question) and _PART.search(question) is not None
+
+
 def counts(word: str) -> bool:
     """Whether a word of a question only says that things are counted: 一共, 几台, 表里."""
     return _COUNTING.fullmatch(word) is not None
@@ -143,6 +155,8 @@ def codes_of(text: str) -> Iterator[str]:
         token = match.group().lower()
         if len(token) == 1 or not token.isalpha():
             yield token
+        if version := _VERSION.fullmatch(token):
+            yield version[1]  # V1.4 is 1.4 in a column of versions
 
 
 def plain(text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragcore.extractive.lookup_table import LookupTable, TableRows
-from ragcore.extractive.row_question import RowQuestion, asks_count, asks_rows, counted_thing, total_of
+from ragcore.extractive.row_question import RowQuestion, asks_count, asks_part, asks_rows, counted_thing, total_of
 from ragcore.extractive.row_selection import asks_selection, select_rows
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
@@ -76,8 +76,11 @@ def wants_rows(question: str) -> bool:
 
 def _counted(question: str, shown: TableRows, table: LookupTable, number: int, whole: frozenset[int]) -> TableRows:
     """The shown ones of so many rows, with how many there are where the question asks for it and the table is whole."""
-    is_whole = table.members[0].source.passage.version in whole
-    return replace(shown, total=total_of(question, number) if is_whole else "", left=number - len(shown.rows))
+    shown = replace(shown, left=number - len(shown.rows))
+    if table.members[0].source.passage.version not in whole:
+        return shown
+    every = total_of(question, len(table.members)) if asks_part(question) and number < len(table.members) else ""
+    return replace(shown, total=total_of(question, number), every=every)
 
 
 def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> bool:

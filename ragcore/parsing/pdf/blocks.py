@@ -13,6 +13,7 @@ from ragcore.parsing.pdf.paragraphs import (
     BULLET,
     HeadingSizes,
     Paragraph,
+    goes_on_with_range,
     heading_sizes,
     hyphenated_words,
     join_lines,
@@ -194,7 +195,12 @@ def _continues_paragraph(before: _Part, part: _Part, last: Block, block: Block) 
     first = part.paragraph.text[0]
     last_row = before.rows[-1]
     is_full = len(before.rows) > 2 and last_row.x1 >= max(row.x1 for row in before.rows) - last_row.size
-    running_on = first.islower() or (first >= CJK and before.paragraph.text[-1] >= CJK) or (first.isalpha() and is_full)
+    running_on = (
+        first.islower()
+        or (first >= CJK and before.paragraph.text[-1] >= CJK)
+        or (first.isalpha() and is_full)
+        or goes_on_with_range(before.paragraph.text, part.paragraph.text)
+    )
     return same_size and before.paragraph.is_open and running_on and len(before.paragraph.text) > 20
 
 

@@ -88,7 +88,7 @@ def _begins(row: Row, current: Sequence[Row], pitch: float, left: float, right: 
     before = current[-1]
     if abs(row.size - before.size) > SIZE_CHANGE * before.size or row.bold != before.bold:
         return True
-    if _OPEN_RANGE.search(before.text) and row.text[:1].isdigit():
+    if goes_on_with_range(before.text, row.text):
         return False
     if row.y1 - before.y1 > SPACING * pitch * row.size or row.y0 < before.y0:
         return True
@@ -127,7 +127,13 @@ def join_lines(before: str, line: str, compounds: Set[str] = frozenset()) -> str
         whole = f"{_LAST_WORD.findall(before)[-1]}{_FIRST_WORD.findall(line)[0]}".lower()
         keeps = not (before[-2].isalpha() and line[0].islower()) or whole in compounds
         return before + line if keeps else before[:-1] + line
-    return before + line if before[-1] >= CJK or line[0] >= CJK else f"{before} {line}"
+    is_close = before[-1] >= CJK or line[0] >= CJK or goes_on_with_range(before, line)
+    return before + line if is_close else f"{before} {line}"
+
+
+def goes_on_with_range(before: str, line: str) -> bool:
+    """Whether a line begins with the end of a range that the one before it opens: "70–", "84 points"."""
+    return line[:1].isdigit() and _OPEN_RANGE.search(before) is not None
 
 
 def hyphenated_words(texts: Iterable[str]) -> frozenset[str]:

@@ -203,6 +203,7 @@ def test_editions_are_told_by_how_their_documents_begin():
         ("新旧版有何区别", True),
         ("保修期有什么变化", True),
         ("what changed in version 1.4", True),
+        ("V3.2和V3.3升级各要多久，对比一下", True),
         ("押金多少钱", False),
         ("what is the fee", False),
         ("difference between a camera and a tripod", False),

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from ragcore.extractive.formatting import wording_for
 from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.extractive.row_blocks import found_rows_block
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows, find_named_cell, find_named_rows, find_rows_of_kind
 from ragcore.ports import GenerationRequest
+from ragcore.text.scripts import language_of
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
 
@@ -148,6 +151,42 @@ def test_how_many_there_are_is_told_of_whole_tables_only(question, total):
 
     assert find_rows_of_kind(question, found, TOKENIZER, whole=frozenset({1})).total == total
     assert find_rows_of_kind(question, found, TOKENIZER).total == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "of", "told"),
+    [
+        ("告警一共有多少条 其中紧急的几条", ALARMS, "**共 3 条，其中 2 条**"),
+        (
+            "how many courses are there and how many of them are held in Oslo",
+            COURSES,
+            "**3 courses in all, of which 2 courses**",
+        ),
+        ("紧急的告警一共有几条", ALARMS, "**共 2 条**"),
+    ],
+)
+def test_how_many_there_are_and_how_many_of_these(question, of, told):
+    found = read_statements([of], TOKENIZER)
+
+    rows = find_rows_of_kind(question, found, TOKENIZER, whole=frozenset({of.passage.version}))
+
+    assert found_rows_block(rows, wording_for(question, language_of(question))).splitlines()[0] == told
+
+
+def test_a_version_is_found_with_and_without_its_letter():
+    history = source(
+        4,
+        """| Version | Date | Change |
+| --- | --- | --- |
+| 1.2 | 2024-02-01 | first print |
+| 1.3 | 2025-03-01 | shorter cable |
+| 1.4 | 2026-05-01 | new bolts |
+""",
+        title="Pump guide",
+    )
+
+    assert named("what changed in v1.4 of the pump guide", history)[1:] == [("1.4", "new bolts")]
+    assert named("what changed in 1.4 compared to version 1.3", history)[1:] == [("1.4", "new bolts")]
 
 
 def test_a_column_of_numbers_answers_how_many():

@@ -182,6 +182,15 @@ def test_a_paragraph_that_runs_over_the_page_end_is_one():
     assert len(texts(pdf_bytes([first, second]))) == 1
 
 
+def test_a_range_that_runs_over_the_page_end_is_one():
+    first = lines(["85 points and more are grade A, and for the second one of the grades it takes 70–"], y=780)
+    second = lines(["84 points are grade B."], y=60)
+
+    (text,) = texts(pdf_bytes([first, second]))
+
+    assert text.endswith(" it takes 70–84 points are grade B.")
+
+
 def test_text_across_the_page_is_dropped():
     target = BytesIO()
     canvas = Canvas(target)
