@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from ragcore.extractive.formatting import Wording, cite, join_cited, table
+from ragcore.extractive.formatting import Wording, cite, join_cited, supplement, table
 from ragcore.extractive.sentence_model import refers_back
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
@@ -17,6 +17,7 @@ from ragcore.text.tokenise import stop_words
 from ragcore.types import Source
 
 MAX_ROWS = 8
+MOST_JOINED_ROWS = 12  # of several tables
 MAX_SAID = 2  # sentences of each thing
 CELL_COLUMNS = 260
 MAX_COMPARED = 400  # characters of a question in which the two things are looked for
@@ -39,6 +40,11 @@ _CHOICE = (
     re.compile(rf"{_NAMED}\s?(?:和|与|與|跟|还是|還是)\s?{_NAMED}\s?[哪谁誰]"),
 )  # which of two things, by their codes
 _CODE = re.compile(r"[A-Za-z][A-Za-z.-]*\d[\w.-]*")
+_LETTERED = re.compile(
+    r"(?<![A-Za-z\d-])([A-Z]|\d)\s?(?:型|款|级|級|类|類|档|檔)|\b(?:type|class|option|model|variant|grade|level)\s+([A-Z]|\d)\b",
+    re.IGNORECASE,
+)
+_MARKER = re.compile(r"\[\d+\]\Z")
 _TAIL = re.compile(r"\s*(?:\?|？|。|\.|,.*| in (?:terms|general).*|for .*)\s*$")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _LABELLED = re.compile(r"([^:：]{2,24})[:：]\s*(\S.*)")
@@ -51,6 +57,7 @@ class Thing:
 
     name: str
     words: frozenset[str]
+    is_label: bool = False  # "A型", "class B": nothing but the names of rows and columns says it for certain
 
 
 def find_compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | None:
@@ -59,10 +66,23 @@ def find_compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | 
     for pattern in (*_CHOICE, *_THINGS):
         if match := pattern.search(asked):
             names = [_ARTICLE.sub("", _TAIL.sub("", group).strip()) for group in match.groups()]
+            if labels := _labels_of(names):
+                return labels
             things = [Thing(name, frozenset(tokenizer.words(name)) - stop_words()) for name in names]
             if all(t.words for t in things) and things[0].words != things[1].words and max(map(len, names)) <= 60:
                 return _by_codes(things, tokenizer)
     return None
+
+
+def _labels_of(names: Sequence[str]) -> tuple[Thing, Thing] | None:
+    """The things where both are told by a letter or number: "the P10 type A" and "B型"; else None."""
+    found = [match for name in names if (match := _LETTERED.search(name))]
+    if len(found) != len(names):
+        return None
+    first, second = (
+        Thing(match[0], frozenset({next(filter(None, match.groups())).lower()}), is_label=True) for match in found
+    )
+    return (first, second) if first.words != second.words else None
 
 
 def asks_choice(question: str) -> bool:
@@ -91,9 +111,45 @@ def compare_in_table(
     """A table with one column for each thing; None unless the sources describe both."""
     sources = list({s.source.number: s.source for s in found}.values())
     aspects = frozenset(tokenizer.words(question)) - stop_words() - things[0].words - things[1].words
-    given = next(filter(None, (_given_table(source, things, aspects, tokenizer, words) for source in sources)), None)
-    if given is not None:
-        return given
+    given = [one for source in sources for one in _given_tables(source, things, aspects, tokenizer, words)]
+    if on_aspect := next((one for one in given if one.is_named), None):
+        return table([on_aspect.corner or words.aspect, *on_aspect.names], on_aspect.rows[:MAX_ROWS])
+    if things[0].is_label:
+        return _joined_tables(given, things, words)
+    said = _said_table(things, found, probabilities, words)
+    if not given:
+        return said
+    beside = f"\n\n{said}" if said else supplement([[one] for one in _named_in(things, found, probabilities)], words)
+    return f"{_joined_tables(given, things, words)}{beside}"
+
+
+def _joined_tables(given: Sequence[_Given], things: tuple[Thing, Thing], words: Wording) -> str | None:
+    """One table of what all of them tell, without the lines that say the same of both; None without any."""
+    if not given:
+        return None
+    order = sorted(given, key=lambda one: not one.are_rows)  # what a table of such things tells first
+    rows = [row for one in order for row in one.rows]
+    unlike = [row for row in rows if _without_marker(row[1]) != _without_marker(row[2])]
+    names = order[0].names if len(given) == 1 else [thing.name for thing in things]
+    corner = order[0].corner if len(given) == 1 else ""
+    return table([corner or words.aspect, *names], (unlike or rows)[:MOST_JOINED_ROWS])
+
+
+def _without_marker(cell: str) -> str:
+    return _MARKER.sub("", cell).strip()
+
+
+def _named_in(things: tuple[Thing, Thing], found: Sequence[Statement], probabilities: FloatArray) -> list[Statement]:
+    """The likeliest sentences of prose that name one of the things."""
+    order = sorted(range(len(found)), key=lambda at: -probabilities[at])
+    prose = (found[at] for at in order if not found[at].is_row and columns(found[at].text) <= CELL_COLUMNS)
+    return [one for one in prose if any(thing.words <= set(one.terms) for thing in things)][:MAX_SAID]
+
+
+def _said_table(
+    things: tuple[Thing, Thing], found: Sequence[Statement], probabilities: FloatArray, words: Wording
+) -> str | None:
+    """A table of what sentences say of both things; None where they tell of one alone."""
     order = sorted(range(len(found)), key=lambda at: -probabilities[at])
     ranked = [found[at] for at in order if not found[at].is_row and columns(found[at].text) <= CELL_COLUMNS]
     sides = [[s for s in ranked if _is_about(s, thing, other)] for thing, other in (things, things[::-1])]
@@ -171,10 +227,21 @@ def _point_of(first: Statement, found: Sequence[Statement]) -> list[Statement]:
     return point
 
 
-def _given_table(
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a table of a source says of both things."""
+
+    corner: str  # above the first column
+    names: list[str]  # of the things, as the table has them
+    rows: list[list[str]]  # what is told, and the cells of both
+    is_named: bool  # the question names what is told
+    are_rows: bool  # the things are rows of the table
+
+
+def _given_tables(
     source: Source, things: tuple[Thing, Thing], aspects: frozenset[str], tokenizer: Tokenizer, words: Wording
-) -> str | None:
-    """What a table of the source itself says of both things, which are two of its columns or two of its rows.
+) -> Iterator[_Given]:
+    """What each table of the source says of both things, which are two of its columns or two of its rows.
 
     `aspects`: words of the question beside the things; only the lines that they name, where they name some.
     """
@@ -182,25 +249,27 @@ def _given_table(
         places = [_place(given.head, thing, tokenizer) for thing in things]
         if None not in places and places[0] != places[1] and 0 not in places:
             wanted = [p for p in places if p is not None]
-            lines = _lines_named(given.rows, aspects, tokenizer)
+            lines, is_named = _lines_named(given.rows, aspects, tokenizer)
             rows = [[cells[0], *(cite(cells[p], source.number, words) for p in wanted)] for cells in lines]
-            return table([given.head[0] or words.aspect, *(given.head[p] for p in wanted)], rows[:MAX_ROWS])
+            yield _Given(given.head[0], [given.head[p] for p in wanted], rows, is_named, are_rows=False)
+            continue
         names = [cells[0] for cells in given.rows]
         places = [_place_of_row(names, thing, other, tokenizer) for thing, other in (things, things[::-1])]
         if None not in places and places[0] != places[1]:
             said = [given.rows[p] for p in places if p is not None]
             cells = [[cite(row[at], source.number, words) for row in said] for at in range(1, len(given.head))]
-            rows = _lines_named(
+            rows, is_named = _lines_named(
                 [[name, *row] for name, row in zip(given.head[1:], cells, strict=True)], aspects, tokenizer
             )
-            return table([given.head[0] or words.aspect, *(row[0] for row in said)], rows[:MAX_ROWS])
-    return None
+            yield _Given(given.head[0], [row[0] for row in said], rows, is_named, are_rows=True)
 
 
-def _lines_named(lines: Sequence[Sequence[str]], aspects: frozenset[str], tokenizer: Tokenizer) -> list[list[str]]:
-    """The lines whose first cell has one of the words; all of them where none has."""
+def _lines_named(
+    lines: Sequence[Sequence[str]], aspects: frozenset[str], tokenizer: Tokenizer
+) -> tuple[list[list[str]], bool]:
+    """The lines whose first cell has one of the words; all of them where none has. And whether one has."""
     named = [line for line in lines if not aspects.isdisjoint(tokenizer.words(line[0]))]
-    return [list(line) for line in named or lines]
+    return [list(line) for line in named or lines], bool(named)
 
 
 def _place(head: Sequence[str], thing: Thing, tokenizer: Tokenizer) -> int | None:
