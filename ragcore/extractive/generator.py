@@ -75,7 +75,7 @@ from ragcore.extractive.steps import find_procedure
 from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summarised_sources, summary_runs
 from ragcore.extractive.summary_wish import summary_points
-from ragcore.extractive.table_lookup import find_named_cell, find_named_rows, find_rows_of_kind
+from ragcore.extractive.table_lookup import find_covering_rows, find_named_cell, find_named_rows, find_rows_of_kind
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
@@ -228,6 +228,8 @@ class ExtractiveGenerator:
         """
         found, kind = known.found, question_type(question)
         choice = self._choice(question, found, scores, named)
+        if covering := find_covering_rows(question_core(question), found, self._tokenizer):
+            return [found_rows_block(covering, words)]
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
         if wants_list and (listed := _whole_list(choice, found, words, numbered=kind == "process")):
             return listed

@@ -72,6 +72,14 @@ class LookupTable:
             return []
         return [first]
 
+    def covering(self, asked: RowQuestion) -> list[int]:
+        """The only row of which a cell gives a range that holds an amount of the question, where a column is asked.
+
+        [] where several have one.
+        """
+        rows = [at for at, row in enumerate(self.cells) if any(covers(c, a) for a in asked.amounts for c in row)]
+        return rows if len(rows) == 1 and len(self.cells) > 1 and self._columns_asked(asked) else []
+
     def named_cell(self, asked: RowQuestion) -> TableRows | None:
         """The only cell whose row and column the question names with all their words, and besides nothing else."""
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
@@ -236,6 +244,7 @@ class LookupTable:
         """Words, codes, values and amounts of the question that a row has, and that the whole table is not about."""
         values = {v for v in self.cells[at] if len(v) <= VALUE_CHARACTERS and asked.holds(v)}
         words = {w for w in self.words[at] if w in asked.words} | {w for w in self.firsts[at] if asked.has(w)}
+        words |= {w for w in asked.words if len(w) > 1 and _HAN.search(w) and w in self.cells[at][0]}  # 小区 in 小区数
         within = {
             f"within {amount.value}" for amount in asked.amounts if any(covers(c, amount) for c in self.cells[at])
         }
@@ -268,7 +277,7 @@ class LookupTable:
     def _columns_asked(self, asked: RowQuestion) -> set[int]:
         """Columns behind the first one whose head the question names, or a word for what it holds."""
         behind = range(1, len(self.head))
-        coded = {at for at in behind if (codes := frozenset(codes_of(self.head[at]))) and codes <= asked.codes}
+        coded = {at for at in behind if any(codes <= asked.codes for codes in _coded_names(self.head[at]))}
         if coded:
             return coded
         if listed := {at for at in behind if any(word in self.legend.get(at, "") for word in asked.listed)}:
@@ -276,6 +285,11 @@ class LookupTable:
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
         named = {at for at in behind if any(asked.has(w) for w in self.head_words[at] - common)}
         return named | {at for at in behind if is_asked_by_group(asked.text, self.heads[at])}
+
+
+def _coded_names(head: str) -> list[frozenset[str]]:
+    """The codes of each name of a column: one of "A 型 / C 型" and "class A" each has one."""
+    return [codes for part in _BETWEEN.split(head) if (codes := frozenset(codes_of(part)))]
 
 
 def _legend(heads: Sequence[str], texts: Sequence[str]) -> dict[int, str]:

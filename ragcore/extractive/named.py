@@ -21,6 +21,7 @@ LEAST_WORDS = 2  # of a title, so that it names something
 SIBLING = 20.0  # log-odds that a sentence about another code of the same form loses
 _NAME = re.compile(r"[A-Z][a-z]{2,}")
 _DIGITS = re.compile(r"\d+")
+_ASKS_VERSION = re.compile(r"哪[个個一]?(?:新)?版|\b(?:which|what) (?:version|release|edition)\b", re.IGNORECASE)
 
 
 def named_titles(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> frozenset[str]:
@@ -49,7 +50,9 @@ def about_named(found: Sequence[Statement], named: frozenset[str]) -> list[int]:
 def about_codes(question: str, found: Sequence[Statement]) -> list[int]:
     """Places of the sentences of the sources that hold most of the question's codes, with their titles.
 
-    All places where the question names none, or several versions, which stand in documents of their own.
+    A version that a title names is told of by that document, where the question asks for no other one: "in which
+    version is the fault of V3.2.0 gone". All places where the question names no code, or several versions, which stand
+    in documents of their own.
     """
     codes = codes_in(question)
     if not found or not codes or sum("." in code for code in codes) > 1:
@@ -60,7 +63,10 @@ def about_codes(question: str, found: Sequence[Statement]) -> list[int]:
         for number, one in sources.items()
     }
     most = max(held.values())
-    return [at for at, s in enumerate(found) if held[s.source.number] == most]
+    kept = {number for number, known in held.items() if known == most}
+    versions = [code for code in codes if "." in code and not _ASKS_VERSION.search(question)]
+    titled = {number for number in kept if versions and not without_codes(versions, sources[number].passage.title)}
+    return [at for at, s in enumerate(found) if s.source.number in (titled or kept)]
 
 
 def without_siblings(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:

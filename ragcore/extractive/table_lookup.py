@@ -87,6 +87,8 @@ def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokeni
     """Whether a table surely answers: it has rows of the kind that is asked for, or the named row and its column."""
     if find_rows_of_kind(question, found, tokenizer) is not None:
         return True
+    if find_covering_rows(question, found, tokenizer) is not None:
+        return True
     asked = RowQuestion.of(question, tokenizer)
     return any(LookupTable(members, tokenizer, found).holds_cell(asked) for members in _tables(found))
 
@@ -101,6 +103,19 @@ def find_named_rows(
     asked, table = RowQuestion.of(question, tokenizer), LookupTable(members, tokenizer, found)
     rows = (table.joined(asked) if asked.is_joined else []) or table.named(asked)
     return table.shown(rows, asked) if rows else None
+
+
+def find_covering_rows(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
+    """The row whose range holds an amount of the question, of the table with most of its words; None without one."""
+    asked = RowQuestion.of(question, tokenizer)
+    if not asked.amounts:
+        return None
+    tables_ = [LookupTable(members, tokenizer, found) for members in _tables(found)]
+    fitting = [(table, rows) for table in tables_ if (rows := table.covering(asked)) and table.common_words(asked)]
+    if not fitting:
+        return None
+    table, rows = max(fitting, key=lambda one: one[0].common_words(asked))
+    return table.shown(rows, asked)
 
 
 def find_named_cell(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:

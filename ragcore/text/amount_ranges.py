@@ -30,7 +30,9 @@ _AMOUNT = re.compile(
     r"|(?:metres?|meters?|yuan|days?|weeks?|months?|years?|hours?|minutes?|seconds?|people)\b)?",
     re.IGNORECASE,
 )
-_JOINS = re.compile(r"\s*(?:[-–—~～至到]|\bto\b|\band\b)\s*", re.IGNORECASE)
+_JOINS = re.compile(
+    r"\s*(?:[(（]不?含[)）])?(?:以上|起)?\s*(?:[-–—~～至到]|\b(?:up )?to\b|\band\b)\s*", re.IGNORECASE
+)  # between the ends: "5,000 元以上至 5 万元"
 _BELOW = re.compile(
     r"(?:[≤<＜]|\b(?:up to|below|under|less than|at most|max(?:imum)?\.?)"
     r"|不超过|不超過|不足|至多|小于|小於|低于|低於)\s*\Z",

@@ -12,6 +12,7 @@ from ragcore.errors import RagError, RerankerRefusedError
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import AbsoluteScores, Ports, Reranker, RerankInput, RerankScore, Tokenizer
 from ragcore.retrieval.pipeline import stage
+from ragcore.text.codes import codes_in, without_codes
 from ragcore.types import Candidate, Passage, Query, ScoreScale, State
 
 logger = logging.getLogger(__name__)
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 class Rerank:
     """Order by the score of the reranker (its own scale, higher is better). Drops nothing.
 
+    Passages of documents whose title names a version that is asked for count one cliff more: beside them stand the
+    notes of other versions, which share every other word.
     Skipped where no reranker is configured. Where it fails, the second one orders and the record names both;
     without a second one the order stays and the record has the error.
     """
@@ -33,9 +36,18 @@ class Rerank:
         inputs = [RerankInput(passage=_named(c.passage, state), arms=c.scores) for c in loaded if c.passage is not None]
         reranker, scores, note = _scored(ports.reranker, ports.second_reranker, state.query, inputs)
         detailed = tuple(c.explained("rerank", dict(s.detail)) for c, s in zip(loaded, scores, strict=True))
-        by_chunk = {c.chunk: s.score for c, s in zip(loaded, scores, strict=True)}
+        versions = [code for code in codes_in(state.query.text) if "." in code]
+        lifted = {c.chunk for c in loaded if versions and c.passage and _names_version(c.passage.title, versions)}
+        by_chunk = {
+            c.chunk: s.score + reranker.cliff * (c.chunk in lifted) for c, s in zip(loaded, scores, strict=True)
+        }
         state = replace(state, candidates=detailed, scale=scale_of(reranker))
         return state.ranked("rerank", by_chunk, keep=len(detailed), note={"reranker": reranker.name, **note})
+
+
+def _names_version(title: str, versions: Sequence[str]) -> bool:
+    """Whether a title holds one of these versions."""
+    return len(without_codes(versions, title)) < len(versions)
 
 
 def _named(passage: Passage, state: State) -> Passage:
