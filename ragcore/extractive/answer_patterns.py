@@ -50,7 +50,11 @@ _SUBJECT = re.compile(
 )
 _EXPANSION = re.compile(r"\bstands? for\b|\bdoes .{1,40} mean\b|short for|全称|全稱|缩写|縮寫", re.IGNORECASE)
 _ABBREVIATION = re.compile(r"[A-Z][A-Z0-9-]{2,9}")
-_WHY = re.compile(r"为什么|為什麼|为何|為何|原因|为啥|\bwhy\b|reason|what cause", re.IGNORECASE)
+_WHY = re.compile(
+    r"为什么|為什麼|为何|為何|原因|为啥|為啥|根因|怎么回事|怎麼回事|\bwhy\b|reason|what (?:was the )?cause",
+    re.IGNORECASE,
+)
+_REASONS = re.compile(r"为什么|為什麼|为何|為何|原因|根因|\bwhy\b|\breasons?\b|\bcauses?\b", re.IGNORECASE)
 _HOW = re.compile(
     r"如何|怎么|怎麼|怎样|怎樣|方式|方法|\bhow\b(?! (?:many|much|long|far|large|big|old|tall|often))", re.IGNORECASE
 )
@@ -121,6 +125,11 @@ def cue_kind(question: str) -> str:
         if pattern.search(question):
             return kind
     return "definition" if question_type(question) == "definition" else ""
+
+
+def tells_reasons(heading: str) -> bool:
+    """Whether what stands below a heading says why: "Root cause", 为什么没有告警."""
+    return _REASONS.search(heading) is not None
 
 
 def definition_test(question: str) -> Callable[[str], float]:

@@ -16,6 +16,7 @@ from ragcore.extractive.answer_patterns import (
     asks_several,
     cue_kind,
     definition_subject,
+    tells_reasons,
 )
 from ragcore.extractive.choice import (
     Limits,
@@ -231,6 +232,7 @@ class ExtractiveGenerator:
         if covering := find_covering_rows(question_core(question), found, self._tokenizer):
             return [found_rows_block(covering, words)]
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
+        wants_list = wants_list or (cue_kind(question) == "reason" and tells_reasons(choice.best.heading))
         if wants_list and (listed := _whole_list(choice, found, words, numbered=kind == "process")):
             return listed
         if steps := find_steps(question, choice.best, found):

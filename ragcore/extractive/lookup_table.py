@@ -73,12 +73,21 @@ class LookupTable:
         return [first]
 
     def covering(self, asked: RowQuestion) -> list[int]:
-        """The only row of which a cell gives a range that holds an amount of the question, where a column is asked.
+        """The only row of which a cell gives a range that holds an amount of the question.
 
-        [] where several have one.
+        [] where several have one, or the question names neither what the ranges are of nor a column: "type A" is told
+        of in many tables.
         """
-        rows = [at for at, row in enumerate(self.cells) if any(covers(c, a) for a in asked.amounts for c in row)]
-        return rows if len(rows) == 1 and len(self.cells) > 1 and self._columns_asked(asked) else []
+        held = [
+            (at, column)
+            for at, row in enumerate(self.cells)
+            for column, cell in enumerate(row)
+            if any(covers(cell, amount) for amount in asked.amounts)
+        ]
+        if len({at for at, _column in held}) != 1 or len(self.cells) < 2:  # noqa: PLR2004
+            return []
+        is_of = any(asked.has(word) for _at, column in held for word in self.head_words[column])
+        return [held[0][0]] if is_of or self._columns_named(asked) else []
 
     def named_cell(self, asked: RowQuestion) -> TableRows | None:
         """The only cell whose row and column the question names with all their words, and besides nothing else."""
@@ -282,6 +291,11 @@ class LookupTable:
             return coded
         if listed := {at for at in behind if any(word in self.legend.get(at, "") for word in asked.listed)}:
             return listed
+        return self._columns_named(asked)
+
+    def _columns_named(self, asked: RowQuestion) -> set[int]:
+        """Columns behind the first one of whose head the question has a word, or a word for what they hold."""
+        behind = range(1, len(self.head))
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
         named = {at for at in behind if any(asked.has(w) for w in self.head_words[at] - common)}
         return named | {at for at in behind if is_asked_by_group(asked.text, self.heads[at])}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragcore.embedding.vectors import sentence_embedder_of, with_cache
-from ragcore.extractive.sentences import Statement, is_question, read_statements
+from ragcore.extractive.sentences import Statement, asks_something, read_statements
 from ragcore.ports import Embedder, FloatArray, SentenceEmbedder, Tokenizer
 from ragcore.text.request_cache import cached
 from ragcore.types import Passage, Source
@@ -23,7 +23,7 @@ def headed_sentences(passage: Passage, tokenizer: Tokenizer) -> list[HeadedSente
     source = Source(number=1, passage=passage, text=passage.text, score=1.0)
     found: dict[str, HeadedSentence] = {}
     for statement in read_statements([source], tokenizer):
-        found.setdefault(statement.text, _headed(statement))
+        found.setdefault(statement.text, headed_sentence(statement))
     return list(found.values())
 
 
@@ -51,7 +51,7 @@ def _answers_of_questions(
 
     Who asks what a list of questions and answers asks is answered by what stands below it, whatever its words are.
     """
-    headings = list(dict.fromkeys(one.heading for one in found if is_question(one.heading)))[:MOST_HEADINGS]
+    headings = list(dict.fromkeys(one.heading for one in found if asks_something(one.heading)))[:MOST_HEADINGS]
     near = {
         heading: float(direction(embedder.embed_documents([heading])[0]) @ asked) - BELOW_QUESTION
         for heading in headings
@@ -75,12 +75,12 @@ def statement_cosines(found: Sequence[Statement], question: FloatArray) -> Float
 
 
 def _computed(found: Sequence[Statement], model: SentenceEmbedder) -> FloatArray:
-    sentences = [_headed(statement) for statement in found]
+    sentences = [headed_sentence(statement) for statement in found]
     key = ("sentences", id(model), tuple((one.head, one.text) for one in sentences))
     return np.array(cached(key, lambda: model.embed_sentences(sentences)))
 
 
-def _headed(statement: Statement) -> HeadedSentence:
+def headed_sentence(statement: Statement) -> HeadedSentence:
     passage = statement.source.passage
     heading = statement.heading or next(reversed(passage.heading_path), "")
     return HeadedSentence(" > ".join(dict.fromkeys(part for part in (passage.title, heading) if part)), statement.text)

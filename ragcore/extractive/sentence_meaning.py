@@ -1,21 +1,25 @@
 """Which sentences answer a question by what they mean, beside the words that they share with it (A4).
 
 The cosine of question and sentence is added to the log-odds of the words: little of it in the language of the question,
-where words tell most, and much in the other one, where they cannot match and count less. The weights belong to an
-embedding model (`python -m ragcore.training sentence-meaning`); with a model without any nothing changes.
+where words tell most, and much in the other one, where they cannot match and count less. What a model says that reads
+question and sentence together comes on top. The weights belong to an embedding model (`python -m ragcore.training
+sentence-meaning`); with a model without any nothing changes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.embedding.vectors import pair_scorer_of
 from ragcore.extractive.answer_patterns import PATTERNS
 from ragcore.extractive.own_language import are_foreign, handicap_across
+from ragcore.extractive.pair_scores import pair_scores
 from ragcore.extractive.sentence_cosines import sentence_cosines
+from ragcore.extractive.sentence_model import SentenceScorer, compute_sentence_features
 from ragcore.extractive.sentences import Statement
 from ragcore.fitted_weights import fitted_weights
 from ragcore.ports import Embedder, FloatArray, Tokenizer
@@ -36,10 +40,47 @@ WEIGHTS_FILE = "sentence_meaning.json"
 def meaning_scores(
     question: str, found: Sequence[Statement], words: FloatArray, embedder: Embedder | None, tokenizer: Tokenizer
 ) -> FloatArray:
-    """float32[n]: log-odds by words, float32[n], and by meaning; those by words where no weights are known."""
-    record = fitted_weights(__package__, WEIGHTS_FILE, embedder.model) if embedder is not None else None
+    """float32[n]: log-odds by words, float32[n], and by meaning; those by words where no weights are known.
+
+    The likeliest sentences are read together with the question, where the embedder can; the others then count as much
+    as the unlikeliest of these.
+    """
+    record = _record(embedder)
     if embedder is None or record is None or not found:
         return words
+    compared = _compared(question, found, words, record, embedder, tokenizer)
+    read = pair_scores(question, found, compared, embedder)
+    if read is None:
+        return compared
+    return np.asarray(compared + record["read"] * np.where(np.isnan(read), np.nanmin(read), read), np.float32)
+
+
+def best_pair_score(
+    question: str, found: Sequence[Statement], embedder: Embedder, tokenizer: Tokenizer
+) -> float | None:
+    """The highest log-odds, of the likeliest sentences, that one answers; None where the embedder reads no pairs."""
+    record = _record(embedder)
+    if record is None or not found or pair_scorer_of(embedder) is None:
+        return None
+    words = SentenceScorer.shipped().scores(compute_sentence_features(question, found, tokenizer))
+    compared = _compared(question, found, words, record, embedder, tokenizer)
+    read = pair_scores(question, found, compared, embedder)
+    return None if read is None else float(np.nanmax(read))
+
+
+def _record(embedder: Embedder | None) -> dict[str, float] | None:
+    return fitted_weights(__package__, WEIGHTS_FILE, embedder.model) if embedder is not None else None
+
+
+def _compared(
+    question: str,
+    found: Sequence[Statement],
+    words: FloatArray,
+    record: Mapping[str, float],
+    embedder: Embedder,
+    tokenizer: Tokenizer,
+) -> FloatArray:
+    """float32[n]: log-odds by words and vectors."""
     foreign = are_foreign(question, found)
     cosines = filled(sentence_cosines(question, found, embedder))
     own = record["own_zh" if language_of(question) == "zh" else "own"] * cosines

@@ -45,6 +45,12 @@ _MAIL_HEAD = re.compile(
 _CLAUSE = re.compile(r"(?<=[；;])\s*")
 _LINK = re.compile(r"\S*https?://\S+")
 _QUESTION = re.compile(r"[?？][」』”\")）.]*\s*\Z")
+_ASKING_HEADING = re.compile(
+    r"\s*(?:\d+(?:\.\d+)*\.?\s+|[一二三四五六七八九十]+、\s*)?"
+    r"(?:为什么|為什麼|为何|為何|如何|怎么|怎麼|怎样|怎樣|什么时候|什麼時候"
+    r"|(?:why|how(?: to)?|what|when|where|who|which)\s+\S+\s+\S+)",
+    re.IGNORECASE,
+)
 _BOLD = re.compile(r"\s*(?:\*\*[^*]+\*\*|__[^_]+__)\s*")
 _STOP = re.compile(r"[.。]\Z")
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*\Z")
@@ -128,6 +134,11 @@ def plain_sentences(text: str) -> Iterator[str]:
 def is_question(text: str) -> bool:
     """Whether a sentence asks something."""
     return _QUESTION.search(text) is not None
+
+
+def asks_something(heading: str) -> bool:
+    """Whether a heading asks something, with a question mark or without: "3 Why no alarm was raised"."""
+    return is_question(heading) or _ASKING_HEADING.match(heading) is not None
 
 
 def strip_question_mark(heading: str) -> str:

@@ -8,6 +8,7 @@
     python -m ragcore.training support DIR …      ragcore/grounding/support_model.json, with --out
     python -m ragcore.training reranker DIR …     ragcore/reranking/linear_reranker.MODEL.json
     python -m ragcore.training support-meaning DIR …   ragcore/grounding/support_meaning.MODEL.json, with --across
+    python -m ragcore.training pairs DIR …        ragcore/embedding/e5_pairs_1.npz, with --out and --tables
     python -m ragcore.training rotation           ragcore/embedding/embedded_rotation_1.npz, with --out; reads no set
     python -m ragcore.training centres            ragcore/embedding/e5_centres_1.npy, with --out; reads no set
 
@@ -37,9 +38,11 @@ import ragcore.reranking.linear
 from ragcore.answerability.across import FEATURES as ACROSS
 from ragcore.answerability.features import FEATURES as GATE_FEATURES
 from ragcore.answerability.model import MEANING_FILE
-from ragcore.embedding.e5 import E5Small
+from ragcore.embedding.e5 import E5Small, e5_exported
+from ragcore.embedding.e5_weights import E5Weights, weights_path
 from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.embedding.rotation import PREFIX, projection_pack
+from ragcore.embedding.unigram import UnigramTokenizer
 from ragcore.extractive.relevance import feature_names
 from ragcore.extractive.sentence_model import FEATURES as SENTENCE_FEATURES
 from ragcore.fitted_weights import file_of
@@ -56,6 +59,7 @@ from ragcore.training.answer_sets import AnswerSet, answer_set, folder_name
 from ragcore.training.centre_training import centres_fitted
 from ragcore.training.embedders import embedder_arguments, given_embedder, scripts_read, training_embedder
 from ragcore.training.meaning_training import across_fit, meaning_fit, script_of_set
+from ragcore.training.pair_lists import pair_lists, table_lists
 from ragcore.training.refusal_training import visible_thresholds
 from ragcore.training.relevance_training import explained_questions
 from ragcore.training.reranker_training import ranked_lists, reranker_train
@@ -329,6 +333,23 @@ def train_rotation(given: argparse.Namespace) -> None:
         np.savez(given.out, projection=np.frombuffer(projection_pack(rotation), "<f2").reshape(-1, PREFIX))
 
 
+def train_pairs(given: argparse.Namespace) -> None:
+    """Train what reads question and sentence together on one half of the titles; tell how well it does on the other."""
+    from ragcore.training.pair_training import PairModel, PairTraining, first_right, pairs_fit, told
+
+    sets, half = read_answer_sets(given), given.half or 0
+    mine, others = (
+        [one for data in sets for one in pair_lists(data, half=half_, limit=limit)]
+        for half_, limit in ((half, given.limit), (1 - half, given.limit // 10))
+    )
+    tables = [one for folder in given.tables for one in table_lists(folder, limit=given.limit)]
+    model = PairModel(E5Weights(weights_path()), UnigramTokenizer(e5_exported(given.models)))
+    told(pairs_fit(model, mine, tables, PairTraining(epochs=given.epochs)))
+    print(f"{len(mine)} questions; a right sentence first in the other half: {first_right(model, others)}")
+    if given.out:
+        np.savez_compressed(given.out, **{k: v.astype(np.float16) for k, v in model.changes().items()})
+
+
 def train_centres(given: argparse.Namespace) -> None:
     """Fit the centres of the multilingual model's vectors on messages and their translations, and write the file."""
     centres = centres_fitted(E5Small(given.models))
@@ -347,6 +368,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "support": train_support,
     "support-meaning": train_support_meaning,
     "reranker": train_reranker,
+    "pairs": train_pairs,
     "rotation": train_rotation,
     "centres": train_centres,
 }
@@ -366,6 +388,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     embedder_arguments(parser)
     parser.add_argument("--within", nargs="*", default=[], help="reranker: sets of which only one title competes")
     parser.add_argument("--across", nargs="*", type=Path, default=[], help="meaning: sets across languages")
+    parser.add_argument("--tables", nargs="*", type=Path, default=[], help="pairs: folders with tables as CSV")
+    parser.add_argument("--epochs", type=float, default=3.0, help="pairs: how often every question is read")
     parser.add_argument("--out", type=Path, help="where to write weights")
     given = parser.parse_args(arguments)
     if not given.folders and given.command not in WITHOUT_FOLDERS:

@@ -30,6 +30,7 @@ from ragcore.training.embedders import StoredVectors
 from ragcore.types import ParsedDocument, Passage, Query, Source
 from ragcore.types.sentence_vectors import direction
 
+ANSWERS = ("answers", "answers_en", "answers_zh")  # those in the language of the documents, too
 POOL = 40  # candidates of each arm
 K1, B = 1.2, 0.75
 SEED = 7
@@ -87,7 +88,7 @@ def answer_set(
         SetQuestion(
             id=str(row["id"]),
             text=row["text"],
-            answers=tuple(row.get("answers", [])),
+            answers=tuple(one for name in ANSWERS for one in row.get(name, [])),
             wanted=frozenset(found),
             about=row.get("about") or min(titles.get(d, d) or d for d in found),
         )
