@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-EXPORTERS = ("minilm_export.py", "e5_export.py", "e5_weights.py", "unigram.py")
+EXPORTERS = ("minilm_export.py", "e5_export.py", "e5_pairs.py", "e5_pairs_1.npz", "e5_weights.py", "unigram.py")
 MIGRATED_LOCK = "TESTS_MIGRATED_LOCK"  # variable of the environment: where workers agree on who migrates
 running = ExitStack()
 

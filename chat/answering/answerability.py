@@ -194,7 +194,7 @@ def verdict_by_sources(
     if is_resolved and typed is not None:
         subject = _judged_by_subject(judged, question, typed, sources, inside, judge)
         judged, is_inside, is_near = subject.judged, subject.is_inside, is_near or subject.is_near
-    is_near = is_near or judged.is_across  # which reads the cosines of sentences
+    is_near = is_near or judged.is_across or judged.reads_well  # which read sentences, and not whole passages
     is_told = False
     if within and inside and is_about(question, inside, tokenizer=model_registry.tokenizer()):
         told = judge(within, inside)

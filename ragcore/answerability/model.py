@@ -56,7 +56,7 @@ class Answerability:
     is_across: bool = False  # judged by sources in the other language
     nearness: Nearness = field(default_factory=Nearness)
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
-    read: float | None = None  # log-odds of the best sentence, read together with the question; None: not read
+    reads_well: bool = False  # a sentence that is read together with the question seems to answer it
 
     def is_answerable(self, least: float, passages: int) -> bool:
         """Whether the score reaches `least`, or a small set says it in the words of the question; far ones never do.
@@ -64,7 +64,7 @@ class Answerability:
         Lines are drawn on larger sets. In a small one a passage that has most of the question's words is hardly about
         something else: there is nothing similar beside it. `passages`: how many the asker may search.
         """
-        if not self.nearness.is_near:
+        if not (self.nearness.is_near or self.reads_well):
             return False
         least = lowered_line(least, self.nearness.lowered)
         in_own_words = self.features.get("window", 0.0) >= OWN_WORDS and self.features.get("passage", 0.0) >= OWN_WORDS
@@ -152,14 +152,17 @@ def judges_across(embedder: Embedder | None) -> bool:
 def _read(
     judged: Answerability, question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder
 ) -> Answerability:
-    """The verdict with what the best sentence says of itself when it is read together with the question."""
+    """The verdict, less likely where no sentence seems to answer that is read together with the question.
+
+    It is never likelier for that: a neighbour of what is asked reads well, too.
+    """
     weights = fitted_weights("ragcore.answerability", PAIRS_FILE, embedder.model)
     found = read_statements(sources, tokenizer)
     read = best_pair_score(question, found, embedder, tokenizer) if weights is not None else None
     if weights is None or read is None:
         return judged
-    odds = log_odds(judged.score) + weights["weight"] * (read - weights["neutral"])
-    return replace(judged, score=1 / (1 + math.exp(-odds)), read=read)
+    odds = log_odds(judged.score) + weights["weight"] * min(read - weights["doubtful"], 0.0)
+    return replace(judged, score=1 / (1 + math.exp(-odds)), reads_well=read >= weights["near"])
 
 
 def _judge(

@@ -48,11 +48,17 @@ def meaning_scores(
     record = _record(embedder)
     if embedder is None or record is None or not found:
         return words
-    compared = _compared(question, found, words, record, embedder, tokenizer)
+    compared = compared_scores(question, found, words, record, embedder, tokenizer)
     read = pair_scores(question, found, compared, embedder)
     if read is None:
         return compared
-    return np.asarray(compared + record["read"] * np.where(np.isnan(read), np.nanmin(read), read), np.float32)
+    return read_beside(compared, read, record)
+
+
+def read_beside(compared: FloatArray, read: FloatArray, record: Mapping[str, float]) -> FloatArray:
+    """float32[n]: log-odds by words and vectors, and those of the sentences that were read, nan for the others."""
+    every = np.where(np.isnan(read), np.nanmin(read), read)
+    return np.asarray(record["compared"] * compared + record["read"] * every, np.float32)
 
 
 def best_pair_score(
@@ -63,7 +69,7 @@ def best_pair_score(
     if record is None or not found or pair_scorer_of(embedder) is None:
         return None
     words = SentenceScorer.shipped().scores(compute_sentence_features(question, found, tokenizer))
-    compared = _compared(question, found, words, record, embedder, tokenizer)
+    compared = compared_scores(question, found, words, record, embedder, tokenizer)
     read = pair_scores(question, found, compared, embedder)
     return None if read is None else float(np.nanmax(read))
 
@@ -72,7 +78,7 @@ def _record(embedder: Embedder | None) -> dict[str, float] | None:
     return fitted_weights(__package__, WEIGHTS_FILE, embedder.model) if embedder is not None else None
 
 
-def _compared(
+def compared_scores(
     question: str,
     found: Sequence[Statement],
     words: FloatArray,
@@ -80,7 +86,7 @@ def _compared(
     embedder: Embedder,
     tokenizer: Tokenizer,
 ) -> FloatArray:
-    """float32[n]: log-odds by words and vectors."""
+    """float32[n]: log-odds by words, float32[n], and vectors, with the weights of an embedding model."""
     foreign = are_foreign(question, found)
     cosines = filled(sentence_cosines(question, found, embedder))
     own = record["own_zh" if language_of(question) == "zh" else "own"] * cosines

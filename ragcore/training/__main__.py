@@ -2,6 +2,7 @@
 
     python -m ragcore.training sentences DIR …    ragcore/extractive/extractive_weights.json
     python -m ragcore.training sentence-meaning DIR …   ragcore/extractive/sentence_meaning.MODEL.json
+    python -m ragcore.training sentence-reading DIR …   "compared" and "read" in it, after pairs
     python -m ragcore.training relevance DIR …    ragcore/extractive/relevance_weights.json
     python -m ragcore.training refusals DIR …     ragcore/answerability/weights.json
     python -m ragcore.training meaning DIR …      ragcore/answerability/meaning_weights.MODEL.json, with --across DIR …
@@ -64,7 +65,15 @@ from ragcore.training.refusal_training import visible_thresholds
 from ragcore.training.relevance_training import explained_questions
 from ragcore.training.reranker_training import ranked_lists, reranker_train
 from ragcore.training.rotation_training import fitting_texts, rotation_fitted
-from ragcore.training.sentence_meaning_training import NAMES, first_right, meaning_lists, sentence_meaning_fit
+from ragcore.training.sentence_meaning_training import (
+    NAMES,
+    first_read,
+    first_right,
+    meaning_lists,
+    read_lists,
+    reading_fit,
+    sentence_meaning_fit,
+)
 from ragcore.training.support_examples import examples
 from ragcore.training.support_training import (
     HEAD,
@@ -127,6 +136,28 @@ def train_sentence_meaning(given: argparse.Namespace) -> None:
         given,
         embedder.model,
     )
+
+
+def train_sentence_reading(given: argparse.Namespace) -> None:
+    """Fit how much counts what is read together, on the half that it was not trained on; the other weights stay."""
+    embedder, half = training_embedder(given.embedder, given.models), 1 if given.half is None else given.half
+    target = weights_file(ragcore.extractive.sentence_meaning, embedder.model)
+    record: dict[str, Any] = json.loads(target.read_text(encoding="utf-8"))
+    lists = [
+        one
+        for data in read_answer_sets(given)
+        for one in read_lists(data, embedder=embedder, record=record, half=half, limit=given.limit)
+    ]
+    weights = {name: round(value, DIGITS) for name, value in reading_fit(lists).items()}
+    figures = {
+        "questions": len(lists),
+        "right_sentence_first": first_read(lists, weights),
+        "without_reading": first_read(lists, {"compared": 1.0, "read": 0.0}),
+    }
+    trained = {**record["trained"], "reading": {"half": half, **figures}}
+    written = {name: value for name, value in record.items() if name != "trained"} | weights | {"trained": trained}
+    (given.out or target).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    print(f"{weights} {figures}")
 
 
 def train_relevance(given: argparse.Namespace) -> None:
@@ -347,7 +378,8 @@ def train_pairs(given: argparse.Namespace) -> None:
     told(pairs_fit(model, mine, tables, PairTraining(epochs=given.epochs)))
     print(f"{len(mine)} questions; a right sentence first in the other half: {first_right(model, others)}")
     if given.out:
-        np.savez_compressed(given.out, **{k: v.astype(np.float16) for k, v in model.changes().items()})
+        changes: dict[str, Any] = {name: values.astype(np.float16) for name, values in model.changes().items()}
+        np.savez_compressed(given.out, **changes)
 
 
 def train_centres(given: argparse.Namespace) -> None:
@@ -362,6 +394,7 @@ def train_centres(given: argparse.Namespace) -> None:
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "sentences": train_sentences,
     "sentence-meaning": train_sentence_meaning,
+    "sentence-reading": train_sentence_reading,
     "relevance": train_relevance,
     "refusals": train_refusals,
     "meaning": train_meaning,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,8 +11,15 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from ragcore.extractive.own_language import are_foreign
+from ragcore.extractive.pair_scores import pair_scores
 from ragcore.extractive.sentence_cosines import sentence_cosines
-from ragcore.extractive.sentence_meaning import filled, gives_kind, sentences_covered
+from ragcore.extractive.sentence_meaning import (
+    compared_scores,
+    filled,
+    gives_kind,
+    read_beside,
+    sentences_covered,
+)
 from ragcore.extractive.sentence_model import SentenceScorer, compute_sentence_features
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import Embedder, FloatArray
@@ -64,6 +72,56 @@ def sentence_meaning_fit(lists: Sequence[MeaningList]) -> dict[str, float]:
     return dict(zip(NAMES, map(float, found), strict=True))
 
 
+@dataclass(frozen=True, slots=True)
+class ReadList:
+    """The sentences of one question, some of them read together with it."""
+
+    group: str
+    compared: FloatArray  # float[n]: log-odds by words and vectors
+    read: FloatArray  # float[n], nan for those that were not read
+    right: npt.NDArray[np.bool_]  # bool[n]
+
+
+def read_lists(
+    data: AnswerSet, *, embedder: Embedder, record: Mapping[str, float], half: int, limit: int
+) -> Iterator[ReadList]:
+    """One for each question of a half that has a right sentence and a wrong one. `record`: the shipped weights."""
+    asked = [question for question in data.sample(len(data.answerable)) if half_of(question.about) == half]
+    tokenizer = data.ranking.tokenizer
+    for question in asked[:limit]:
+        found = read_statements(data.ranking.with_sentences(data.ranking.sources(question.text)), tokenizer)
+        right = right_sentences(question, found)
+        if not right.any() or right.all():
+            continue
+        words = SentenceScorer.shipped().scores(compute_sentence_features(question.text, found, tokenizer))
+        compared = compared_scores(question.text, found, words, record, embedder, tokenizer)
+        read = pair_scores(question.text, found, compared, embedder)
+        if read is not None:
+            yield ReadList(data.name, compared, read, right)
+
+
+def reading_fit(lists: Sequence[ReadList]) -> dict[str, float]:
+    """The weights "compared" and "read" that make a right sentence likely; every set weighs the same."""
+    sizes = Counter(one.group for one in lists)
+
+    def loss(weights: FloatArray) -> float:
+        record = {"compared": float(weights[0]), "read": float(weights[1])}
+        return sum(
+            _surprise_of(read_beside(one.compared, one.read, record), one.right) / sizes[one.group] for one in lists
+        )
+
+    found = minimize(loss, np.array([0.7, 0.7]), method="Nelder-Mead", bounds=((0.0, 2.0), (0.0, 3.0))).x
+    return {"compared": float(found[0]), "read": float(found[1])}
+
+
+def first_read(lists: Sequence[ReadList], weights: Mapping[str, float]) -> dict[str, float]:
+    """Of each set the share of the questions whose best sentence is a right one."""
+    hits: dict[str, list[bool]] = {}
+    for one in lists:
+        hits.setdefault(one.group, []).append(bool(one.right[read_beside(one.compared, one.read, weights).argmax()]))
+    return {group: round(float(np.mean(found)), 4) for group, found in hits.items()}
+
+
 def first_right(lists: Sequence[MeaningList], weights: Mapping[str, float]) -> dict[str, float]:
     """Of each set the share of the questions whose best sentence is a right one."""
     values = np.array([weights[name] for name in NAMES])
@@ -77,9 +135,12 @@ def first_right(lists: Sequence[MeaningList], weights: Mapping[str, float]) -> d
 
 
 def _surprise(one: MeaningList, weights: FloatArray) -> float:
-    scores = _scores(one, weights)
+    return _surprise_of(_scores(one, weights), one.right)
+
+
+def _surprise_of(scores: FloatArray, right: npt.NDArray[np.bool_]) -> float:
     powers = np.exp(scores - scores.max())
-    return -float(np.log(powers[one.right].sum() / powers.sum() + 1e-12))
+    return -float(np.log(powers[right].sum() / powers.sum() + 1e-12))
 
 
 def _scores(one: MeaningList, weights: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ from ragcore.embedding.e5 import PASSAGE, QUERY, MultilingualEmbedder
 from ragcore.embedding.e5_export import sentence_encoder
 from ragcore.embedding.e5_weights import E5Weights, dequantised
 from ragcore.errors import EmbedderRefusedError
-from ragcore.ports import SentenceEmbedder
+from ragcore.ports import PairScorer, SentenceEmbedder
 from ragcore.types.sentence_vectors import HeadedSentence
 from tests.contracts.embedder import EmbedderContract
 from tests.ragcore.embedding.e5_file import HEADS, HIDDEN, INNER, LAYERS, POSITIONS, TYPES, E5File, pieces_of
@@ -216,6 +216,51 @@ class TestSentences:
 
     def test_none(self, embedder):
         assert self.vectors(embedder).shape == (0, 384)
+
+
+TOLD = [
+    HeadedSentence("Leave rules", "Every employee has 30 days of leave a year."),
+    HeadedSentence("Leave rules", "Leave that is not taken by 31 March is lost."),
+    HeadedSentence("休假管理规定", "婚假为13天，须在登记之日起12个月内休完。"),
+    HeadedSentence("休假管理规定", "病假应在当日9:30前通知主管。"),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("how many days of leave do i get", 0),
+        ("until when must i take my leave", 1),
+        ("结婚能休几天", 2),
+        ("生病了几点之前要说", 3),
+    ],
+)
+def test_the_sentence_that_answers_scores_highest_when_it_is_read_with_the_question(embedder, question, answer):
+    scores = embedder.score_pairs(question, TOLD)
+
+    assert int(scores.argmax()) == answer
+
+
+def test_what_nobody_says_scores_lower_than_what_one_says(embedder):
+    told = embedder.score_pairs("how many days of leave do i get", TOLD).max()
+
+    for question in ("who won the world cup", "what does the canteen cost", "年终奖怎么算"):
+        assert embedder.score_pairs(question, TOLD).max() < told - 1
+
+
+def test_pairs_are_scored_one_by_one(embedder):
+    question = "how many days of leave do i get"
+    together = embedder.score_pairs(question, TOLD)
+    alone = np.concatenate([embedder.score_pairs(question, [one]) for one in TOLD])
+
+    assert np.array_equal(together, alone)
+    assert isinstance(embedder, PairScorer)
+    assert embedder.score_pairs(question, []).shape == (0,)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_any_text_is_read_as_a_pair(embedder, text):
+    assert np.isfinite(embedder.score_pairs(text, [HeadedSentence(text, text), HeadedSentence("", text)])).all()
 
 
 def test_a_missing_or_damaged_package_is_told(tmp_path, monkeypatch):
