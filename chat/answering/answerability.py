@@ -20,6 +20,7 @@ from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.answer_patterns import spells_out
 from ragcore.extractive.document_wish import without_document_wish
+from ragcore.extractive.edition_changes import compared_editions
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows
 from ragcore.text.asked_property import asked_property, speaks_of
@@ -188,6 +189,8 @@ def verdict_by_sources(
         idf=retrieved.state.query.weights,
     )
     judged = judge(without_document_wish(question), sources)  # hardly a file says of itself that it is one
+    if compared_editions(question_core(question), [source.passage for source in sources]) is not None:
+        judged = judged.without_reading()  # no sentence alone tells what differs
     inside = [source for source in sources if source.passage.document in focus]
     is_inside = False
     is_near = retrieved.relevant

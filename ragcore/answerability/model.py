@@ -56,7 +56,12 @@ class Answerability:
     is_across: bool = False  # judged by sources in the other language
     nearness: Nearness = field(default_factory=Nearness)
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
+    unread: float | None = None  # the score without what was read; None: nothing was
     reads_well: bool = False  # a sentence that is read together with the question seems to answer it
+
+    def without_reading(self) -> Answerability:
+        """The same by words and vectors alone."""
+        return self if self.unread is None else replace(self, score=self.unread)
 
     def is_answerable(self, least: float, passages: int) -> bool:
         """Whether the score reaches `least`, or a small set says it in the words of the question; far ones never do.
@@ -109,7 +114,7 @@ def score_answerability(
     best = max(verdicts, key=lambda one: one.score)
     if embedder is None:
         return best
-    best = _read(best, core, sources, tokenizer=tokenizer, embedder=embedder)
+    best = _read(best, told, sources, tokenizer=tokenizer, embedder=embedder)
     if best.is_across:
         return replace(best, nearness=across_nearness(best.features, embedder))
     near = [compute_nearness(one, sources, tokenizer=tokenizer, embedder=embedder) for one in told]
@@ -150,19 +155,22 @@ def judges_across(embedder: Embedder | None) -> bool:
 
 
 def _read(
-    judged: Answerability, question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder
+    judged: Answerability, told: Sequence[str], sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder
 ) -> Answerability:
-    """The verdict, less likely where no sentence seems to answer that is read together with the question.
+    """The verdict, less likely where no sentence seems to answer that is read together with one of the questions.
 
     It is never likelier for that: a neighbour of what is asked reads well, too.
     """
     weights = fitted_weights("ragcore.answerability", PAIRS_FILE, embedder.model)
     found = read_statements(sources, tokenizer)
-    read = best_pair_score(question, found, embedder, tokenizer) if weights is not None else None
-    if weights is None or read is None:
+    if weights is None or not found:
         return judged
+    every = [best_pair_score(question, found, embedder, tokenizer) for question in told]
+    if not (known := [score for score in every if score is not None]):
+        return judged
+    read = max(known)
     odds = log_odds(judged.score) + weights["weight"] * min(read - weights["doubtful"], 0.0)
-    return replace(judged, score=1 / (1 + math.exp(-odds)), reads_well=read >= weights["near"])
+    return replace(judged, score=1 / (1 + math.exp(-odds)), unread=judged.score, reads_well=read >= weights["near"])
 
 
 def _judge(

@@ -96,6 +96,7 @@ PARAGRAPH_COLUMNS = 500
 LEAST_DEFINING = 30  # columns of a point that tells what something is
 MORE_ACROSS = 2  # sentences of an answer from a source in the other language
 MORE_COLUMNS = 300  # of such an answer
+CLAUSE_COLUMNS = 240  # of a paragraph that is shown whole
 BESIDE = 0.05  # probability from which a sentence is added
 MOST_BESIDE = 3
 MOST_BESIDE_ROW = 2  # groups of sentences behind a row that answers exactly
@@ -249,6 +250,7 @@ class ExtractiveGenerator:
             return explained
         choice = defined_first(choice, known, scores)
         lead = [f"**{words.closest}**\n\n"] if share_shown(choice, found, scores) < DOUBTFUL else []
+        choice = _with_clause(choice, found, question)
         core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in choice.core]
         return [*lead, passage_block(with_tables(core, found), words), *_supplements(choice, words)]
 
@@ -368,6 +370,19 @@ def prefer_full_coverage(scores: FloatArray, known: SentenceFeatures) -> FloatAr
     changed = scores.copy()
     changed[[best, better]] = changed[[better, best]]
     return changed
+
+
+def _with_clause(choice: SentenceChoice, found: Sequence[Statement], question: str) -> SentenceChoice:
+    """The same choice with the whole paragraph of the best sentence where that is short: "8.1 Gifts are declined. …"."""
+    best = choice.best
+    if best.is_row or best.is_item:
+        return choice
+    own = [s for s in found if s.source is best.source and s.paragraph == best.paragraph]
+    if len(own) < 2 or sum(columns(s.text) for s in own) > CLAUSE_COLUMNS or any(s.is_row or s.is_item for s in own):  # noqa: PLR2004
+        return choice
+    core = sorted({id(s): s for s in (*choice.core, *own)}.values(), key=lambda s: (s.source.number, s.position))
+    points = tuple(group for group in choice.points if not any(s in own for s in group))
+    return SentenceChoice(best, tuple(core), points)
 
 
 def _whole_list(choice: SentenceChoice, found: Sequence[Statement], words: Wording, *, numbered: bool) -> list[str]:
