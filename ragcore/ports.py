@@ -159,17 +159,6 @@ class SentenceEmbedder(Protocol):
         ...
 
 
-@runtime_checkable
-class PairScorer(Protocol):
-    """An embedder whose model also reads a question and a sentence together (a cross-encoder). Thread-safe."""
-
-    pair_space: str  # of its scores: weights are fitted to them
-
-    def score_pairs(self, question: str, sentences: Sequence[HeadedSentence]) -> FloatArray:
-        """float32[n]: log-odds that each sentence answers rather than none; higher is likelier."""
-        ...
-
-
 class Tokenizer(Protocol):
     """Text to search terms."""
 

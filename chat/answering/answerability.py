@@ -188,9 +188,7 @@ def verdict_by_sources(
         embedder=CachingEmbedder(model_registry.embedder()),
         idf=retrieved.state.query.weights,
     )
-    judged = judge(without_document_wish(question), sources)  # hardly a file says of itself that it is one
-    if compared_editions(question_core(question), [source.passage for source in sources]) is not None:
-        judged = judged.without_reading()  # no sentence alone tells what differs
+    judged = _judged_alone(question, sources, judge)
     inside = [source for source in sources if source.passage.document in focus]
     is_inside = False
     is_near = retrieved.relevant
@@ -207,9 +205,7 @@ def verdict_by_sources(
         judged = better
     shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     least = lowered_line(shipped, lowered)
-    statements = read_statements(sources, model_registry.tokenizer())
-    is_told_by_rows = answers_by_rows(question_core(question), statements, model_registry.tokenizer())
-    if is_told_by_rows or spells_out(question, (source.text for source in near_sources(sources))):
+    if _is_surely_told(question, sources):
         confidence = answer_confidence(max(judged.score, SURE))
         told_inside = focus if is_inside else frozenset[int]()
         return Verdict(is_answerable=True, most_confidence=confidence, inside=told_inside)
@@ -221,6 +217,23 @@ def verdict_by_sources(
         within=within if is_told else "",
         inside=focus if is_told or is_inside else frozenset(),
     )
+
+
+def _judged_alone(question: str, sources: Sequence[Source], judge: Callable[..., Answerability]) -> Answerability:
+    """The verdict on a question without its conversation.
+
+    Hardly a file says of itself that it is one, and no sentence alone tells what two editions say differently.
+    """
+    judged = judge(without_document_wish(question), sources)
+    editions = compared_editions(question_core(question), [source.passage for source in sources])
+    return judged if editions is None else judged.without_reading()
+
+
+def _is_surely_told(question: str, sources: Sequence[Source]) -> bool:
+    """Whether rows of a table, or the long form of an abbreviation, answer whatever the sentences score."""
+    tokenizer = model_registry.tokenizer()
+    by_rows = answers_by_rows(question_core(question), read_statements(sources, tokenizer), tokenizer)
+    return by_rows or spells_out(question, (source.text for source in near_sources(sources)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ class MultilingualEmbedder(PackagedEmbedder[E5Small]):
         return centred(rows, texts, is_query=False)
 
     def score_pairs(self, question: str, sentences: Sequence[HeadedSentence]) -> FloatArray:
-        """See ports.PairScorer."""
+        """See pair_port.PairScorer."""
         return self.loaded.score_pairs(question, sentences)
 
     def _load(self, cache_dir: Path, threads: int) -> E5Small:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ragcore.errors import EmbedderRefusedError
-from ragcore.ports import Embedder, FloatArray, PairScorer, SentenceEmbedder
+from ragcore.pair_port import PairScorer
+from ragcore.ports import Embedder, FloatArray, SentenceEmbedder
 from ragcore.text.request_cache import cached
 
 DIMENSIONS = 768

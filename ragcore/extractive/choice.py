@@ -48,6 +48,10 @@ _FIGURE = re.compile(r"\d")
 _FIELD = re.compile(r"(?:[^:：]{1,60}[:：]\s*){0,2}?([^:：]{1,40})[:：]\s*\S[^:：]*\Z")
 STEM_LETTERS = 5  # of a word in which its forms agree
 BESIDE_DEFINITION = 1.9  # log-odds below the best sentence from which another one is left out beside a definition
+CLAUSE_COLUMNS = 240  # of what follows the best sentence in its paragraph, with it
+FAR = 10.0  # log-odds below the best one: told of another thing, see `named`
+WHOLE = 0.999  # coverage
+NEARLY_BEST = 1.4  # log-odds below the best sentence
 REDUNDANT = 0.7  # Jaccard of the terms from which two sentences say the same
 
 
@@ -139,6 +143,30 @@ def _belong_together(one: Statement, other: Statement) -> bool:
     if one.source.number != other.source.number or one.heading != other.heading:
         return False
     return one.head == other.head if one.head or other.head else one.position + 1 == other.position
+
+
+def with_rest_of_clause(
+    choice: SentenceChoice, found: Sequence[Statement], scores: FloatArray, question: str
+) -> SentenceChoice:
+    """The same choice with what follows the best sentence in its paragraph, where that is short.
+
+    "8.1 Gifts are declined. What cannot be sent back is registered within three days." Left out where something in
+    it is of no use, or told of another thing: `scores`, float32[n], are far lower there.
+    """
+    best = choice.best
+    rest = [
+        at
+        for at, s in enumerate(found)
+        if s.source is best.source and s.paragraph == best.paragraph and s.position > best.position
+    ]
+    own = [best, *(found[at] for at in rest)]
+    is_short = sum(columns(s.text) for s in own) <= CLAUSE_COLUMNS and not any(s.is_row or s.is_item for s in own)
+    far = float(scores.max()) - FAR
+    if not (rest and is_short and all(is_of_use(found[at], question) and scores[at] > far for at in rest)):
+        return choice
+    core = sorted({id(s): s for s in (*choice.core, *own)}.values(), key=lambda s: (s.source.number, s.position))
+    points = tuple(group for group in choice.points if not any(s in own for s in group))
+    return SentenceChoice(best, tuple(core), points)
 
 
 def stands_in_prose(best: Statement, found: Sequence[Statement]) -> bool:
@@ -239,3 +267,18 @@ def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statemen
     at = found.index(statement) + 1
     is_next = at < len(found) and found[at].source is statement.source and not found[at].is_row
     return [found[at]] if is_next and refers_back(found[at].text) else []
+
+
+def prefer_full_coverage(scores: FloatArray, known: SentenceFeatures) -> FloatArray:
+    """float32[n]: the same log-odds, but a sentence with every term of the question changes places with the best.
+
+    Only where it is not much less likely. Short questions: "they founded Traf-O-Data" says less of who founded
+    Microsoft than a sentence that names it.
+    """
+    whole = (known.column("coverage") >= WHOLE) & (scores >= scores.max(initial=-np.inf) - NEARLY_BEST)
+    if not whole.any():
+        return scores
+    best, better = int(scores.argmax()), int(np.where(whole, scores, -np.inf).argmax())
+    changed = scores.copy()
+    changed[[best, better]] = changed[[better, best]]
+    return changed

@@ -25,10 +25,13 @@ from ragcore.extractive.choice import (
     defined_first,
     is_mail_head,
     is_of_use,
+    prefer_full_coverage,
     share_shown,
     stands_in_prose,
+    with_rest_of_clause,
     with_tables,
 )
+from ragcore.extractive.choice_blocks import beside_row_blocks, supplement_blocks, whole_list_blocks
 from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
 from ragcore.extractive.document_wish import asks_document, without_document_wish
 from ragcore.extractive.edition_changes import changes_block
@@ -36,9 +39,7 @@ from ragcore.extractive.editions import current_first, less_of_older, older_edit
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
-    cite,
     document_line,
-    listing,
     passage_block,
     point_blocks,
     procedure_blocks,
@@ -56,7 +57,7 @@ from ragcore.extractive.quantities import gives_quantity
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.row_blocks import found_rows_block
-from ragcore.extractive.sections import find_list_around, find_section_answer, find_steps
+from ragcore.extractive.sections import find_section_answer, find_steps
 from ragcore.extractive.sentence_meaning import meaning_scores
 from ragcore.extractive.sentence_model import (
     SentenceFeatures,
@@ -83,8 +84,6 @@ from ragcore.text.question_type import question_type
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
 
-WHOLE = 0.999  # coverage
-NEARLY_BEST = 1.4  # log-odds below the best sentence
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
 QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
@@ -96,10 +95,8 @@ PARAGRAPH_COLUMNS = 500
 LEAST_DEFINING = 30  # columns of a point that tells what something is
 MORE_ACROSS = 2  # sentences of an answer from a source in the other language
 MORE_COLUMNS = 300  # of such an answer
-CLAUSE_COLUMNS = 240  # of a paragraph that is shown whole
 BESIDE = 0.05  # probability from which a sentence is added
 MOST_BESIDE = 3
-MOST_BESIDE_ROW = 2  # groups of sentences behind a row that answers exactly
 
 
 class ExtractiveGenerator:
@@ -234,7 +231,7 @@ class ExtractiveGenerator:
             return [found_rows_block(covering, words)]
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
         wants_list = wants_list or (cue_kind(question) == "reason" and tells_reasons(choice.best.heading))
-        if wants_list and (listed := _whole_list(choice, found, words, numbered=kind == "process")):
+        if wants_list and (listed := whole_list_blocks(choice, found, words, numbered=kind == "process")):
             return listed
         if steps := find_steps(question, choice.best, found):
             return [point_blocks([[step] for step in steps], words)[0]]
@@ -243,16 +240,16 @@ class ExtractiveGenerator:
         ):
             return [found_rows_block(named_rows, words)]
         if not choice.best.head and (cell := find_named_cell(question_core(question), found, self._tokenizer)):
-            return [found_rows_block(cell, words), *_beside_row(choice, words)]
+            return [found_rows_block(cell, words), *beside_row_blocks(choice, words)]
         if stands_in_prose(choice.best, found) and (
             explained := self._explanation(question, known, scores, choice, named, words)
         ):
             return explained
         choice = defined_first(choice, known, scores)
         lead = [f"**{words.closest}**\n\n"] if share_shown(choice, found, scores) < DOUBTFUL else []
-        choice = _with_clause(choice, found, question)
+        choice = choice if kind == "definition" else with_rest_of_clause(choice, found, scores, question)
         core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in choice.core]
-        return [*lead, passage_block(with_tables(core, found), words), *_supplements(choice, words)]
+        return [*lead, passage_block(with_tables(core, found), words), *supplement_blocks(choice, words)]
 
     def _rows_of_kind(
         self, question: str, found: Sequence[Statement], every: Sequence[Statement], whole: frozenset[int]
@@ -355,55 +352,3 @@ def _with_paragraph(
     """The runs of the best sentence's source and the rest of its paragraph, in the order of the source."""
     whole = paragraph_around(best, found, question, most_columns=PARAGRAPH_COLUMNS)
     return sorted({id(s): s for s in [*runs, *whole]}.values(), key=lambda s: s.position)
-
-
-def prefer_full_coverage(scores: FloatArray, known: SentenceFeatures) -> FloatArray:
-    """float32[n]: the same log-odds, but a sentence with every term of the question changes places with the best.
-
-    Only where it is not much less likely. Short questions: "they founded Traf-O-Data" says less of who founded
-    Microsoft than a sentence that names it.
-    """
-    whole = (known.column("coverage") >= WHOLE) & (scores >= scores.max(initial=-np.inf) - NEARLY_BEST)
-    if not whole.any():
-        return scores
-    best, better = int(scores.argmax()), int(np.where(whole, scores, -np.inf).argmax())
-    changed = scores.copy()
-    changed[[best, better]] = changed[[better, best]]
-    return changed
-
-
-def _with_clause(choice: SentenceChoice, found: Sequence[Statement], question: str) -> SentenceChoice:
-    """The same choice with the whole paragraph of the best sentence where that is short: "8.1 Gifts are declined. …"."""
-    best = choice.best
-    if best.is_row or best.is_item:
-        return choice
-    own = [s for s in found if s.source is best.source and s.paragraph == best.paragraph]
-    if len(own) < 2 or sum(columns(s.text) for s in own) > CLAUSE_COLUMNS or any(s.is_row or s.is_item for s in own):  # noqa: PLR2004
-        return choice
-    core = sorted({id(s): s for s in (*choice.core, *own)}.values(), key=lambda s: (s.source.number, s.position))
-    points = tuple(group for group in choice.points if not any(s in own for s in group))
-    return SentenceChoice(best, tuple(core), points)
-
-
-def _whole_list(choice: SentenceChoice, found: Sequence[Statement], words: Wording, *, numbered: bool) -> list[str]:
-    """The list that the best sentence is a point of, with the sentence that announces it; [] where it is none."""
-    around = find_list_around(choice.best, found)
-    if around is None:
-        return []
-    lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
-    items = [(text, around.number) for text in around.items]
-    return [*lead, listing(items, words, numbered=numbered), *_supplements(choice, words)]
-
-
-def _supplements(choice: SentenceChoice, words: Wording) -> list[str]:
-    """What is said elsewhere, each row of a table by itself."""
-    points = [part for group in choice.points for part in ([(s,) for s in group] if group[0].head else [group])]
-    block = supplement(points, words)
-    return [block] if block else []
-
-
-def _beside_row(choice: SentenceChoice, words: Wording) -> list[str]:
-    """The likeliest sentences, where a row of a table answers already."""
-    groups = [group for group in (choice.core, *choice.points) if not group[0].is_row]
-    block = supplement(groups[:MOST_BESIDE_ROW], words)
-    return [block] if block else []

@@ -31,7 +31,7 @@ _AMOUNT = re.compile(
     re.IGNORECASE,
 )
 _JOINS = re.compile(
-    r"\s*(?:[(（]不?含[)）])?(?:以上|起)?\s*(?:[-–—~～至到]|\b(?:up )?to\b|\band\b)\s*", re.IGNORECASE
+    r"(?:\s*[(（]不?含[)）])?(?:以上|起)?\s*(?:[-–—~～至到]|\b(?:up )?to\b|\band\b)\s*", re.IGNORECASE
 )  # between the ends: "5,000 元以上至 5 万元"
 _BELOW = re.compile(
     r"(?:[≤<＜]|\b(?:up to|below|under|less than|at most|max(?:imum)?\.?)"

@@ -39,11 +39,9 @@ import ragcore.reranking.linear
 from ragcore.answerability.across import FEATURES as ACROSS
 from ragcore.answerability.features import FEATURES as GATE_FEATURES
 from ragcore.answerability.model import MEANING_FILE
-from ragcore.embedding.e5 import E5Small, e5_exported
-from ragcore.embedding.e5_weights import E5Weights, weights_path
+from ragcore.embedding.e5 import E5Small
 from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.embedding.rotation import PREFIX, projection_pack
-from ragcore.embedding.unigram import UnigramTokenizer
 from ragcore.extractive.relevance import feature_names
 from ragcore.extractive.sentence_model import FEATURES as SENTENCE_FEATURES
 from ragcore.fitted_weights import file_of
@@ -60,18 +58,15 @@ from ragcore.training.answer_sets import AnswerSet, answer_set, folder_name
 from ragcore.training.centre_training import centres_fitted
 from ragcore.training.embedders import embedder_arguments, given_embedder, scripts_read, training_embedder
 from ragcore.training.meaning_training import across_fit, meaning_fit, script_of_set
-from ragcore.training.pair_lists import pair_lists, table_lists
+from ragcore.training.pair_commands import train_pairs, train_sentence_reading
 from ragcore.training.refusal_training import visible_thresholds
 from ragcore.training.relevance_training import explained_questions
 from ragcore.training.reranker_training import ranked_lists, reranker_train
 from ragcore.training.rotation_training import fitting_texts, rotation_fitted
 from ragcore.training.sentence_meaning_training import (
     NAMES,
-    first_read,
     first_right,
     meaning_lists,
-    read_lists,
-    reading_fit,
     sentence_meaning_fit,
 )
 from ragcore.training.support_examples import examples
@@ -136,28 +131,6 @@ def train_sentence_meaning(given: argparse.Namespace) -> None:
         given,
         embedder.model,
     )
-
-
-def train_sentence_reading(given: argparse.Namespace) -> None:
-    """Fit how much counts what is read together, on the half that it was not trained on; the other weights stay."""
-    embedder, half = training_embedder(given.embedder, given.models), 1 if given.half is None else given.half
-    target = weights_file(ragcore.extractive.sentence_meaning, embedder.model)
-    record: dict[str, Any] = json.loads(target.read_text(encoding="utf-8"))
-    lists = [
-        one
-        for data in read_answer_sets(given)
-        for one in read_lists(data, embedder=embedder, record=record, half=half, limit=given.limit)
-    ]
-    weights = {name: round(value, DIGITS) for name, value in reading_fit(lists).items()}
-    figures = {
-        "questions": len(lists),
-        "right_sentence_first": first_read(lists, weights),
-        "without_reading": first_read(lists, {"compared": 1.0, "read": 0.0}),
-    }
-    trained = {**record["trained"], "reading": {"half": half, **figures}}
-    written = {name: value for name, value in record.items() if name != "trained"} | weights | {"trained": trained}
-    (given.out or target).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
-    print(f"{weights} {figures}")
 
 
 def train_relevance(given: argparse.Namespace) -> None:
@@ -364,24 +337,6 @@ def train_rotation(given: argparse.Namespace) -> None:
         np.savez(given.out, projection=np.frombuffer(projection_pack(rotation), "<f2").reshape(-1, PREFIX))
 
 
-def train_pairs(given: argparse.Namespace) -> None:
-    """Train what reads question and sentence together on one half of the titles; tell how well it does on the other."""
-    from ragcore.training.pair_training import PairModel, PairTraining, first_right, pairs_fit, told
-
-    sets, half = read_answer_sets(given), given.half or 0
-    mine, others = (
-        [one for data in sets for one in pair_lists(data, half=half_, limit=limit)]
-        for half_, limit in ((half, given.limit), (1 - half, given.limit // 10))
-    )
-    tables = [one for folder in given.tables for one in table_lists(folder, limit=given.limit)]
-    model = PairModel(E5Weights(weights_path()), UnigramTokenizer(e5_exported(given.models)))
-    told(pairs_fit(model, mine, tables, PairTraining(epochs=given.epochs)))
-    print(f"{len(mine)} questions; a right sentence first in the other half: {first_right(model, others)}")
-    if given.out:
-        changes: dict[str, Any] = {name: values.astype(np.float16) for name, values in model.changes().items()}
-        np.savez_compressed(given.out, **changes)
-
-
 def train_centres(given: argparse.Namespace) -> None:
     """Fit the centres of the multilingual model's vectors on messages and their translations, and write the file."""
     centres = centres_fitted(E5Small(given.models))
@@ -394,14 +349,16 @@ def train_centres(given: argparse.Namespace) -> None:
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "sentences": train_sentences,
     "sentence-meaning": train_sentence_meaning,
-    "sentence-reading": train_sentence_reading,
+    "sentence-reading": lambda given: train_sentence_reading(
+        given, read_answer_sets(given), weights_file(ragcore.extractive.sentence_meaning, _model_of(given))
+    ),
     "relevance": train_relevance,
     "refusals": train_refusals,
     "meaning": train_meaning,
     "support": train_support,
     "support-meaning": train_support_meaning,
     "reranker": train_reranker,
-    "pairs": train_pairs,
+    "pairs": lambda given: train_pairs(given, read_answer_sets(given)),
     "rotation": train_rotation,
     "centres": train_centres,
 }

@@ -22,6 +22,7 @@ FILES = {
     E5: {
         "answerability/meaning_weights",
         "answerability/nearness",
+        "answerability/pair_weights",
         "extractive/sentence_meaning",
         "grounding/support_meaning",
         "reranking/linear_reranker",

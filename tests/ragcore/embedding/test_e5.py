@@ -12,7 +12,8 @@ from ragcore.embedding.e5 import PASSAGE, QUERY, MultilingualEmbedder
 from ragcore.embedding.e5_export import sentence_encoder
 from ragcore.embedding.e5_weights import E5Weights, dequantised
 from ragcore.errors import EmbedderRefusedError
-from ragcore.ports import PairScorer, SentenceEmbedder
+from ragcore.pair_port import PairScorer
+from ragcore.ports import SentenceEmbedder
 from ragcore.types.sentence_vectors import HeadedSentence
 from tests.contracts.embedder import EmbedderContract
 from tests.ragcore.embedding.e5_file import HEADS, HIDDEN, INNER, LAYERS, POSITIONS, TYPES, E5File, pieces_of

@@ -1,0 +1,38 @@
+"""What stands around a chosen sentence, as Markdown: its list, what is said elsewhere (A2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragcore.extractive.choice import SentenceChoice
+from ragcore.extractive.formatting import Wording, cite, listing, supplement
+from ragcore.extractive.sections import find_list_around
+from ragcore.extractive.sentences import Statement
+
+MOST_BESIDE_ROW = 2  # groups of sentences behind a row that answers exactly
+
+
+def whole_list_blocks(
+    choice: SentenceChoice, found: Sequence[Statement], words: Wording, *, numbered: bool
+) -> list[str]:
+    """The list that the best sentence is a point of, with the sentence that announces it; [] where it is none."""
+    around = find_list_around(choice.best, found)
+    if around is None:
+        return []
+    lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
+    items = [(text, around.number) for text in around.items]
+    return [*lead, listing(items, words, numbered=numbered), *supplement_blocks(choice, words)]
+
+
+def supplement_blocks(choice: SentenceChoice, words: Wording) -> list[str]:
+    """What is said elsewhere, each row of a table by itself."""
+    points = [part for group in choice.points for part in ([(s,) for s in group] if group[0].head else [group])]
+    block = supplement(points, words)
+    return [block] if block else []
+
+
+def beside_row_blocks(choice: SentenceChoice, words: Wording) -> list[str]:
+    """The likeliest sentences, where a row of a table answers already."""
+    groups = [group for group in (choice.core, *choice.points) if not group[0].is_row]
+    block = supplement(groups[:MOST_BESIDE_ROW], words)
+    return [block] if block else []
