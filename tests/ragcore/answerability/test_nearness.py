@@ -109,3 +109,57 @@ def test_a_quotation_in_the_other_language_is_judged_by_its_meaning():
 
     assert by_meaning > DOUBTFUL_BELOW
     assert RelevanceJudge(question=question, tokenizer=TOKENIZER).of_source(quoted) < DOUBTFUL_BELOW
+
+
+class Reads(Meanings):
+    """Reads every sentence with the same result, and notes the questions."""
+
+    pair_space = "reads"
+
+    def __init__(self, result):
+        super().__init__()
+        self.result, self.questions = result, []
+
+    def score_pairs(self, question, sentences):
+        self.questions.append(question)
+        return np.full(len(sentences), self.result, np.float32)
+
+
+def judged(question, result, text="the blue pump stands in hall two 0.5."):
+    embedder = Reads(result)
+    return score_answerability(question, [source(1, text)], tokenizer=TOKENIZER, embedder=embedder), embedder
+
+
+def test_what_reads_badly_answers_less_likely_and_what_reads_well_not_likelier():
+    question = "where is the blue pump"
+    doubtful, well, very_well = (judged(question, result)[0] for result in (-4.0, 1.0, 5.0))
+
+    assert doubtful.score < 0.2 * doubtful.unread
+    assert well.score == well.unread == very_well.score == doubtful.unread
+    assert (doubtful.reads_well, well.reads_well) == (False, True)
+    assert doubtful.without_reading().score == doubtful.unread
+
+
+def test_what_reads_well_is_near():
+    far, near = (
+        judged("where is the blue pump", result, "the blue pump stands in hall two 0.1.")[0] for result in (-1, 2)
+    )
+
+    assert not far.nearness.is_near
+    assert not far.is_answerable(0.001, 1000)
+    assert near.is_answerable(0.001, 1000)
+
+
+def test_a_story_is_read_by_itself_and_by_what_it_asks():
+    story = "Hello, we moved into hall two last week and found a lot of dust. Where is the blue pump?"
+
+    assert judged(story, 1.0)[1].questions == [story, "Where is the blue pump?"]
+
+
+def test_without_a_model_that_reads_pairs_nothing_changes():
+    plain = score_answerability(
+        "where is the pump", [source(1, "the pump is here 0.5.")], tokenizer=TOKENIZER, embedder=Meanings()
+    )
+
+    assert plain.unread is None
+    assert plain.without_reading() is plain

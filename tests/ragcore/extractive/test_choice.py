@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.extractive.choice import Limits, choose_sentences
+from ragcore.extractive.choice import Limits, choose_sentences, with_rest_of_clause
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import JiebaTokenizer
@@ -93,3 +93,21 @@ def test_an_answer_keeps_to_its_limits(rows, most):
     assert len(everything) == 1 or sum(columns(s.text) for s in everything) <= max(
         most, max(columns(s.text) for s in everything)
     )
+
+
+def clause(text, best, scores):
+    """What is shown of a text whose best sentence is this one."""
+    found = read_statements([source(1, text)], TOKENIZER)
+    log_odds = np.array(scores, np.float32)
+    chosen = choose_sentences(found, np.where([s.text == best for s in found], log_odds, -20.0), Limits(), "gifts")
+    return [s.text for s in with_rest_of_clause(chosen, found, log_odds, "gifts").core]
+
+
+def test_what_follows_the_best_sentence_in_a_short_paragraph_stands_with_it():
+    gifts, back = "8.1 Gifts are declined.", "What cannot be sent back is registered within three days."
+
+    assert clause(f"{gifts} {back}\n\nOther.", gifts, [5, 0, 0]) == [gifts, back]
+    assert clause(f"{gifts} {back}\n\nOther.", back, [0, 5, 0]) == [back]
+    assert clause(" ".join([gifts, *([back] * 8)]), gifts, [5, *([0] * 8)]) == [gifts]  # a long one
+    assert clause(f"{gifts} Is that clear?", gifts, [5, 0]) == [gifts]  # of no use
+    assert clause(f"{gifts} Line 2 leaves at seven.", gifts, [5, -15]) == [gifts]  # told of another thing

@@ -9,7 +9,7 @@ import pytest
 
 from ragcore.extractive.answer_patterns import spells_out
 from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.extractive.named import about_named, named_titles, without_siblings
+from ragcore.extractive.named import about_codes, about_named, named_titles, without_siblings
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
@@ -62,6 +62,27 @@ def test_a_title_within_a_longer_named_title_is_not_named():
     named = named_titles("What did Acme Tools Ltd. raise?", [*found, *short], TOKENIZER)
 
     assert named == {"Acme Tools Ltd."}
+
+
+@pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        ("what does V3.2.0 need", {"Notes V3.2.0"}),
+        ("in which version is the fault of V3.2.0 gone", {"Notes V3.2.0", "Notes V3.2.1"}),
+        ("how do V3.2.0 and V3.2.1 differ", {"Notes V3.2.0", "Notes V3.2.1"}),
+        ("what is needed", {"Notes V3.2.0", "Notes V3.2.1"}),
+    ],
+)
+def test_a_version_is_told_of_by_the_document_that_is_called_after_it(question, left):
+    found = read_statements(
+        [
+            source(1, "It mends the fault of V3.2.0. It needs OMC 6.", title="Notes V3.2.1"),
+            source(2, "This one needs OMC 5.", title="Notes V3.2.0"),
+        ],
+        TOKENIZER,
+    )
+
+    assert {found[at].source.passage.title for at in about_codes(question, found)} == left
 
 
 def test_what_is_said_of_another_line_is_no_answer():

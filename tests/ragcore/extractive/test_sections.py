@@ -4,6 +4,7 @@ import pytest
 
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.sections import find_section_answer
+from ragcore.extractive.sentences import asks_something
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
@@ -209,3 +210,46 @@ def test_the_head_of_a_message_is_no_list_of_its_section():
     )
 
     assert found is None or not found.items
+
+
+@pytest.mark.parametrize(
+    ("heading", "asks"),
+    [
+        ("3 为什么没有告警", True),
+        ("How to send parts back", True),
+        ("Why no alarm was raised", True),
+        ("May I use bleach?", True),
+        ("3 Alarms", False),
+        ("What", False),
+        ("告警列表", False),
+    ],
+)
+def test_a_heading_asks_with_a_question_mark_or_without(heading, asks):
+    assert asks_something(heading) is asks
+
+
+def test_what_stands_below_a_heading_about_reasons_is_told_whole():
+    told = source(
+        """# 上行干扰案例
+
+## 3 为什么没有告警
+
+- 站点设置了工程态，完工后没有解除
+- 两条告警被抑制
+- 保持时间门限被人为改为 96 小时
+
+## 4 影响
+
+- 12 个小区受影响
+""",
+        title="上行干扰案例",
+    )
+    request = GenerationRequest(question="那次干扰为啥一个告警都没报", sources=(told,))
+
+    text = "".join(ExtractiveGenerator(TOKENIZER).blocks(request))
+
+    assert [line for line in text.splitlines() if line.startswith("- ")][:3] == [
+        "- 站点设置了工程态，完工后没有解除[1]",
+        "- 两条告警被抑制[1]",
+        "- 保持时间门限被人为改为 96 小时[1]",
+    ]

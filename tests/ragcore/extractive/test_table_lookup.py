@@ -10,7 +10,13 @@ from ragcore.extractive.formatting import wording_for
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.row_blocks import found_rows_block
 from ragcore.extractive.sentences import read_statements
-from ragcore.extractive.table_lookup import answers_by_rows, find_named_cell, find_named_rows, find_rows_of_kind
+from ragcore.extractive.table_lookup import (
+    answers_by_rows,
+    find_covering_rows,
+    find_named_cell,
+    find_named_rows,
+    find_rows_of_kind,
+)
 from ragcore.ports import GenerationRequest
 from ragcore.text.scripts import language_of
 from ragcore.text.tokenise import JiebaTokenizer
@@ -355,3 +361,58 @@ def test_a_cell_is_named_by_all_words_of_its_row_and_column(question, cell):
     found = find_named_cell(question, read_statements([DRIVES], TOKENIZER), TOKENIZER)
 
     assert (found and found.rows[0][0]) == cell
+
+
+LIMITS = source(
+    11,
+    """| 单笔金额 | 采购方式 | 报价家数 | 审批人 |
+| --- | --- | --- | --- |
+| 5,000 元以下 | 自购 | 1 | 部门经理 |
+| 5,000 元以上至 5 万元 | 询价 | 2 | 部门经理 |
+| 5 万元以上至 30 万元 | 比价 | 3 | 部门总监 |
+""",
+    title="采购管理规定",
+)
+CABLES = source(
+    12,
+    """| 电源线长度 | A 型 / C 型 | B 型 |
+| --- | --- | --- |
+| 50 米以内 | 2×10 | 2×6 |
+| 50–80 米 | 2×16 | 2×10 |
+| 80–120 米 | 2×25 | 2×16 |
+""",
+    title="规格书",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "of", "row"),
+    [
+        ("要买一台12万的仪器，找谁批，要几家报价", LIMITS, ("5 万元以上至 30 万元", "3", "部门总监")),
+        ("A型的电源线要拉90米 选多粗的", CABLES, ("80–120 米", "2×25")),
+        ("站点离海边大概90米，用A型行不行", CABLES, None),  # asks neither for a length of cables nor for a column
+        ("年会花了12万", LIMITS, None),
+    ],
+)
+def test_the_row_whose_range_holds_an_amount_answers(question, of, row):
+    found = read_statements([of], TOKENIZER)
+
+    rows = find_covering_rows(question, found, TOKENIZER)
+
+    assert (rows and rows.rows[0][0]) == row
+    assert row is None or answers_by_rows(question, found, TOKENIZER)
+
+
+def test_a_word_within_the_name_of_a_row_tells_rows_apart():
+    table = source(
+        13,
+        """| 指标 | V3 | V4 |
+| --- | --- | --- |
+| 单机最大通道数 | 6 | 12 |
+| 单通道速率 | 780 | 1040 |
+| 单机链路数 | 256 | 384 |
+""",
+        title="规格",
+    )
+
+    assert named("一个单机最多有几个通道数", table)[1][0] == "单机最大通道数"

@@ -59,6 +59,19 @@ def test_the_reranker_decides_the_order_and_keeps_earlier_scores():
     assert ranked.candidates[0].ranks == {"lexical": 2, "first": 2, "fuse.rsf": 2, "rerank": 1}
 
 
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [("最低要什么版本 3.2.0", 2), ("what does V3.2.0 need", 2), ("what does V3.3.0 need", 1), ("what is needed", 1)],
+)
+def test_documents_of_the_version_that_is_asked_for_come_first(question, first):
+    state = loaded(1, 2)
+    titles = {1: "Release notes V3.3.0", 2: "Release notes V3.2.0"}
+    named = tuple(replace(c, passage=replace(c.passage, title=titles[c.chunk])) for c in state.candidates)
+    state = replace(state, candidates=named, query=replace(state.query, text=question))
+
+    assert Rerank()(state, ports(reranker=ByNumber({1: 1.0, 2: 0.5}))).ids()[0] == first
+
+
 def test_a_failing_reranker_is_recorded_and_the_order_stays():
     state = PipelineRetriever(build([("rerank", {})]), ports(reranker=Unreachable())).run(loaded(3, 1))
 
