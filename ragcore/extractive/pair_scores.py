@@ -16,7 +16,7 @@ from ragcore.extractive.sentences import Statement
 from ragcore.ports import Embedder, FloatArray
 from ragcore.text.request_cache import cached
 
-MOST_READ = 12  # sentences of a question
+MOST_READ = 6  # sentences of a question
 
 
 def pair_scores(
