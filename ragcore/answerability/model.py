@@ -57,6 +57,7 @@ class Answerability:
     nearness: Nearness = field(default_factory=Nearness)
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
     unread: float | None = None  # the score without what was read; None: nothing was
+    lowered: float = 0.0  # log-odds by which the line lies lower, since a sentence reads well
     reads_well: bool = False  # a sentence that is read together with the question seems to answer it
 
     def without_reading(self) -> Answerability:
@@ -71,7 +72,7 @@ class Answerability:
         """
         if not (self.nearness.is_near or self.reads_well):
             return False
-        least = lowered_line(least, self.nearness.lowered)
+        least = lowered_line(least, max(self.nearness.lowered, self.lowered))
         in_own_words = self.features.get("window", 0.0) >= OWN_WORDS and self.features.get("passage", 0.0) >= OWN_WORDS
         return self.score >= least or (passages <= SMALL and in_own_words)
 
@@ -170,7 +171,8 @@ def _read(
         return judged
     read = max(known)
     odds = log_odds(judged.score) + weights["weight"] * min(read - weights["doubtful"], 0.0)
-    return replace(judged, score=1 / (1 + math.exp(-odds)), unread=judged.score, reads_well=read >= weights["near"])
+    score, lowered = 1 / (1 + math.exp(-odds)), weights["lowers"] if read >= weights["near"] else 0.0
+    return replace(judged, score=score, unread=judged.score, reads_well=lowered > 0, lowered=lowered)
 
 
 def _judge(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from ragcore.extractive.formatting import Wording, cite, join_cited, supplement, table
+from ragcore.extractive.lookup_table import is_asked_by_group
 from ragcore.extractive.sentence_model import refers_back
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
@@ -110,7 +111,8 @@ def compare_in_table(
 ) -> str | None:
     """A table with one column for each thing; None unless the sources describe both."""
     sources = list({s.source.number: s.source for s in found}.values())
-    aspects = frozenset(tokenizer.words(question)) - stop_words() - things[0].words - things[1].words
+    beside_things = frozenset(tokenizer.words(question)) - stop_words() - things[0].words - things[1].words
+    aspects = _Aspects(question.lower(), beside_things)
     given = [one for source in sources for one in _given_tables(source, things, aspects, tokenizer, words)]
     if on_aspect := next((one for one in given if one.is_named), None):
         return table([on_aspect.corner or words.aspect, *on_aspect.names], on_aspect.rows[:MAX_ROWS])
@@ -238,12 +240,20 @@ class _Given:
     are_rows: bool  # the things are rows of the table
 
 
+@dataclass(frozen=True, slots=True)
+class _Aspects:
+    """What a question wants to know of both things."""
+
+    question: str  # in lower case
+    words: frozenset[str]  # of it beside the things
+
+
 def _given_tables(
-    source: Source, things: tuple[Thing, Thing], aspects: frozenset[str], tokenizer: Tokenizer, words: Wording
+    source: Source, things: tuple[Thing, Thing], aspects: _Aspects, tokenizer: Tokenizer, words: Wording
 ) -> Iterator[_Given]:
     """What each table of the source says of both things, which are two of its columns or two of its rows.
 
-    `aspects`: words of the question beside the things; only the lines that they name, where they name some.
+    Only the lines that the aspects name, where they name some.
     """
     for given in tables(source.text.splitlines()):
         places = [_place(given.head, thing, tokenizer) for thing in things]
@@ -265,10 +275,18 @@ def _given_tables(
 
 
 def _lines_named(
-    lines: Sequence[Sequence[str]], aspects: frozenset[str], tokenizer: Tokenizer
+    lines: Sequence[Sequence[str]], aspects: _Aspects, tokenizer: Tokenizer
 ) -> tuple[list[list[str]], bool]:
-    """The lines whose first cell has one of the words; all of them where none has. And whether one has."""
-    named = [line for line in lines if not aspects.isdisjoint(tokenizer.words(line[0]))]
+    """The lines whose first cell has one of the words, or is one for what is asked; all of them where none is.
+
+    And whether one is. "Noise" asks for the sound pressure.
+    """
+    named = [
+        line
+        for line in lines
+        if not aspects.words.isdisjoint(tokenizer.words(line[0]))
+        or is_asked_by_group(aspects.question, line[0].lower())
+    ]
     return [list(line) for line in named or lines], bool(named)
 
 

@@ -99,6 +99,15 @@ class LookupTable:
         known = self.firsts[rows[0]] | self.head_words[columns[0]] | self.about
         return self.cut(rows, [0, *columns]) if asked.words <= known else None
 
+    def coded_cell(self, asked: RowQuestion) -> TableRows | None:
+        """The cell of a property in the column of a model, where the question has the model's code and asks for it.
+
+        "What breaker size for the P10": the only row whose name is one for what is asked.
+        """
+        columns = [at for at in self._coded(asked) if any(map(str.isdigit, self.heads[at]))]
+        rows = [at for at, row in enumerate(self.cells) if is_asked_by_group(asked.text, row[0])]
+        return self.cut(rows, [0, *columns]) if len(rows) == 1 and columns else None
+
     def joined(self, asked: RowQuestion) -> list[int]:
         """Two or more rows whose first cells together hold what the question joins; else []."""
         wanted = {w for row in self.firsts for w in row if asked.has(w)} - self.about
@@ -254,6 +263,8 @@ class LookupTable:
         values = {v for v in self.cells[at] if len(v) <= VALUE_CHARACTERS and asked.holds(v)}
         words = {w for w in self.words[at] if w in asked.words} | {w for w in self.firsts[at] if asked.has(w)}
         words |= {w for w in asked.words if len(w) > 1 and _HAN.search(w) and w in self.cells[at][0]}  # 小区 in 小区数
+        if self._coded(asked) and is_asked_by_group(asked.text, self.cells[at][0]):
+            words.add(f"asked {self.cells[at][0]}")  # "how loud is the P10" where the rows are properties of models
         within = {
             f"within {amount.value}" for amount in asked.amounts if any(covers(c, amount) for c in self.cells[at])
         }
@@ -286,12 +297,16 @@ class LookupTable:
     def _columns_asked(self, asked: RowQuestion) -> set[int]:
         """Columns behind the first one whose head the question names, or a word for what it holds."""
         behind = range(1, len(self.head))
-        coded = {at for at in behind if any(codes <= asked.codes for codes in _coded_names(self.head[at]))}
-        if coded:
+        if coded := self._coded(asked):
             return coded
         if listed := {at for at in behind if any(word in self.legend.get(at, "") for word in asked.listed)}:
             return listed
         return self._columns_named(asked)
+
+    def _coded(self, asked: RowQuestion) -> set[int]:
+        """Columns behind the first one that are called after a code of the question: models side by side."""
+        behind = range(1, len(self.head))
+        return {at for at in behind if any(codes <= asked.codes for codes in _coded_names(self.head[at]))}
 
     def _columns_named(self, asked: RowQuestion) -> set[int]:
         """Columns behind the first one of whose head the question has a word, or a word for what they hold."""

@@ -119,9 +119,13 @@ def find_covering_rows(question: str, found: Sequence[Statement], tokenizer: Tok
 
 
 def find_named_cell(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
-    """The row and the column that have every word of the question between them, and the title; None without one."""
+    """The row and the column that have every word of the question between them, and the title; None without one.
+
+    Or the property that is asked for of the model that is named, in a table of models side by side.
+    """
     asked = RowQuestion.of(question, tokenizer)
-    cells = (LookupTable(members, tokenizer).named_cell(asked) for members in _tables(found))
+    tables_ = [LookupTable(members, tokenizer) for members in _tables(found)]
+    cells = [*(table.named_cell(asked) for table in tables_), *(table.coded_cell(asked) for table in tables_)]
     return next((cell for cell in cells if cell is not None), None)
 
 

@@ -74,6 +74,25 @@ def test_one_aspect_is_told_even_where_it_is_the_same():
     )
 
 
+def test_what_is_asked_names_the_line_that_tells_it():
+    sheet = source(
+        3,
+        """| Property | P10 | P20 |
+| --- | --- | --- |
+| Sound pressure at 1 m | 42 dB | 47 dB |
+| Net weight | 46 kg | 74 kg |
+| Recommended fuse | 10 A | 16 A |
+""",
+        title="Pumps",
+    )
+
+    assert answer("p10 vs p20 noise and weight", sheet).splitlines()[2:] == [
+        "| Sound pressure at 1 m | 42 dB [3] | 47 dB [3] |",
+        "| Net weight | 46 kg [3] | 74 kg [3] |",
+    ]
+    assert answer("what breaker size for the p20", sheet) == "Recommended fuse · P20: 16 A [3]"
+
+
 def test_what_prose_says_stands_below_the_table():
     table, rest = answer("TC和DP有啥区别", SHORT_NAMES).split("\n\n", 1)
 
