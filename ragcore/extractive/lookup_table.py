@@ -23,6 +23,7 @@ LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head an
 LEGEND_LETTERS = 2  # of the name of a column that a legend explains
 MOST_COLUMNS = 8  # of a whole row
 LISTED_COLUMNS = 5  # of several rows, besides those that the question names
+MOST_PROPERTIES = 2  # rows that are called after what is asked
 MOST_JOINED = 4  # rows that a question names one beside the other
 _NO = frozenset({"否", "无", "無", "没有", "no", "none", "n", "-", "—", "false"})
 _YES = frozenset({"是", "有", "yes", "y", "√", "✓", "true"})
@@ -102,11 +103,11 @@ class LookupTable:
     def coded_cell(self, asked: RowQuestion) -> TableRows | None:
         """The cell of a property in the column of a model, where the question has the model's code and asks for it.
 
-        "What breaker size for the P10": the only row whose name is one for what is asked.
+        "What breaker size for the P10": the row whose name is one for what is asked, or two of them.
         """
         columns = [at for at in self._coded(asked) if any(map(str.isdigit, self.heads[at]))]
         rows = [at for at, row in enumerate(self.cells) if is_asked_by_group(asked.text, row[0])]
-        return self.cut(rows, [0, *columns]) if len(rows) == 1 and columns else None
+        return self.cut(rows, [0, *columns]) if columns and 0 < len(rows) <= MOST_PROPERTIES else None
 
     def joined(self, asked: RowQuestion) -> list[int]:
         """Two or more rows whose first cells together hold what the question joins; else []."""
