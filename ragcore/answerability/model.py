@@ -58,7 +58,11 @@ class Answerability:
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
     unread: float | None = None  # the score without what was read; None: nothing was
     lowered: float = 0.0  # log-odds by which the line lies lower, since a sentence reads well
-    reads_well: bool = False  # a sentence that is read together with the question seems to answer it
+
+    @property
+    def reads_well(self) -> bool:
+        """Whether a sentence that is read together with the question seems to answer it."""
+        return self.lowered > 0
 
     def without_reading(self) -> Answerability:
         """The same by words and vectors alone."""
@@ -172,7 +176,7 @@ def _read(
     read = max(known)
     odds = log_odds(judged.score) + weights["weight"] * min(read - weights["doubtful"], 0.0)
     score, lowered = 1 / (1 + math.exp(-odds)), weights["lowers"] if read >= weights["near"] else 0.0
-    return replace(judged, score=score, unread=judged.score, reads_well=lowered > 0, lowered=lowered)
+    return replace(judged, score=score, unread=judged.score, lowered=lowered)
 
 
 def _judge(

@@ -16,7 +16,7 @@ import numpy as np
 
 from ragcore.client_registry import ClientKind
 from ragcore.embedding.e5_export import ENCODER, INPUT, OUTPUT, PAIR_SCORE, PAIRS, STATES, WORDS
-from ragcore.embedding.e5_pairs import QUESTION_TOKENS, SENTENCE_TOKENS, SPACE
+from ragcore.embedding.e5_pairs import QUESTION_TOKENS, SPACE, pair_ids
 from ragcore.embedding.e5_weights import dequantised, weights_path, weights_verify
 from ragcore.embedding.exporting import ensure_exported
 from ragcore.embedding.hashed_ngrams import hashed_ngrams
@@ -77,23 +77,22 @@ class E5Small:
     def score_pairs(self, question: str, sentences: Sequence[HeadedSentence]) -> FloatArray:
         """float32[n]: log-odds that each sentence answers; of long ones the beginning is read."""
         session = self._pair_session
-        asked = self.token_ids(QUERY + question, QUESTION_TOKENS)
-        texts = [f"{one.head}: {one.text}" if one.head else one.text for one in sentences]
-        pairs = [[*asked, *self._pieces(text, SENTENCE_TOKENS), self._tokenizer.end] for text in texts]
+        asked = self._tokenizer.encode(QUERY + question, QUESTION_TOKENS)
+        pairs = [pair_ids(self._tokenizer, asked, one) for one in sentences]
         rows = run_side_by_side(lambda ids: self._output(session, PAIR_SCORE, ids), pairs, threads=self._threads)
         return np.concatenate([np.zeros(0, np.float32), *rows])
 
-    def token_ids(self, text: str, most: int = MAX_TOKENS - 2) -> list[int]:
+    def token_ids(self, text: str) -> list[int]:
         """With those of begin and end."""
-        return [self._tokenizer.begin, *self._pieces(text, most), self._tokenizer.end]
+        return [self._tokenizer.begin, *self._pieces(text), self._tokenizer.end]
 
     @cached_property
     def _pair_session(self) -> Any:
         """Loaded by those who answer questions alone."""
         return onnx_session(self._folder / PAIRS, name=FOLDER, threads=1)
 
-    def _pieces(self, text: str, most: int = MAX_TOKENS - 2) -> list[int]:
-        return self._tokenizer.encode(text, most)
+    def _pieces(self, text: str) -> list[int]:
+        return self._tokenizer.encode(text, MAX_TOKENS - 2)
 
     def rarity(self, word: str) -> float:
         """How rare a lower-case word is, 0 to 1, by its probability in the vocabulary; 1 for one of several pieces."""

@@ -7,7 +7,7 @@ question (a cross-encoder, Nogueira & Cho 2019, arXiv 1901.04085). `python -m ra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Protocol
@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ragcore.embedding.e5_weights import Shape
+from ragcore.embedding.unigram import UnigramTokenizer
+from ragcore.types.sentence_vectors import HeadedSentence
 
 PAIRS_FILE = "e5_pairs_1.npz"
 SPACE = "e5-pairs-1"  # of its scores: weights are fitted to them
@@ -24,6 +26,16 @@ SENTENCE_TOKENS = 96  # with the head
 ATTENTION = "qkv"  # parts that are changed together
 
 FloatArray = npt.NDArray[np.float32]
+
+
+def pair_ids(tokenizer: UnigramTokenizer, asked: Sequence[int], sentence: HeadedSentence) -> list[int]:
+    """Token ids of a pair, in training as in use. `asked`: those of the question with its prefix, without markers.
+
+    Of a long sentence the beginning is read.
+    """
+    text = f"{sentence.head}: {sentence.text}" if sentence.head else sentence.text
+    told = tokenizer.encode(text, SENTENCE_TOKENS)
+    return [tokenizer.begin, *asked, tokenizer.end, *told, tokenizer.end]
 
 
 class EncoderWeights(Protocol):

@@ -138,11 +138,15 @@ def with_cache(embedder: Embedder) -> CachingEmbedder:
 
 def sentence_embedder_of(embedder: Embedder) -> SentenceEmbedder | None:
     """The embedder itself where it gives vectors of sentences, too."""
-    plain = embedder.embedder if isinstance(embedder, CachingEmbedder) else embedder
-    return plain if isinstance(plain, SentenceEmbedder) else None
+    bare = _without_cache(embedder)
+    return bare if isinstance(bare, SentenceEmbedder) else None
 
 
 def pair_scorer_of(embedder: Embedder) -> PairScorer | None:
     """The embedder itself where it reads question and sentence together, too."""
-    plain = embedder.embedder if isinstance(embedder, CachingEmbedder) else embedder
-    return plain if isinstance(plain, PairScorer) else None
+    bare = _without_cache(embedder)
+    return bare if isinstance(bare, PairScorer) else None
+
+
+def _without_cache(embedder: Embedder) -> Embedder:
+    return embedder.embedder if isinstance(embedder, CachingEmbedder) else embedder

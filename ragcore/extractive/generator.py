@@ -226,9 +226,9 @@ class ExtractiveGenerator:
         `scores`: float32[n], log-odds of the sentences of `known`; `named`: titles that the question names.
         """
         found, kind = known.found, question_type(question)
-        choice = self._choice(question, found, scores, named)
         if covering := find_covering_rows(question_core(question), found, self._tokenizer):
             return [found_rows_block(covering, words)]
+        choice = self._choice(question, found, scores, named)
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
         wants_list = wants_list or (cue_kind(question) == "reason" and tells_reasons(choice.best.heading))
         if wants_list and (listed := whole_list_blocks(choice, found, words, numbered=kind == "process")):

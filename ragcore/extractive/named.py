@@ -13,7 +13,7 @@ import numpy as np
 
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
-from ragcore.text.codes import codes_in, without_codes
+from ragcore.text.codes import codes_in, versions_in, without_codes
 from ragcore.text.labels import labels_in
 from ragcore.text.tokenise import stop_words
 
@@ -55,7 +55,7 @@ def about_codes(question: str, found: Sequence[Statement]) -> list[int]:
     in documents of their own.
     """
     codes = codes_in(question)
-    if not found or not codes or sum("." in code for code in codes) > 1:
+    if not found or not codes or len(versions_in(question)) > 1:
         return list(range(len(found)))
     sources = {s.source.number: s.source for s in found}
     held = {
@@ -64,7 +64,7 @@ def about_codes(question: str, found: Sequence[Statement]) -> list[int]:
     }
     most = max(held.values())
     kept = {number for number, known in held.items() if known == most}
-    versions = [code for code in codes if "." in code and not _ASKS_VERSION.search(question)]
+    versions = [] if _ASKS_VERSION.search(question) else versions_in(question)
     titled = {number for number in kept if versions and not without_codes(versions, sources[number].passage.title)}
     return [at for at, s in enumerate(found) if s.source.number in (titled or kept)]
 

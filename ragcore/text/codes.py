@@ -36,6 +36,11 @@ def codes_in(text: str) -> list[str]:
     return list(dict.fromkeys(code for _place, code in sorted(found)))
 
 
+def versions_in(text: str) -> list[str]:
+    """The codes of a text that are versions: V3.2.1."""
+    return [code for code in codes_in(text) if "." in code]
+
+
 def folded_code(code: str) -> str:
     """A code without hyphens and case; a version keeps its dots, as "1.11" is not "11.1"."""
     if version := _VERSION.fullmatch(code):

@@ -25,7 +25,6 @@ from ragcore.text.request_cache import request_cache
 from ragcore.text.tokenise import stop_words
 from ragcore.training.answer_sets import AnswerSet, SetQuestion, half_of
 from ragcore.training.sentence_training import right_sentences
-from ragcore.types.sentence_vectors import HeadedSentence
 
 LIKELY, IN_FIRST, OTHERS = 10, 4, 3  # wrong sentences of a list: by words, of the first two sources, and any
 HARD, EASY = 5, 4  # wrong ones of a draw
@@ -53,10 +52,6 @@ class PairSentence:
     text: str
     is_right: bool
     score: float = 0.0  # log-odds by words
-
-    @property
-    def headed(self) -> HeadedSentence:
-        return HeadedSentence(self.head, self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,12 @@ from torch import nn
 from torch.nn import functional
 
 from ragcore.embedding.e5 import QUERY
-from ragcore.embedding.e5_pairs import ATTENTION, QUESTION_TOKENS, SENTENCE_TOKENS
+from ragcore.embedding.e5_pairs import ATTENTION, QUESTION_TOKENS, pair_ids
 from ragcore.embedding.e5_weights import E5Weights
 from ragcore.embedding.unigram import UnigramTokenizer
 from ragcore.ports import FloatArray
 from ragcore.training.pair_lists import PairList, drawn, names_in
+from ragcore.types.sentence_vectors import HeadedSentence
 
 FROZEN = 3  # lowest layers, which stay as they are
 RANK = 16  # of a change; half as much again of queries, keys and values together
@@ -99,9 +100,7 @@ class PairModel(nn.Module):  # type: ignore[misc]  # mypy does not read torch
 
     def _pair(self, question: str, head: str, text: str) -> list[int]:
         asked = self.tokenizer.encode(f"{QUERY}{question}", QUESTION_TOKENS)
-        told = self.tokenizer.encode(f"{head}: {text}" if head else text, SENTENCE_TOKENS)
-        pair = [self.tokenizer.begin, *asked, self.tokenizer.end, *told, self.tokenizer.end]
-        return pair[: self.shape.positions]
+        return pair_ids(self.tokenizer, asked, HeadedSentence(head, text))[: self.shape.positions]
 
     def _padded(self, pairs: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         longest = max(map(len, pairs))

@@ -21,10 +21,10 @@ from ragcore.extractive.sentence_meaning import (
     sentences_covered,
 )
 from ragcore.extractive.sentence_model import SentenceScorer, compute_sentence_features
-from ragcore.extractive.sentences import read_statements
+from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, FloatArray
 from ragcore.text.scripts import language_of
-from ragcore.training.answer_sets import AnswerSet, half_of
+from ragcore.training.answer_sets import AnswerSet, SetQuestion, half_of
 from ragcore.training.sentence_training import right_sentences
 
 NAMES = ("own", "own_zh", "across_constant", "across", "across_words", "across_covered", "across_kind")
@@ -44,14 +44,8 @@ class MeaningList:
 
 def meaning_lists(data: AnswerSet, *, embedder: Embedder, half: int, limit: int) -> Iterator[MeaningList]:
     """One for each question of a half that has a right sentence and a wrong one."""
-    asked = [question for question in data.sample(len(data.answerable)) if half_of(question.about) == half]
     tokenizer = data.ranking.tokenizer
-    for question in asked[:limit]:
-        found = read_statements(data.ranking.with_sentences(data.ranking.sources(question.text)), tokenizer)
-        right = right_sentences(question, found)
-        if not right.any() or right.all():
-            continue
-        words = SentenceScorer.shipped().scores(compute_sentence_features(question.text, found, tokenizer))
+    for question, found, right, words in _learnable(data, half=half, limit=limit):
         cosines, foreign = filled(sentence_cosines(question.text, found, embedder)), are_foreign(question.text, found)
         own = np.where(foreign, 0.0, cosines)
         is_zh = language_of(question.text) == "zh"
@@ -60,6 +54,23 @@ def meaning_lists(data: AnswerSet, *, embedder: Embedder, half: int, limit: int)
         across = [foreign, foreign * cosines, foreign * words, said, kind]
         rows = np.stack([own * (not is_zh), own * is_zh, *across], axis=1)
         yield MeaningList(data.name, words, rows, right)
+
+
+def _learnable(
+    data: AnswerSet, *, half: int, limit: int
+) -> Iterator[tuple[SetQuestion, list[Statement], npt.NDArray[np.bool_], FloatArray]]:
+    """Questions of a half with the sentences of their sources, which of these are right, and log-odds by words.
+
+    Only those that have a right sentence and a wrong one.
+    """
+    tokenizer = data.ranking.tokenizer
+    asked = [question for question in data.sample(len(data.answerable)) if half_of(question.about) == half]
+    for question in asked[:limit]:
+        found = read_statements(data.ranking.with_sentences(data.ranking.sources(question.text)), tokenizer)
+        right = right_sentences(question, found)
+        if right.any() and not right.all():
+            features = compute_sentence_features(question.text, found, tokenizer)
+            yield question, found, right, SentenceScorer.shipped().scores(features)
 
 
 def sentence_meaning_fit(lists: Sequence[MeaningList]) -> dict[str, float]:
@@ -86,14 +97,8 @@ def read_lists(
     data: AnswerSet, *, embedder: Embedder, record: Mapping[str, float], half: int, limit: int
 ) -> Iterator[ReadList]:
     """One for each question of a half that has a right sentence and a wrong one. `record`: the shipped weights."""
-    asked = [question for question in data.sample(len(data.answerable)) if half_of(question.about) == half]
     tokenizer = data.ranking.tokenizer
-    for question in asked[:limit]:
-        found = read_statements(data.ranking.with_sentences(data.ranking.sources(question.text)), tokenizer)
-        right = right_sentences(question, found)
-        if not right.any() or right.all():
-            continue
-        words = SentenceScorer.shipped().scores(compute_sentence_features(question.text, found, tokenizer))
+    for question, found, right, words in _learnable(data, half=half, limit=limit):
         compared = compared_scores(question.text, found, words, record, embedder, tokenizer)
         read = pair_scores(question.text, found, compared, embedder)
         if read is not None:

@@ -12,7 +12,7 @@ from ragcore.errors import RagError, RerankerRefusedError
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import AbsoluteScores, Ports, Reranker, RerankInput, RerankScore, Tokenizer
 from ragcore.retrieval.pipeline import stage
-from ragcore.text.codes import codes_in, without_codes
+from ragcore.text.codes import versions_in, without_codes
 from ragcore.types import Candidate, Passage, Query, ScoreScale, State
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Rerank:
         inputs = [RerankInput(passage=_named(c.passage, state), arms=c.scores) for c in loaded if c.passage is not None]
         reranker, scores, note = _scored(ports.reranker, ports.second_reranker, state.query, inputs)
         detailed = tuple(c.explained("rerank", dict(s.detail)) for c, s in zip(loaded, scores, strict=True))
-        versions = [code for code in codes_in(state.query.text) if "." in code]
+        versions = versions_in(state.query.text)
         lifted = {c.chunk for c in loaded if versions and c.passage and _names_version(c.passage.title, versions)}
         by_chunk = {
             c.chunk: s.score + reranker.cliff * (c.chunk in lifted) for c, s in zip(loaded, scores, strict=True)
