@@ -93,6 +93,19 @@ def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokeni
     return any(LookupTable(members, tokenizer, found).holds_cell(asked) for members in _tables(found))
 
 
+def find_coded_row(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
+    """The row of the question's code or amount, in the columns that it asks for; None without one.
+
+    "What do I do about ALM-7" is answered by the steps in that row, not by those of the best section.
+    """
+    asked = RowQuestion.of(question, tokenizer)
+    for members in _tables(found):
+        table = LookupTable(members, tokenizer, found)
+        if asked.codes and table.holds_cell(asked):
+            return table.shown(table.named(asked), asked)
+    return None
+
+
 def find_named_rows(
     question: str, best: Statement, found: Sequence[Statement], tokenizer: Tokenizer
 ) -> TableRows | None:
