@@ -1,4 +1,4 @@
-"""How many questions are answered at a time, over all web processes (V13, decision 019).
+"""How many questions are answered at a time, over all web processes (decision 019).
 
 A place is a member `person:tenant:key:token` of a sorted set in Redis with the time when its lease ends; each process
 renews the leases of its places, so those of a killed one become free by themselves. Where Redis does not answer, each

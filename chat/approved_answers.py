@@ -1,4 +1,4 @@
-"""Publish and withdraw answers that reviewers have approved for a question and its paraphrases (D36).
+"""Publish and withdraw answers that reviewers have approved for a question and its paraphrases.
 
 An approved answer is shown only to people who may find all its sources at that moment, and only as long as every source
 is the passage that it was when the answer was approved.

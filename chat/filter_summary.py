@@ -1,4 +1,4 @@
-"""What the chat page shows of filters: those of a conversation, and what they left to a search (V3)."""
+"""What the chat page shows of filters: those of a conversation, and what they left to a search."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def documents_cited_before(*, scope: Scope, message: Message) -> tuple[int, ...]
 
 
 def citation_get(*, scope: Scope, message_id: uuid.UUID | str, number: int) -> MessageCitation:
-    """A citation of the asker's message whose document the asker may see now (B3). Raises NotFoundError."""
+    """A citation of the asker's message whose document the asker may see now. Raises NotFoundError."""
     message = message_get(scope=scope, message_id=message_id)
     found = message.citations.select_related("chunk", "document", "version").filter(number=number).first()
     if found is None:

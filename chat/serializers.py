@@ -130,7 +130,7 @@ def without_markers(text: str) -> str:
 
 
 def citations_formatted(citations: Sequence[CitationRecord], form: CitationFormat) -> str:
-    """The list of sources as Markdown, HTML or plain text (V7); empty without citations."""
+    """The list of sources as Markdown, HTML or plain text; empty without citations."""
     if not citations:
         return ""
     if form == "html":

@@ -143,7 +143,7 @@ def body_of(code: str, message: str, details: Sequence[Mapping[str, Any]] = ()) 
 
 
 def body_for(path: str, problem: Problem) -> dict[str, Any]:
-    """The body of an error at an address. Clients of OpenAI's API find the fields of its errors, too (D37)."""
+    """The body of an error at an address. Clients of OpenAI's API find the fields of its errors, too."""
     body = problem.body()
     if path.startswith(OPENAI_PATH):
         param = next((detail["field"] for detail in problem.details if "field" in detail), None)
@@ -159,7 +159,7 @@ def sent(path: str, problem: Problem) -> JsonResponse:
 
 
 def status_of(error: RagError) -> int:
-    """The HTTP status of an expected error. A strict request is told that the model failed, not to come back (V13)."""
+    """The HTTP status of an expected error. A strict request is told that the model failed, not to come back."""
     if error.code == ModelUnavailableError.code and error.data.get("strict"):
         return int(HTTPStatus.INTERNAL_SERVER_ERROR)
     usual = STATUS_OF_PERMANENT if isinstance(error, PermanentError) else STATUS_OF_TRANSIENT

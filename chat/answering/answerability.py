@@ -1,4 +1,4 @@
-"""Whether an answer is worth writing from the sources that were found (D21, D23)."""
+"""Whether an answer is worth writing from the sources that were found."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def verdict_by_sources(
     focus: frozenset[int] = frozenset(),
     is_resolved: bool = False,
 ) -> Verdict:
-    """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing that is near (D23).
+    """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing that is near.
 
     `lowered`: log-odds by which the line of the asked sets lies below the shipped one; `typed`: the question as it was
     typed, whose dates count: others were inferred. In a conversation the sources of the documents in `focus` are

@@ -1,4 +1,4 @@
-"""What the assistant is and what can be asked here, said in the place of an answer (V10)."""
+"""What the assistant is and what can be asked here, said in the place of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an answer came to be: times, tokens, cost, steps and trace (V15)."""
+"""How an answer came to be: times, tokens, cost, steps and trace."""
 
 from __future__ import annotations
 

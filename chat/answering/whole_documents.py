@@ -1,4 +1,4 @@
-"""A document that is to be summed up is read whole, not only where the search has found it (A4)."""
+"""A document that is to be summed up is read whole, not only where the search has found it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of the OpenAI-compatible API: what is honoured, what is refused, and what has no effect (D37, D38).
+"""Requests of the OpenAI-compatible API: what is honoured, what is refused, and what has no effect.
 
 OpenAI refuses what it does not know, and so does this. Nothing that would change what the answer is gets ignored.
 """

@@ -42,7 +42,7 @@ from ragcore.types.answering import Turn
 
 logger = logging.getLogger(__name__)
 
-ANSWER_LIMIT_SECONDS = 60  # V6; without the time in which a model writes
+ANSWER_LIMIT_SECONDS = 60  # without the time in which a model writes
 TURN_LIMIT_SECONDS = 300  # likewise; a reader sees a long text grow and can stop it
 STOP_SECONDS = 60
 SHUTDOWN_SECONDS = 10

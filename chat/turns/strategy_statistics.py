@@ -1,4 +1,4 @@
-"""How often each strategy answers, how long it takes and how sure it is (V9)."""
+"""How often each strategy answers, how long it takes and how sure it is."""
 
 from __future__ import annotations
 

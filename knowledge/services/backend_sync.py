@@ -1,4 +1,4 @@
-"""Keep another search backend in step with Postgres, and move tenants there and back (D39).
+"""Keep another search backend in step with Postgres, and move tenants there and back.
 
 A change in the outbox says which document, not what to do. The document's entries are read from Postgres; entries of
 the backend that are not among them are deleted first, the others are written. So it does not matter how often or how

@@ -1,4 +1,4 @@
-"""Names of somebody who is erased, where no relation leads to them: lists of readers that a source gave (D13, B6)."""
+"""Names of somebody who is erased, where no relation leads to them: lists of readers that a source gave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Below which clearance no document of a source is (D13)."""
+"""Below which clearance no document of a source is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passages of the documents that a conversation is about, beside those of the search of everything (D2)."""
+"""Passages of the documents that a conversation is about, beside those of the search of everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Testing a model at its servers; only models that have passed a test answer (D42).
+"""Testing a model at its servers; only models that have passed a test answer.
 
 A test runs beside the request that wants it: whoever waits is told the result, or after a moment that it goes on.
 """

@@ -1,4 +1,4 @@
-"""Near-duplicate documents: compared in the background after they go live, reported to owners (D25)."""
+"""Near-duplicate documents: compared in the background after they go live, reported to owners."""
 
 from __future__ import annotations
 

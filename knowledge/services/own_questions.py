@@ -1,4 +1,4 @@
-"""Sentences of passages in the place of questions: what models are measured by before anybody has asked anything (D6).
+"""Sentences of passages in the place of questions: what models are measured by before anybody has asked anything.
 
 A sentence should be near to its own passage and find it among others.
 """

@@ -114,7 +114,7 @@ def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, sou
 
     Only what the sender keeps is found. A document of others with the same bytes or external id stays as it is and is
     not told: the sender gets a record of their own, which shares its stored file.
-    Applies the source's handler and the composition of sets (D10, D12).
+    Applies the source's handler and the composition of sets.
     Raises NotAllowedError; SetNotOwnedError for a document in no set, which only administrators would see;
     LeftOutError and SupersededError if the handler refuses the document.
     """

@@ -1,4 +1,4 @@
-"""When work on the whole corpus is done: once ingestion pauses, not again and again while it goes on (D28, D31).
+"""When work on the whole corpus is done: once ingestion pauses, not again and again while it goes on.
 
 What ingestion has changed is looked at when the last document is through, and not after each batch: domain vectors,
 refusal lines and entities would take the processors from ingestion and from questions, and be out of date at once.

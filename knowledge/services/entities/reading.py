@@ -1,4 +1,4 @@
-"""Reading documents for the entities that they mention, in the background and by set (U8).
+"""Reading documents for the entities that they mention, in the background and by set.
 
 A stage of ingestion of its own behind the switch to live: a few documents at a time, their mentions and the note that
 they were read in one transaction, so that it can be broken off and goes on. A document that is replaced meanwhile is

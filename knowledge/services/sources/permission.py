@@ -1,4 +1,4 @@
-"""Whether a source may be read where it is: its tenant has the folder or hosts until they are withdrawn (D12)."""
+"""Whether a source may be read where it is: its tenant has the folder or hosts until they are withdrawn."""
 
 from __future__ import annotations
 
