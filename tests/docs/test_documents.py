@@ -66,11 +66,3 @@ def test_error_codes_that_owners_read_about_exist():
 def _errors(base: type[RagError]) -> set[type[RagError]]:
     below = set(base.__subclasses__())
     return below.union(*(_errors(error) for error in below))
-
-
-def test_every_file_and_test_of_the_feature_list_exists():
-    page = (ROOT / "docs" / "features.md").read_text(encoding="utf-8")
-    paths = set(re.findall(r"`([\w./-]+/[\w./-]*)`", page))
-
-    assert paths
-    assert sorted(path for path in paths if not (ROOT / path).exists()) == []
