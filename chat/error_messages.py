@@ -1,4 +1,4 @@
-"""What users are told about a question that failed, and about sentences that sources do not support."""
+"""User messages for failed questions and unsupported sentences."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def body_for(path: str, problem: Problem) -> dict[str, Any]:
 
 
 def sent(path: str, problem: Problem) -> JsonResponse:
-    """The error as the answer to a request for an address."""
+    """The HTTP response of an error, in the form of the address: JSON of the API or of OpenAI's."""
     return JsonResponse(body_for(path, problem), status=problem.http_status, headers=problem.http_headers())
 
 
@@ -291,7 +291,7 @@ def is_disk_full_at_redis(error: Exception) -> bool:
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether a service or the disk is at fault, not the program: worth another try, so no 500."""
+    """Whether an exception means that a service or the disk is unavailable: 503 or 507 instead of 500."""
     if isinstance(error, (OperationalError, InterfaceError, RedisConnectionError, RedisTimeoutError, TransientError)):
         return True
     return disk_fault(error) is not None or is_disk_full_at_redis(error)

@@ -1,4 +1,4 @@
-"""Options of one question in layers, and what the set that is asked alone says."""
+"""Resolves the options of one question from product, mode, site, set, preset and request."""
 
 from __future__ import annotations
 

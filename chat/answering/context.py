@@ -1,4 +1,4 @@
-"""What one answer is made with: built once where a question comes in, and passed whole."""
+"""AnswerContext: everything one answer needs, built once per question and passed whole."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Deadline:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The time of the block does not count."""
+        """Stops the clock of the deadline inside the block."""
         begun, loop, limit = self.clock(), asyncio.get_running_loop(), self.request_limit
         ends = limit.when() if limit is not None else None
         left = ends - loop.time() if ends is not None else None

@@ -1,4 +1,4 @@
-"""The text of an answer: written by a model, chosen by a loop, or what stands in its place. All of it is shown."""
+"""Produces and streams the text of an answer: a model's, a loop's, a refusal, or a page of search results."""
 
 from __future__ import annotations
 

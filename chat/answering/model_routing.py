@@ -121,7 +121,7 @@ def build_messages(
 
 
 def recap_message(summary: str, language: str) -> ChatMessage:
-    """What the turns said for which there is no room any more."""
+    """The system message with the summary of earlier turns that no longer fit the prompt."""
     head = "前情提要: " if language == "zh" else "Earlier in this conversation: "
     return ChatMessage(role="system", content=f"{head}{fenced(summary)}")
 

@@ -84,7 +84,7 @@ class AnswerPorts:
 
     @property
     def usage_entries(self) -> list[UsageEntry]:
-        """What everything has used besides the answer that is written in the end, by purpose and model."""
+        """Token usage by purpose and model, without the final answer."""
         prompts = [
             UsageEntry(
                 purpose=purpose_of_prompt(prompt),

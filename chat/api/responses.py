@@ -1,4 +1,4 @@
-"""What answers of the API look like, for its description and for tests; responses are not filtered through them.
+"""Response schemas for the API description and tests; responses are not filtered through them.
 
 New fields may be added at any time, so clients must not fail on fields that they do not know.
 """

@@ -1,4 +1,4 @@
-"""RunningTurn turns: in the request that asked, or as a task of the web process that readers follow."""
+"""Runs a turn: inside the request, or as a task of the web process whose events readers follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stored question asked again: as it was understood, with its options, within the rights of asker and viewer."""
+"""Replays a stored question as it was understood, with its options, within the rights of asker and viewer."""
 
 from __future__ import annotations
 

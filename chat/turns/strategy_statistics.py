@@ -1,4 +1,4 @@
-"""How often each strategy answers, how long it takes and how sure it is."""
+"""Daily statistics by strategy: answers, mean time, mean confidence."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ FAILURES_KEY = "knowledge.backend.failures"
 
 
 def backend_changes_apply() -> int:
-    """Apply what waits; returns how many changes. Safe to call at any time and from anywhere.
+    """Applies waiting changes to the other backend; returns their number. Idempotent and safe to run concurrently.
 
     While the backend does not answer, changes wait and it is tried again after 2, 4, … 300 seconds.
     """

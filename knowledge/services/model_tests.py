@@ -145,12 +145,12 @@ def seconds_tested(place: str) -> float | None:
 
 
 def place_of_model(model_id: int) -> str:
-    """By what the tests of a registered model are known."""
+    """Key of the tests of a registered model."""
     return f"model:{model_id}"
 
 
 def place_of_purpose(purpose: str) -> str:
-    """By what the tests of a model of the environment are known."""
+    """Key of the tests of a model that the environment sets."""
     return f"purpose:{purpose}"
 
 

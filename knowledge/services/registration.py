@@ -218,7 +218,7 @@ def _found_by(*, scope: Scope, arrival: Arrival, source: Source) -> Q:
 
 
 def identity_home(*, arrival: Arrival, source: Source) -> int:
-    """To what the identity of a new document belongs: see `Document.home`."""
+    """The owner of a new document's identity: a source, a set or a place beside it (`Document.home`)."""
     return arrival.sets[0].pk if is_open(source) and arrival.sets else 0
 
 

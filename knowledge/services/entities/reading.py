@@ -98,7 +98,7 @@ def _read_tenant(tenant_id: int, sets: Sequence[int], *, until: float) -> bool:
 
 
 def rules_of(lexicon: TermLexicon | None) -> str:
-    """What a reading depends on: our rules, and the names of the tenant's lexicons."""
+    """Fingerprint of what reading entities depends on: the rules and the tenant's lexicon names."""
     if not lexicon:
         return RULES_VERSION
     names = "\n".join(sorted(lexicon.all_names()))

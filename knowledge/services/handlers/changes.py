@@ -1,4 +1,4 @@
-"""Writing on documents what their handler says, so that it can be taken back.
+"""Applies the outcome of a source's handler to its documents, reversibly.
 
 `Document.handled` remembers what was written. Values that people or the source itself gave are never overwritten: a
 handler fills what is missing. The exception is the title, whose former wording is remembered.
