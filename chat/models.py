@@ -53,7 +53,7 @@ class Conversation(models.Model):
 class Message(models.Model):
     """One question with its answer.
 
-    `state` tells whether the turn is over; `status` is the kind of answer (api.md) once it is.
+    `state` tells whether the turn is over; `status` is the kind of answer (docs/api-questions.md) once it is.
     """
 
     class State(models.TextChoices):

@@ -17,7 +17,7 @@ MODEL = "ragsite"
 MAX_MESSAGES = 200
 MAX_CONTENT_CHARACTERS = 200_000  # of one message; longer ones would keep the tokeniser busy for nothing
 MAX_PARTS = 200
-MAX_TOKENS = 4096  # of an answer (api.md)
+MAX_TOKENS = 4096  # of an answer (docs/api-clients.md)
 
 Content = Annotated[Text, Field(max_length=MAX_CONTENT_CHARACTERS)]
 Tokens = Annotated[int, Field(ge=1, le=MAX_TOKENS)]

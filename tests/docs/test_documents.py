@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = r"\]\((?!https?:|#|mailto:)([^)#\s]+)"
 OUR_COMMANDS = {"bootstrap", "ingest", "evaluate", "api_key", "collectstatic"}
+LOOKED_UP = {"architecture", "benchmarks", "dependencies", "features", "measurements"}  # nobody reads them through
+LONGEST_WORDS, LONGEST_DECISION_WORDS = 2_200, 900
 
 
 def found_in(expression: str) -> list[tuple[Path, str]]:
@@ -66,3 +68,13 @@ def test_error_codes_that_owners_read_about_exist():
 def _errors(base: type[RagError]) -> set[type[RagError]]:
     below = set(base.__subclasses__())
     return below.union(*(_errors(error) for error in below))
+
+
+def test_pages_can_be_read_in_one_sitting():
+    pages = {page for page in (ROOT / "docs").glob("*.md") if page.stem not in LOOKED_UP}
+    decisions = set((ROOT / "docs" / "decisions").glob("*.md"))
+    longest = dict.fromkeys(pages, LONGEST_WORDS) | dict.fromkeys(decisions, LONGEST_DECISION_WORDS)
+
+    words = {page: len(page.read_text(encoding="utf-8").split()) for page in longest}
+    assert len(pages) > 15
+    assert {page.name: count for page, count in words.items() if count > longest[page]} == {}
