@@ -86,7 +86,7 @@ def home(request: HttpRequest, scope: Scope) -> HttpResponse:
 @ensure_csrf_cookie
 @page
 def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
-    """A conversation with all its turns; one that is still running goes on in the browser (B5)."""
+    """A conversation with all its turns; one that is still running goes on in the browser."""
     found = selectors.conversation_get(scope=scope, conversation_id=conversation_id)
     return _chat(request, scope, conversation=found, around=uuid_or_none(request.GET.get("turn")))
 
@@ -112,7 +112,7 @@ def message_follow_ups(request: HttpRequest, scope: Scope, message_id: uuid.UUID
 @never_cache
 @page
 def message_facts(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
-    """The chain of reasons and facts for a question, under the rights of this moment (C4)."""
+    """The chain of reasons and facts for a question, under the rights of this moment."""
     asked = message_get(scope=scope, message_id=message_id)
     sets = list(asked.conversation.sets.values_list("pk", flat=True))
     found = triples_retrieve_and_rewrite(scope=scope, question=asked.question, sets=sets)
@@ -125,7 +125,7 @@ def message_facts(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> 
 @never_cache
 @page
 def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: int) -> HttpResponse:
-    """The evidence panel of one citation; rights are checked at each opening (B3)."""
+    """The evidence panel of one citation; rights are checked at each opening."""
     named = request.GET.get("place", "")
     place = int(named) if named.isdecimal() and len(named) < 6 else None
     if attached := attached_panel(scope=scope, message_id=message_id, number=number, place=place):

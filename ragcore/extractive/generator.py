@@ -1,4 +1,4 @@
-"""Answers without a language model: the best sentences of the sources, quoted and cited (A2, A4)."""
+"""Answers without a language model: the best sentences of the sources, quoted and cited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a table that answer a question, with the columns that it asks for (A2).
+"""Rows of a table that answer a question, with the columns that it asks for.
 
 A question names a row by what its cells say ("SC-210", "ALM-7", "held in Oslo") and a column by its head or by a word
 for what is asked ("how much": price). One row is looked up, or several where it joins them ("weight and size"); where a

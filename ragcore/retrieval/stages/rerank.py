@@ -1,4 +1,4 @@
-"""Stage 3, a closer look at few candidates: a reranker (D5), then length, rating and weight of documents (U15)."""
+"""Stage 3, a closer look at few candidates: a reranker, then length, rating and weight of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reranking, the cliff and the end of the list (D5)."""
+"""Reranking, the cliff and the end of the list."""
 
 from dataclasses import replace
 from itertools import pairwise
