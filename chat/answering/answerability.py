@@ -38,6 +38,7 @@ from ragcore.understanding.dates import is_of_asker
 LEAST_RATE = 0.01  # of false refusals that were measured
 OTHER_DATES = 2  # of a document, from which its facts are of certain dates; one may tell when it was written
 NEAR_SHARE = 0.5  # of the best source's score
+RAISED = 0.4  # log-odds by which the line lies higher where no whole passage is near
 SURE = 0.4  # probability from which sources answer although no passage is near by words or cosine
 
 
@@ -210,6 +211,8 @@ def verdict_by_sources(
         told_inside = focus if is_inside else frozenset[int]()
         return Verdict(is_answerable=True, most_confidence=confidence, inside=told_inside)
     is_sure = judged.nearness.is_near and judged.score >= SURE
+    if judged.nearness.is_measured:  # a sentence is near where its whole passage is not
+        is_sure = is_sure or judged.score >= lowered_line(least, -RAISED)
     is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
     return Verdict(
         is_answerable=is_answerable,

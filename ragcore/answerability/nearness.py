@@ -30,6 +30,7 @@ class Nearness:
 
     is_near: bool = True
     lowered: float = 0.0  # log-odds by which the line lies lower, since something is very near
+    is_measured: bool = False  # a sentence was compared: near says something
 
 
 def compute_nearness(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder) -> Nearness:
@@ -48,7 +49,8 @@ def compute_nearness(question: str, sources: Sequence[Source], *, tokenizer: Tok
         return Nearness()
     nearest = float(np.nanmax(cosines))
     is_term = len(set(tokenizer.terms(question)) - stop_words()) <= TERM_WORDS
-    return Nearness(nearest >= limits["least"] or is_term, limits["lowers"] if nearest >= limits["very_near"] else 0.0)
+    lowered = limits["lowers"] if nearest >= limits["very_near"] else 0.0
+    return Nearness(nearest >= limits["least"] or is_term, lowered, is_measured=nearest >= limits["least"])
 
 
 def across_nearness(features: Mapping[str, float], embedder: Embedder) -> Nearness:
