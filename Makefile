@@ -74,8 +74,8 @@ bench-rewriting: install-dev ## Follow-up questions made standalone, and searchi
 bench-answers: install-dev ## Answers and refusals without a language model; DATA="DIR …"
 	$(BIN)/python -m bench.answers $(DATA)
 
-bench-everyday: install-dev ## Questions as people type them, over an organisation's files; DATA=DIR, SHOW=1 for every answer, SAMPLE=40 for forty, KEEP=DIR for the database
-	$(BIN)/python -m bench.everyday $(if $(SHOW),--show) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(KEEP),--keep $(KEEP)) $(or $(DATA),tests/everyday)
+bench-everyday: install-dev ## Questions as people type them, over an organisation's files; DATA=DIR, DOCUMENTS=DIR, SHOW=1 for every answer, SAMPLE=40 for forty, KEEP=DIR for the database
+	$(BIN)/python -m bench.everyday $(if $(SHOW),--show) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(KEEP),--keep $(KEEP)) $(if $(DOCUMENTS),--documents $(DOCUMENTS)) $(or $(DATA),tests/everyday)
 
 bench-grounding: install-dev ## Which sentences no source supports; DATA="FILE …"
 	$(BIN)/python -m bench.grounding $(DATA)

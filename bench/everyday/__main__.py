@@ -3,7 +3,8 @@
 DIR holds documents/ and questions.jsonl (see `bench.everyday.questions`). The files are ingested into a database of its
 own; every conversation is put to the product as an employee would. Prints what is not useful, a table by kind and
 language, and as last line one JSON object. `--show` prints every answer, `--keep FOLDER` keeps the database for the
-next run, `--only` asks the conversations with these ids or of these kinds, `--sample 40` forty of all kinds.
+next run, `--documents FOLDER` takes the files of another folder, `--only` asks the conversations with these ids or of
+these kinds, `--sample 40` forty of all kinds.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ def main(arguments: Sequence[str]) -> None:
         prog="python -m bench.everyday", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="a folder with documents/ and questions.jsonl")
+    parser.add_argument(
+        "--documents", type=Path, help="the folder of the files; by default documents/ beside the questions"
+    )
     parser.add_argument("--show", action="store_true", help="print every answer")
     parser.add_argument("--keep", type=Path, help="folder of the database; by default a new one that is removed")
     parser.add_argument("--only", nargs="*", default=[], help="ids or kinds")
@@ -46,7 +50,7 @@ def main(arguments: Sequence[str]) -> None:
         prepare(stack, kept=given.keep)
         from bench.everyday.asking import VERDICTS, Organisation, Reliability, Tally, verdict_together
 
-        organisation = Organisation.loaded(given.folder / "documents")
+        organisation = Organisation.loaded(given.documents or given.folder / "documents")
         tally, reliability = Tally(), Reliability()
         for question in wanted:
             turns = list(organisation.asked(question))
