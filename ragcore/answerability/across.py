@@ -17,7 +17,8 @@ from ragcore.extractive.own_language import LIKELIEST, WORDS_WEIGHT, text_with_n
 from ragcore.extractive.sentence_cosines import sentence_cosines
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, Tokenizer
-from ragcore.text.across_words import covered_across, is_untranslated
+from ragcore.text.across_words import across_words, covered_across, is_untranslated
+from ragcore.text.glossary import glossary_of
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
@@ -34,6 +35,8 @@ FEATURES = (
 )
 SOURCES = 3  # in the other language, best first, that are looked at
 NEAREST = 3
+LONG = 3  # characters of a Chinese word that names one thing: 示波器
+_ASKING = re.compile("什么|怎|哪|多少|几|谁|吗")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LATIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _KINDS = ("number", "time")  # whose patterns are of both languages
@@ -63,6 +66,27 @@ def across_features(
         "covered": _covered(question, [found[int(at)] for at in order[:LIKELIEST]], cosines[order], tokenizer),
         "lacks_kind": float(_lacks_kind(question, near)),
     }
+
+
+def lacks_thing(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer) -> bool:
+    """Whether a Chinese question is mostly the name of a thing of which no source in English speaks: 示波器放在哪里.
+
+    Of things that the dictionary knows; a name that is less than half of the question may be left out.
+    """
+    glossary = glossary_of(tokenizer)
+    if glossary is None or language_of(question) != "zh":
+        return False
+    words = across_words(question, tokenizer, glossary)
+    half = sum(word.weight for word in words) / 2
+    things = [word for word in words if word.meanings and len(word.text) >= LONG and word.weight >= half]
+    things = [word for word in things if not _ASKING.search(word.text)]
+    if not things:
+        return False
+    texts = [f"{source.passage.title} {source.text}" for source in sources]
+    stems = [frozenset(tokenizer.words(text)) for text in texts]
+    return any(
+        not any(word.share_in(text.lower(), own) for text, own in zip(texts, stems, strict=True)) for word in things
+    )
 
 
 def _covered(

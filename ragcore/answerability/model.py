@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 from ragcore.answerability.across import FEATURES as ACROSS
-from ragcore.answerability.across import across_features
+from ragcore.answerability.across import across_features, lacks_thing
 from ragcore.answerability.features import FEATURES, compute_features
 from ragcore.answerability.nearness import Nearness, across_nearness, compute_nearness
 from ragcore.answerability.own_line import log_odds, lowered_line
@@ -194,7 +194,7 @@ def _judge(
     own = [source for source in sources if source.number not in numbers]
     judged = _in_one_language(question, own, meaning, tokenizer=tokenizer, embedder=embedder, idf=idf)
     found = across_features(question, foreign, tokenizer=tokenizer, embedder=embedder)
-    if found is None:
+    if found is None or lacks_thing(question, foreign, tokenizer=tokenizer):
         return judged
     weights = meaning.across["zh" if language_of(question) == "zh" else "en"].copy()
     weights[-1] -= handicap_across(
