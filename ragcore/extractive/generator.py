@@ -217,7 +217,7 @@ class ExtractiveGenerator:
         known, scores = self._scored(question, found, request.within)
         scores = scores + QUANTITY_WEIGHT * gives_quantity(question, found) + UNIT_WEIGHT * gives_unit(question, found)
         scores = less_of_older(question, found, lift_reasons(question, found, scores), older)
-        if asks_procedure(question) and (row := find_coded_row(question_core(question), found, self._tokenizer)):
+        if asks_procedure(question) and (row := find_coded_row(question, found, self._tokenizer)) is not None:
             return [found_rows_block(row, words)]
         if asks_procedure(question) and (told := find_procedure(question, found, scores, self._tokenizer)) is not None:
             return procedure_blocks(told, words)

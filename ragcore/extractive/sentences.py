@@ -158,7 +158,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
     paragraph, before = 0, "\n"
     for raw, following in zip(raws, [*raws[1:], ""], strict=False):
         paragraph += _PARAGRAPH_END.search(before) is not None
-        continues, before = not before.endswith("\n"), raw
+        continues, before = not _ends_line(before), raw
         if is_row(raw):
             if is_rule(raw):
                 continue
@@ -198,12 +198,17 @@ def _whole_lines(raws: Sequence[str]) -> list[str]:
         end = at + 1
         is_heading = _HEADING.match(raws[at]) is not None
         if is_heading or is_row(raws[at]):
-            while end < len(raws) and not raws[end - 1].endswith("\n"):
+            while end < len(raws) and not _ends_line(raws[end - 1]):
                 end += 1
         is_whole = is_heading or raws[end - 1].rstrip().endswith("|")
         joined += ["".join(raws[at:end])] if is_whole else raws[at:end]
         at = end
     return joined
+
+
+def _ends_line(raw: str) -> bool:
+    """Whether a piece of text reaches over the end of its line; the next line may be indented."""
+    return "\n" in raw[len(raw.rstrip()) :]
 
 
 def _with_leads(raws: Sequence[str]) -> list[str]:
@@ -217,11 +222,11 @@ def _with_leads(raws: Sequence[str]) -> list[str]:
     for raw in raws:
         is_title = _HEADING.match(raw) is not None or bool(_title(raw))
         is_whole = is_title or is_row(raw)
-        if opens and not is_whole and not raw.endswith("\n") and _is_lead(raw, is_asked=is_asked):
+        if opens and not is_whole and not _ends_line(raw) and _is_lead(raw, is_asked=is_asked):
             lead, is_asked = lead + raw, is_question(plain_text(raw))
             continue
         joined.append(f"{lead}{raw}")
-        lead, opens = "", is_whole or raw.endswith("\n")
+        lead, opens = "", is_whole or _ends_line(raw)
         is_asked = is_title and is_question(plain_text(raw))
     return [*joined, lead] if lead else joined
 

@@ -18,6 +18,7 @@ from ragcore.extractive.sections import statement_units
 from ragcore.extractive.sentences import STEP, Statement
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.asked_property import speaks_of
+from ragcore.text.glossary import glossary_of
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
 
@@ -86,8 +87,9 @@ def _tells_action(question: str, section: Sequence[Statement], tokenizer: Tokeni
 
     Sections in the other language are left to the vectors; the question's other words do not speak of it.
     """
-    action = asked_action(question)
-    if not action or are_foreign(question, section[:1]).any():
+    action, glossary = asked_action(question), glossary_of(tokenizer)
+    is_known = glossary is None or bool(glossary.translations(action))  # a slip of the pen is no verb
+    if not action or not is_known or are_foreign(question, section[:1]).any():
         return True
     text = " ".join((section[0].source.passage.title, section[0].heading, *(one.text for one in section)))
     others = {word for word in re.findall(r"[a-z]+", question.lower()) if word != action}

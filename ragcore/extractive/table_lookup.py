@@ -96,12 +96,15 @@ def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokeni
 def find_coded_row(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
     """The row of the question's code or amount, in the columns that it asks for; None without one.
 
-    "What do I do about ALM-7" is answered by the steps in that row, not by those of the best section.
+    "What do I do about ALM-7" is answered by the steps in that row, not by those of the best section. Where more is
+    asked than that, the row alone would be half of an answer.
     """
     asked = RowQuestion.of(question, tokenizer)
+    if not asked.codes or asked.is_joined or asked.parts > 1:
+        return None
     for members in _tables(found):
         table = LookupTable(members, tokenizer, found)
-        if asked.codes and table.holds_cell(asked):
+        if table.holds_cell(asked):
             return table.shown(table.named(asked), asked)
     return None
 

@@ -4,7 +4,7 @@ import pytest
 
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.sections import find_section_answer
-from ragcore.extractive.sentences import asks_something
+from ragcore.extractive.sentences import asks_something, read_statements
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
@@ -296,3 +296,11 @@ def test_a_section_that_says_why_answers_who_asks_why(question):
     blocks = generator.blocks(GenerationRequest(question=question, sources=[source(CAUSED, title="Case P-26")]))
 
     assert "Water in the plug after the storm." in "".join(blocks).split("Also relevant")[0].split("补充要点")[0]
+
+
+def test_a_numbered_heading_is_whole_and_takes_nothing_of_the_lines_below_it():
+    text = "## 2. 一季度投诉\n\n   2.1 一季度共收到投诉 37 起。\n   2.2 已关闭 30 起。\n\n## 3. Root cause\n\nWater."
+    told = [(one.heading, one.text) for one in read_statements([source(text)], TOKENIZER)]
+
+    assert [heading for heading, _text in told] == ["一季度投诉", "一季度投诉", "Root cause"]
+    assert told[0][1].endswith("一季度共收到投诉 37 起。")
