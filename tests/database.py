@@ -7,7 +7,6 @@ are emptied. What belongs to the migrated database (content types, permissions, 
 from __future__ import annotations
 
 import fcntl
-import itertools
 from collections.abc import Callable, Collection, Set
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -20,21 +19,34 @@ from django.db import connection, connections, transaction
 from psycopg import sql
 
 from ragsite.embedded.processes import wait_until
+from tests.forms_plugin import is_full
+from tests.migrated import dump_path, dump_read, dump_write
 
 T = TypeVar("T")
+# tables with an HNSW index, and those that refer to them, which TRUNCATE empties, too
 VECTOR_TABLES = """
-SELECT t.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
-JOIN pg_class t ON t.oid = i.indrelid WHERE m.amname = 'hnsw'
+WITH RECURSIVE emptied AS (
+    SELECT i.indrelid AS origin, i.indrelid AS id FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    JOIN pg_am m ON m.oid = c.relam WHERE m.amname = 'hnsw'
+    UNION
+    SELECT e.origin, r.conrelid FROM emptied e JOIN pg_constraint r ON r.confrelid = e.id AND r.contype = 'f'
+)
+SELECT origin::regclass::text, array_agg(DISTINCT id::regclass::text) FROM emptied GROUP BY origin
 """
 TEMPLATE = "ragsite_migrated"
+DUMPED = "ragsite_dumped"
 PREPARED = "marks"
 # what the functions of the audit log say to its triggers; to the end of the transaction
 AUDIT_MAY_CHANGE = "SELECT set_config('ragsite.audit_change', pg_current_xact_id()::text, true)"
 # no trigger runs in the transaction, those of foreign keys neither: all that refers to a deleted row is deleted with it
 WITHOUT_TRIGGERS = "SET LOCAL session_replication_role = replica"
-EPOCHS_OF_A_TEST = 1000  # more than any test takes
-numbers = itertools.count(1)
-CORPUS = "knowledge_"  # tables with this prefix are never put back row by row: caches know them by their ids
+EPOCHS = frozenset({"knowledge_corpusepoch", "knowledge_setepoch"})
+ADVANCES = (
+    "UPDATE knowledge_corpusepoch SET value = nextval('knowledge_corpus_epoch_number'), "
+    "everywhere = nextval('knowledge_corpus_epoch_number')",
+    "UPDATE knowledge_setepoch SET value = nextval('knowledge_corpus_epoch_number')",
+)
+CORPUS = "knowledge_"  # tables with this prefix: caches of a process know what they hold by the corpus epochs
 
 
 @dataclass(frozen=True)
@@ -61,7 +73,8 @@ class TestDatabase:
 
     is_prepared: bool = False  # there is a migrated database to copy
     tables: tuple[str, ...] = ()
-    vector_tables: frozenset[str] = frozenset()  # with an HNSW index, which would still walk over deleted rows
+    # with an HNSW index, which would still walk over deleted rows, and what is emptied with each
+    vector_tables: dict[str, frozenset[str]] = field(default_factory=dict)
     is_superuser: bool = False  # who may leave triggers out
     migrated: State = field(default_factory=State)
     shared: State | None = None
@@ -74,7 +87,7 @@ class TestDatabase:
             cursor.execute("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
             self.tables = tuple(sorted(name for (name,) in cursor.fetchall()))
             cursor.execute(VECTOR_TABLES)
-            self.vector_tables = frozenset(name for (name,) in cursor.fetchall())
+            self.vector_tables = {name: frozenset(emptied) for name, emptied in cursor.fetchall()}
             cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
             self.is_superuser = cursor.fetchone() == (True,)
         marks = self.marks()
@@ -90,7 +103,7 @@ class TestDatabase:
             self.made = make()
             self.maker = make
             marks = self.marks()
-            self.shared = State(marks, {table: _copy_out(table) for table in marks if not table.startswith(CORPUS)})
+            self.shared = State(marks, {table: _copy_out(table) for table in marks})
         return deepcopy(self.made)
 
     def drop_shared(self) -> None:
@@ -100,13 +113,14 @@ class TestDatabase:
             self.restore()
 
     def restore(self) -> None:
-        """Undo what tests have committed. Shared rows stay, unless the corpus among them was changed."""
+        """Undo what tests have committed. Shared rows stay, or are put back; a corpus gets epochs that no test saw."""
         state, marks = self.shared or self.migrated, self.marks()
         changed = {table for table in marks.keys() | state.marks.keys() if marks.get(table) != state.marks.get(table)}
-        if self.shared and any(table.startswith(CORPUS) for table in changed):
-            self.drop_shared()
+        of_corpus = any(table.startswith(CORPUS) for table in changed)
+        if self.shared and of_corpus and not self.is_superuser:
+            self.drop_shared()  # triggers of the corpus would count its rows again
         elif self.shared:
-            self._put_back(changed, state)
+            self._put_back(changed, state, of_corpus=of_corpus)
         elif changed:
             self._empty(changed - state.marks.keys())
             self._put_back(changed & state.marks.keys(), state)
@@ -121,18 +135,26 @@ class TestDatabase:
             parts = [sql.SQL(statements[table]).format(sql.Identifier(table)) for table in sorted(tables)]
             cursor.execute(sql.SQL("; ").join(parts))
 
-    def _put_back(self, tables: Set[str], state: State) -> None:
+    def _put_back(self, tables: Set[str], state: State, *, of_corpus: bool = False) -> None:
         """Give tables the rows of a state again, in one transaction: foreign keys are checked at its end."""
         if not tables:
             return
+        vectors = tables & self.vector_tables.keys()
+        truncated = frozenset[str]().union(*(self.vector_tables[table] for table in vectors))
+        tables = tables | (truncated & state.marks.keys()) | (EPOCHS & state.marks.keys() if of_corpus else set())
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(WITHOUT_TRIGGERS if self.is_superuser else AUDIT_MAY_CHANGE)
-            for table in tables:
-                cursor.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
+            statements = [sql.SQL("DELETE FROM {}").format(sql.Identifier(table)) for table in tables - truncated]
+            if vectors:
+                names = sql.SQL(", ").join(sql.Identifier(table) for table in sorted(truncated))
+                statements.append(sql.SQL("TRUNCATE {}").format(names))
+            cursor.execute(sql.SQL("; ").join(statements))
             for table in tables:
                 if rows := state.copies.get(table):
                     with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(table))) as copy:
                         copy.write(rows)
+            if of_corpus:
+                epochs_advance()
         kept = {table: mark for table, mark in state.marks.items() if table not in tables}
         state.marks = kept | _marks_of(_select_marks(tables))
 
@@ -166,21 +188,16 @@ def _copy_out(table: str) -> bytes:
 def epochs_advance() -> None:
     """No two tests over the same rows see the same epochs, by which caches know what they hold.
 
-    A test that is rolled back takes its epochs back, too, and the next one would count on from the same ones.
+    A test may change rows without an advance; what is cached then would be taken for the rows of the next test.
     """
-    moved = next(numbers) * EPOCHS_OF_A_TEST
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE knowledge_corpusepoch SET value = value + %(moved)s, everywhere = everywhere + %(moved)s",
-            {"moved": moved},
-        )
-        cursor.execute("UPDATE knowledge_setepoch SET value = value + %(moved)s", {"moved": moved})
+        cursor.execute("; ".join(ADVANCES))
 
 
 def migrate_once(lock: Path) -> None:
     """Make and migrate the database that the test databases are copies of; of several processes the first one does.
 
-    Migrating takes 20 s of processor time, a copy 0.2 s. `lock` is a file that the processes share.
+    A copy takes 0.2 s. `lock` is a file that the processes share.
     """
     test = connection.settings_dict["TEST"]
     with lock.open("a+") as file:
@@ -188,12 +205,25 @@ def migrate_once(lock: Path) -> None:
         file.seek(0)
         if file.read() != TEMPLATE:
             names = connection.settings_dict["NAME"], test["NAME"]
+            path = dump_path()
+            if path.exists() and not is_full():
+                test["TEMPLATE"] = _database_of(path)
             test["NAME"] = TEMPLATE
             connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
             connections_close()  # a database that is in use cannot be copied
+            if not path.exists():
+                dump_write(path, server=connection.settings_dict, database=TEMPLATE)
             connection.settings_dict["NAME"], test["NAME"] = names
             settings.DATABASES[connection.alias]["NAME"] = names[0]
             file.write(TEMPLATE)
+
+
+def _database_of(path: Path) -> str:
+    """The name of a new database with what a dump holds. Migrating it finds nothing to do but its permissions."""
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DUMPED)))
+    dump_read(path, server=connection.settings_dict, database=DUMPED)
+    return DUMPED
 
 
 def copy_migrated() -> None:

@@ -65,22 +65,27 @@ def start_services() -> None:
 
 
 def models_folder() -> Path:
-    """Where the exported embedding models outlive the run: making each takes a quarter of a minute of processor time.
-
-    The cache folder of the user, by what the export depends on, so that a new clone finds the model of an older one;
-    where that cannot be written, a folder of this clone.
-    """
+    """Where the exported embedding models outlive the run: making each takes 15 s of processor time."""
     sources = [*(ROOT / "ragcore/embedding" / name for name in EXPORTERS), ROOT / "requirements.lock"]
     version = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:16]
+    return kept_folder(f"models-{version}")
+
+
+def kept_folder(name: str) -> Path:
+    """A folder that outlives the run. What is in it is named by what it depends on.
+
+    The cache folder of the user, so that a new clone finds what an older one has made; where that cannot be written, a
+    folder of this clone.
+    """
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    for folder in (caches / "ragsite-tests" / f"models-{version}", ROOT / ".pytest_cache" / "models"):
+    for folder in (caches / "ragsite-tests" / name, ROOT / ".pytest_cache" / name.partition("-")[0]):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
         if os.access(folder, os.W_OK):
             return folder
-    raise pytest.UsageError("no folder for the exported model can be written")
+    raise pytest.UsageError(f"no folder {name} can be written")
 
 
 def own_redis_database(url: str, worker: str) -> str:

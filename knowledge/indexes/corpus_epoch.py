@@ -29,16 +29,19 @@ SELECT coalesce((SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(ten
 HAS_SET_EMBEDDERS = """EXISTS (
     SELECT 1 FROM knowledge_setembedder WHERE tenant_id = %(tenant)s AND state IN ('live', 'building', 'ready', 'off')
 )"""
+# Numbers of a sequence are never taken back: an epoch that was rolled back is not the number of another state.
+NEXT = "SELECT nextval('knowledge_corpus_epoch_number') AS number"
 ADVANCE = f"""
-INSERT INTO knowledge_corpusepoch (tenant_id, value, everywhere) VALUES (%(tenant)s, 1, 1)
-ON CONFLICT (tenant_id) DO UPDATE
-SET value = knowledge_corpusepoch.value + 1, everywhere = knowledge_corpusepoch.value + 1
+INSERT INTO knowledge_corpusepoch (tenant_id, value, everywhere)
+SELECT %(tenant)s, next.number, next.number FROM ({NEXT}) next
+ON CONFLICT (tenant_id) DO UPDATE SET value = EXCLUDED.value, everywhere = EXCLUDED.everywhere
 RETURNING {HAS_SET_EMBEDDERS}
 """  # noqa: S608 - constants
 ADVANCE_SETS = f"""
 WITH tenant AS (
-    INSERT INTO knowledge_corpusepoch (tenant_id, value, everywhere) VALUES (%(tenant)s, 1, 0)
-    ON CONFLICT (tenant_id) DO UPDATE SET value = knowledge_corpusepoch.value + 1
+    INSERT INTO knowledge_corpusepoch (tenant_id, value, everywhere)
+    SELECT %(tenant)s, next.number, 0 FROM ({NEXT}) next
+    ON CONFLICT (tenant_id) DO UPDATE SET value = EXCLUDED.value
     RETURNING value
 ), changed AS (
     SELECT unnest(%(sets)s::bigint[]) AS id

@@ -11,7 +11,9 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.test.utils import CaptureQueriesContext
 
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import (
+    CorpusEpoch,
     Document,
     DocumentNames,
     DocumentVersion,
@@ -294,3 +296,14 @@ def test_all_apps_go_back_behind_the_first_of_these_and_come_again(owner):
     document.refresh_from_db()
     assert document.state == Document.State.LIVE
     assert document_terms()[document.pk]
+
+
+def test_numbers_of_epochs_go_on_from_the_highest_in_use(owner):
+    CorpusEpoch.objects.create(tenant_id=owner.tenant_id, value=500, everywhere=400)
+    migrations_unapply("knowledge", "0066")
+
+    migrations_apply("knowledge", "0066")
+
+    epoch_advance(tenant_id=owner.tenant_id)
+    epoch = CorpusEpoch.objects.get(tenant_id=owner.tenant_id)
+    assert epoch.value == epoch.everywhere > 500

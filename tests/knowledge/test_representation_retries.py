@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from accounts.errors import NotAllowedError
 from accounts.models import AuditEvent
 from knowledge.indexes.backend_outbox import entries_of_documents, outbox_watch
-from knowledge.indexes.corpus_epoch import epoch_now
+from knowledge.indexes.corpus_epoch import epoch_advance, epoch_now
 from knowledge.indexes.statements import representations_try_lock
 from knowledge.model_registry import live_model
 from knowledge.models import (
@@ -202,6 +202,7 @@ def test_the_entries_are_those_that_the_model_would_have_made_at_first(owner, ke
     there = make_set(owners=[elsewhere], options=BOTH)
     ingest(elsewhere, there, a=TEXT)
     first = there.documents.get()
+    epoch_advance(tenant_id=owner.tenant_id)
     before, cited = epoch_now(tenant_id=owner.tenant_id), passages(owner, document)
     assert entries(document) != entries(first)
 

@@ -4,6 +4,7 @@ import pytest
 
 from accounts.models import AuditEvent
 from knowledge.errors import InvalidWeightError
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document
 from knowledge.selectors import corpus_epoch
 from knowledge.services.document_weights import documents_weigh
@@ -34,6 +35,7 @@ def weights(*documents):
 
 def test_an_owner_weighs_many_documents_at_once_and_kept_answers_become_stale(owner, common):
     documents = [make_document(name, common) for name in ("a", "b", "c")]
+    epoch_advance(tenant_id=owner.tenant_id)
     before = corpus_epoch(scope=scope_of(owner))
 
     assert weigh(owner, *documents[:2], weight=0.5).changed == 2

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.db import connection, transaction
 
 from accounts.models import User
 from knowledge.indexes.corpus_epoch import epoch_advance, epoch_now
-from knowledge.models import KnowledgeSet
+from knowledge.models import Document, IndexEntry, KnowledgeSet
+from knowledge.services import document_delete
 from tests.database import database
-from tests.factories import make_set, make_user
+from tests.factories import ingest, make_set, make_user, scope_of
 
 made, epochs = [], []
 
@@ -67,22 +69,60 @@ def test_a_row_outside_the_corpus_is_put_back(owner):
     assert len(made) == before
 
 
-def test_a_changed_corpus_is_made_anew(owner):
-    before = len(made)
-    KnowledgeSet.objects.update(name="another name")
-
-    database.restore()
-    fresh = database.share(owner_with_a_set)
-
-    assert len(made) == before + 1
-    assert fresh.pk != owner.pk
-    assert KnowledgeSet.objects.get().name == "shared"
-
-
 def owner_with_an_epoch():
     owner = owner_with_a_set()
     epoch_advance(tenant_id=owner.tenant_id)
     return owner
+
+
+@pytest.fixture
+def owner_of_epoch(shared_rows):
+    return shared_rows(owner_with_an_epoch)
+
+
+def test_a_changed_corpus_is_put_back_and_no_test_sees_the_epoch_of_another(owner_of_epoch):
+    before, tenant_id = len(made), owner_of_epoch.tenant_id
+    seen = [epoch_now(tenant_id=tenant_id)]
+    for advances in (0, 1, 2, 0):
+        KnowledgeSet.objects.update(name="another name")
+        for _ in range(advances):
+            epoch_advance(tenant_id=tenant_id)
+            seen.append(epoch_now(tenant_id=tenant_id))
+
+        database.restore()
+
+        seen.append(epoch_now(tenant_id=tenant_id))
+        assert KnowledgeSet.objects.get().name == "shared"
+    assert len(set(seen)) == len(seen)
+    assert database.share(owner_with_an_epoch).pk == owner_of_epoch.pk
+    assert len(made) == before
+
+
+def test_the_vectors_of_a_shared_corpus_are_found_again_and_no_others(shared_rows):
+    owner, knowledge_set, documents = shared_rows(corpus_of_two)
+    ingest(owner, knowledge_set, third="A third text about antennas.")
+    document_delete(scope=scope_of(owner), actor=owner, document_id=documents["first"].pk)
+
+    database.restore()
+
+    assert indexed_by_vector() == {document.live_version_id for document in documents.values()}
+    assert set(Document.objects.filter(deleted=None)) == set(documents.values())
+
+
+def indexed_by_vector():
+    """Versions whose entries a walk through the HNSW index meets."""
+    nearest = "SELECT version_id FROM knowledge_indexentry ORDER BY coarse <=> %s LIMIT 10"
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        entry = IndexEntry.objects.first()
+        cursor.execute(nearest, [str(entry.coarse)])
+        return {version for (version,) in cursor.fetchall()}
+
+
+def corpus_of_two():
+    owner = make_user()
+    knowledge_set = make_set("two", owners=[owner])
+    return owner, knowledge_set, ingest(owner, knowledge_set, first="The first text.", second="The second text.")
 
 
 @pytest.mark.django_db

@@ -14,7 +14,6 @@ from chat.models import Conversation, Message
 from chat.serializers import serialize_hits
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest
-from knowledge.indexes import search_space
 from knowledge.models import Document
 from knowledge.services import document_delete, retrieve
 from knowledge.types import RetrievalRequest
@@ -123,9 +122,7 @@ def queries_of(user, **request):
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "bm25"])
-async def test_the_number_of_statements_does_not_grow_with_the_passages(world, mode, monkeypatch):
-    for name in ("TAIL_SECONDS", "INDEX_SECONDS"):  # nothing that is remembered for some seconds expires in between
-        monkeypatch.setattr(search_space, name, 1e9)
+async def test_the_number_of_statements_does_not_grow_with_the_passages(world, mode, nothing_expires):
     await run_db(queries_of, world.reader, mode=mode, top_k=2)  # what a process reads once
     few = await run_db(queries_of, world.reader, mode=mode, top_k=2)
     more = {f"more{n}": f"The random access procedure has {n} steps more." for n in range(12)}
