@@ -38,7 +38,7 @@ def with_focus(found: Retrieved, inside: Retrieved, *, top_k: int) -> Retrieved:
         if chunk in values or not ranked or value >= least:
             values[chunk] = max(value, values.get(chunk, value))
     every = {**close, **ranked}
-    order = sorted(values, key=lambda chunk: (every[chunk].document not in found.state.named, -values[chunk]))
+    order = sorted(values, key=lambda chunk: (every[chunk].document not in found.state.named_documents, -values[chunk]))
     repeated = repeated_passages([every[chunk] for chunk in order], found.duplicate_similarity)
     gone = {chunk for chunks in repeated.values() for chunk in chunks if chunk not in ranked}
     kept = [chunk for chunk in order if chunk not in gone][:top_k]

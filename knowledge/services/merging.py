@@ -38,7 +38,7 @@ def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -
     share = max(1, top_k // len(results))
     own = ([chunk for chunk in _chunks(result) if chunk not in gone] for result in results)
     kept = dict.fromkeys(chain.from_iterable(chunks[:share] for chunks in own))
-    named = frozenset(chain.from_iterable(result.state.named for result in results))
+    named = frozenset(chain.from_iterable(result.state.named_documents for result in results))
 
     def first(chunk: int) -> tuple[bool, float]:
         return best[chunk].document not in named, -values[chunk]
