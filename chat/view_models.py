@@ -87,7 +87,7 @@ class TurnView:
     forms: Sequence[str] = ()  # in which it was looked for, too
     figures: Sequence[FigureLine] = ()  # of the cited passages
     rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
-    meant: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
+    sets_to_choose: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
     asked_in: Sequence[str] = ()  # names of the sets to which the search was narrowed
     attached: Sequence[str] = ()  # names of the files that came with the question
     terms: Sequence[ExplainedTerm] = ()  # of the lexicon, in the answer
@@ -275,7 +275,9 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     ]
     if views_shown:  # only the last one is still open to be asked again
         last = [citation.document_id for citation in by_message[rows[-1].pk]]
-        views_shown[-1] = replace(views_shown[-1], meant=sets_meant(scope=scope, message=rows[-1], document_ids=last))
+        views_shown[-1] = replace(
+            views_shown[-1], sets_to_choose=sets_meant(scope=scope, message=rows[-1], document_ids=last)
+        )
     return views_shown
 
 

@@ -39,7 +39,7 @@ MayKeep = Callable[[AnswerRecord], bool]
 class _Flight:
     """One computation of this process. `record`: its answer, if that is for others, too."""
 
-    done: asyncio.Event = field(default_factory=asyncio.Event)
+    has_ended: asyncio.Event = field(default_factory=asyncio.Event)
     record: AnswerRecord | None = None
     is_unshared: bool = False  # it has ended, and what it brought is not for others
 
@@ -70,7 +70,7 @@ async def through_cache(
                 return await _lead(key, flight, is_usable, compute, is_stopped, may_keep, until)
             finally:
                 _flights.pop(place, None)
-                flight.done.set()
+                flight.has_ended.set()
         await _wait(earlier, until, is_stopped)
         if earlier.is_unshared:
             break
@@ -81,10 +81,10 @@ async def through_cache(
 
 async def _wait(flight: _Flight, until: float, is_stopped: Callable[[], bool]) -> None:
     """Until the other request has ended, the time is up, or this request is stopped."""
-    while not flight.done.is_set() and not is_stopped() and (seconds := until - time.monotonic()) > 0:
+    while not flight.has_ended.is_set() and not is_stopped() and (seconds := until - time.monotonic()) > 0:
         try:
             async with asyncio.timeout(min(seconds, 1.0)):
-                await flight.done.wait()
+                await flight.has_ended.wait()
         except TimeoutError:
             continue
 

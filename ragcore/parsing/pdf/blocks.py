@@ -154,8 +154,8 @@ def _area(part: _Part) -> tuple[float, float, float, float]:
     if part.insert is not None:
         return part.insert.x0, part.insert.y0, part.insert.x1, part.insert.y1
     rows = part.rows
-    left, top = min(row.x0 for row in rows), min(row.y0 for row in rows)
-    return left, top, max(row.x1 for row in rows), max(row.y1 for row in rows)
+    x0, y0 = min(row.x0 for row in rows), min(row.y0 for row in rows)
+    return x0, y0, max(row.x1 for row in rows), max(row.y1 for row in rows)
 
 
 def _join_continuations(parts: Sequence[_Part], blocks: Sequence[Block]) -> list[Block]:
