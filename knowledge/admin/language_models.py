@@ -85,7 +85,7 @@ class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
                 prices = {name: cleaned.get(name) for name in ("price_in", "price_out")}
                 model_check(name=cleaned["name"], **prices)
             purposes = list(self.instance.purposes.values_list("purpose", flat=True)) if self.instance.pk else []
-            purposes_check(cleaned.get("used_for", ()), held=purposes)
+            purposes_check(cleaned.get("used_for", ()), current=purposes)
         except RagError as error:
             self.add_error(None, error_message(error))
         return cleaned

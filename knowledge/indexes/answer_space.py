@@ -39,7 +39,7 @@ def answer_space_load(
 ) -> AnswerSpace:
     """The sets of an answer, as of this moment. `readable`: a query for the ids of readable sets (`ids_sql`).
 
-    `asked`: the sets that the request names; () for all.
+    `set_ids`: the sets that the request names; () for all.
     """
     rows = fetch(SPACE.format(readable=readable, lists=LISTS), {**params, **lists_params(scope)})
     sets = [row for row in rows if not set_ids or row[0] in set_ids]

@@ -262,12 +262,12 @@ def lexical_many_search(
 
 @dataclass(frozen=True, slots=True)
 class _QueryPlan:
-    """One query with its plan; `chosen` and `left` are its terms, rarest first."""
+    """One query with its plan; `chosen` and `common` are its terms, rarest first."""
 
     plan: AccessPlan
     params: Mapping[str, Any]
     chosen: Sequence[int]
-    left: Sequence[int]  # too common to bring candidates of their own
+    common: Sequence[int]  # too common to bring candidates of their own
     candidates: int  # passages that contain a chosen term, at most
 
     @classmethod
@@ -295,8 +295,8 @@ class _QueryPlan:
         if self.plan.fetched < self.candidates:
             rows = self._all_with(self.chosen, visible)
         added = 1
-        while len(rows) < min(limit, LEAST) and added < 2 * len(self.left) + 1:
-            rows = self._all_with([*self.chosen, *self.left[:added]], visible)
+        while len(rows) < min(limit, LEAST) and added < 2 * len(self.common) + 1:
+            rows = self._all_with([*self.chosen, *self.common[:added]], visible)
             added *= 2
         return rows
 

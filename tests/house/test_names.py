@@ -27,7 +27,7 @@ CEILINGS = {
     "chat": 2,
     "feedback": 2,
     "ragsite": 1,
-    "knowledge": 676,
+    "knowledge": 288,
     "evaluation": 495,
 }
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
