@@ -83,6 +83,10 @@ _PROCEDURE = re.compile(
     r"|怎[么麼](?![样樣算是])|怎[样樣](?![的么麼])|如何|咋(?!回事)|流程|步[骤驟]|[哪几幾][几幾]?步",
     re.IGNORECASE,
 )
+_ACTION = re.compile(r"\bhow (?:do|can|to|should|would|must|could) (?:(?:i|we|you|one) )?([a-z]{4,})\b", re.IGNORECASE)
+_ANY_ACTION = frozenset(
+    {"make", "handle", "deal", "proceed", "start", "know", "find", "work", "they", "this", "that", "have"}
+)
 Extent = Literal["choice", "each", "reason", "summary", "several"]
 _SUMMARY = re.compile(
     r"总结|總結|概括|归纳|歸納|概述|综述|綜述|\b(?:summari[sz]e|summary|sum up|recap|outline|overview)\b", re.IGNORECASE
@@ -112,6 +116,13 @@ def asked_extent(question: str, *, named: int) -> Extent:
 def asks_procedure(question: str) -> bool:
     """Whether a question asks how something is done, or what is to be done."""
     return _PROCEDURE.search(question) is not None
+
+
+def asked_action(question: str) -> str:
+    """The verb of what is to be done, in lower case: "install" of "how do I install it"; "" for any deed."""
+    match = _ACTION.search(question)
+    verb = match[1].lower() if match else ""
+    return "" if verb in _ANY_ACTION else verb
 
 
 def asks_several(question: str) -> bool:

@@ -48,6 +48,11 @@ _ENGLISH = (
         re.IGNORECASE,
     ),
 )
+_VERSION_WISH = re.compile(
+    r"(?:哪个?|哪一?个?|什么|什麼)(?:软件|軟件|固件)?版本|\b(?:which|what) (?:\w+ )?(?:version|release)\b",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(r"(?<![\d.])[VvRr]?\d{1,3}(?:\.\d{1,3}){1,3}(?![\d.])")
 _WRITTEN_LAST = re.compile(rf"\s{_WRITTEN}(?: in)?[?.! ]*\Z", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:这|這|那)(?:个|個|些|条|條|一条)?|它|其|it|this|that|these|they", re.IGNORECASE)
 _EDGES = " \t，,。.？?！!的"
@@ -56,6 +61,18 @@ _EDGES = " \t，,。.？?！!的"
 def asks_document(question: str) -> bool:
     """Whether a question asks in which document something stands."""
     return any(pattern.search(question) for pattern in (*_CHINESE, *_ENGLISH))
+
+
+def wants_version_of(question: str, answer: str, title: str) -> bool:
+    """Whether a question asks for a version that the answer does not say and the title of its document does.
+
+    "Which version fixed it?" is answered by the notes of that version, whose title alone names it.
+    """
+    if _VERSION_WISH.search(question) is None:
+        return False
+    named = set(_VERSION.findall(title))
+    said = set(_VERSION.findall(answer)) - set(_VERSION.findall(question))
+    return bool(named) and not said
 
 
 def without_document_wish(question: str) -> str:

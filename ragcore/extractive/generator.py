@@ -33,13 +33,14 @@ from ragcore.extractive.choice import (
 )
 from ragcore.extractive.choice_blocks import beside_row_blocks, supplement_blocks, whole_list_blocks
 from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
-from ragcore.extractive.document_wish import asks_document, without_document_wish
+from ragcore.extractive.document_wish import asks_document, wants_version_of, without_document_wish
 from ragcore.extractive.edition_changes import changes_block
 from ragcore.extractive.editions import current_first, less_of_older, older_editions
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
     document_line,
+    first_cited,
     passage_block,
     point_blocks,
     procedure_blocks,
@@ -53,8 +54,9 @@ from ragcore.extractive.formatting import (
 from ragcore.extractive.lookup_table import TableRows
 from ragcore.extractive.named import about_codes, about_named, named_titles, without_siblings
 from ragcore.extractive.own_language import are_foreign
-from ragcore.extractive.quantities import gives_quantity
+from ragcore.extractive.quantities import gives_quantity, gives_unit
 from ragcore.extractive.questions import split_questions
+from ragcore.extractive.reasons import lift_reasons
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.row_blocks import found_rows_block
 from ragcore.extractive.sections import find_section_answer, find_steps
@@ -87,6 +89,7 @@ from ragcore.text.tokenise import stop_words
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
 QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
+UNIT_WEIGHT = 2.0  # the same of one with a figure in a unit of the property that is asked for
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 POINTED_CHARACTERS = 700  # of what stands in a document that is asked for; of more the first sentences are enough
@@ -155,7 +158,9 @@ class ExtractiveGenerator:
         is_long = asks_document(question) and sum(map(len, blocks)) > POINTED_CHARACTERS
         if (is_long or request.style in ("simple", "precise")) and blocks:
             blocks = [self._shorter(question, request, "".join(blocks), found)]
-        if blocks and asks_document(question):
+        first = first_cited("".join(blocks), request.sources)
+        is_version_asked = first is not None and wants_version_of(question, "".join(blocks), first.passage.title)
+        if blocks and (is_version_asked or asks_document(question)):
             blocks = [document_line(blocks, request.sources), *blocks]
         return blocks
 
@@ -204,7 +209,8 @@ class ExtractiveGenerator:
         if kind == "definition":  # a name in a list says nothing of what it is
             found = [one for one in found if not one.is_item or columns(one.text) >= LEAST_DEFINING] or found
         known, scores = self._scored(question, found, request.within)
-        scores = less_of_older(question, found, scores + QUANTITY_WEIGHT * gives_quantity(question, found), older)
+        scores = scores + QUANTITY_WEIGHT * gives_quantity(question, found) + UNIT_WEIGHT * gives_unit(question, found)
+        scores = less_of_older(question, found, lift_reasons(question, found, scores), older)
         if asks_procedure(question) and (told := find_procedure(question, found, scores, self._tokenizer)) is not None:
             return procedure_blocks(told, words)
         if not known.column("definition").any():

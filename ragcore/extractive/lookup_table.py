@@ -9,13 +9,22 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ragcore.extractive.row_question import NEGATED, RowQuestion, asks_total, codes_of, counts, plain
+from ragcore.extractive.row_question import (
+    NEGATED,
+    RowQuestion,
+    asks_change,
+    asks_total,
+    codes_of,
+    counted_thing,
+    counts,
+    plain,
+)
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
 from ragcore.text.amount_ranges import covers
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
-from ragcore.text.word_lists import read_lines
+from ragcore.text.word_lists import beginnings, read_lines
 
 VALUE_CHARACTERS = 16  # of a cell that may be the value of a kind: "Oslo", "in work"
 LEAST_LEAD = 1.25  # times as much as the second row's weight, so that a row is the one that was named
@@ -266,6 +275,8 @@ class LookupTable:
         words |= {w for w in asked.words if len(w) > 1 and _HAN.search(w) and w in self.cells[at][0]}  # 小区 in 小区数
         if self._coded(asked) and is_asked_by_group(asked.text, self.cells[at][0]):
             words.add(f"asked {self.cells[at][0]}")  # "how loud is the P10" where the rows are properties of models
+        if (thing := counted_thing(asked.text)) and _is_number_of(thing, self.cells[at][0]):
+            words.add(f"number of {thing}")
         within = {
             f"within {amount.value}" for amount in asked.amounts if any(covers(c, amount) for c in self.cells[at])
         }
@@ -298,6 +309,8 @@ class LookupTable:
     def _columns_asked(self, asked: RowQuestion) -> set[int]:
         """Columns behind the first one whose head the question names, or a word for what it holds."""
         behind = range(1, len(self.head))
+        if asks_change(asked.text):
+            return set()  # what was before and what is now stand side by side
         if coded := self._coded(asked):
             return coded
         if listed := {at for at in behind if any(word in self.legend.get(at, "") for word in asked.listed)}:
@@ -315,6 +328,14 @@ class LookupTable:
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
         named = {at for at in behind if any(asked.has(w) for w in self.head_words[at] - common)}
         return named | {at for at in behind if is_asked_by_group(asked.text, self.heads[at])}
+
+
+def _is_number_of(thing: str, name: str) -> bool:
+    """Whether a row gives the number of things: 最大小区数, "number of cells"."""
+    if _HAN.search(thing):
+        return f"{thing}数" in name or f"{thing}個數" in name or f"{thing}个数" in name
+    stem = thing.split()[-1].removesuffix("s")
+    return stem in name and re.search(r"\b(?:number|count|max\w*|no\.)\b", name) is not None
 
 
 def _coded_names(head: str) -> list[frozenset[str]]:
@@ -343,9 +364,3 @@ def _column_groups() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """Of each line of the data file the words of questions and those of heads."""
     lines = (line.split("|") for line in read_lines("ragcore.extractive", "column_words.txt"))
     return tuple((beginnings(asking), beginnings(heads)) for asking, heads in lines)
-
-
-def beginnings(words: str) -> re.Pattern[str]:
-    """Finds words between commas: Latin ones where a word begins so, Chinese ones anywhere."""
-    listed = (word.strip() for word in words.split(","))
-    return re.compile("|".join(re.escape(w) if _HAN.search(w) else rf"\b{re.escape(w)}" for w in listed))

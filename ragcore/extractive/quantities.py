@@ -1,12 +1,14 @@
 """Sentences that count what a question asks the number of: "64 preambles", "60 seconds", "8 个切片" (A2).
 
-Any figure looks like an answer to "how many". One right in front of the thing that is asked for is an answer.
+Any figure looks like an answer to "how many". One right in front of the thing that is asked for is an answer. So is, of
+a property, a figure in its unit: "3 Nm" of a torque.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from ragcore.extractive.answer_patterns import NUMBER_WORDS
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray
 from ragcore.text.scripts import CJK
+from ragcore.text.word_lists import beginnings, read_lines
 
 BETWEEN = 3  # words between a figure and the thing: "64 dedicated random access preambles"
 LEAST_LETTERS = 3  # of a word that is compared by its beginning
@@ -28,6 +31,7 @@ _CHINESE = (
     re.compile(rf"(?:多少|几|幾)[{_MEASURE}]?([{CJK}A-Za-z]{{2,8}}?)(?=[?？，,。\s]|有|是|能|可|要|会|會|\Z)"),
     re.compile(rf"([{CJK}A-Za-z]{{2,8}}?)(?:一共|总共|總共|最多|至少|能|可以|需要|要){{0,2}}有(?:多少|几|幾)"),
 )
+_SIGNS = "€$£¥"  # that stand in front of a figure
 _UNITS = {  # as figures are written with them
     "second": "s|sec|秒",
     "millisecond": "ms|毫秒",
@@ -65,3 +69,24 @@ def gives_quantity(question: str, found: Sequence[Statement]) -> FloatArray:
     pattern = quantity_pattern(question)
     hits = [pattern is not None and pattern.search(s.text) is not None for s in found]
     return np.asarray(hits, np.float32)
+
+
+def gives_unit(question: str, found: Sequence[Statement]) -> FloatArray:
+    """float32[n]: 1 for each sentence with a figure in a unit of the property that the question asks the value of."""
+    patterns = [figure for asking, figure in _properties() if asking.search(question)]
+    hits = [any(pattern.search(s.text) for pattern in patterns) for s in found]
+    return np.asarray(hits, np.float32)
+
+
+@cache
+def _properties() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Of each line of property_units.txt the words of questions, and a figure in one of the units."""
+    lines = (line.split("|") for line in read_lines("ragcore.extractive", "property_units.txt"))
+    return tuple((beginnings(asking), _figure_in(units)) for asking, units in lines)
+
+
+def _figure_in(units: str) -> re.Pattern[str]:
+    names = [unit.strip() for unit in units.split(",")]
+    signs = "".join(name for name in names if name in _SIGNS)
+    in_front = rf"|[{re.escape(signs)}]\s?\d" if signs else ""
+    return re.compile(rf"\d\s?(?:{'|'.join(map(re.escape, names))})(?![A-Za-z]){in_front}")

@@ -47,6 +47,11 @@ _AGAINST = re.compile(  # what only serves as the measure: "what changed in 1.4 
     re.IGNORECASE,
 )
 _VERSION = re.compile(r"v\.?(\d+(?:\.\d+)+)")
+_CHANGE = re.compile(
+    r"节省|節省|节约|節約|省[了多]|降低|减少|減少|提高|提升|增加|改善|效果"
+    r"|\b(?:sav(?:e|es|ed|ing)|reduc\w+|gain\w*|improv\w+|effect|impact)\b",
+    re.IGNORECASE,
+)
 _DATE = re.compile(r"\d{1,4}\s?[年月日号號]")
 _COUNTING = re.compile(rf"[一总總]共|共有?|.?[里中内]|[几幾].?|多少.?|total|list|table?|[{_MEASURES}]")
 _HAN = re.compile(rf"[{CJK}]")
@@ -134,6 +139,11 @@ def asks_total(question: str) -> bool:
 def asks_part(question: str) -> bool:
     """Whether a question wants to know how many there are, and how many of these are of a kind."""
     return asks_count(question) and _PART.search(question) is not None
+
+
+def asks_change(question: str) -> bool:
+    """Whether a question asks what something changed: the figure before and the one after belong together."""
+    return _CHANGE.search(question) is not None
 
 
 def counts(word: str) -> bool:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from ragcore.extractive.cell_numbers import DATE, NUMBER_WORDS, Measure, column_measures, measures_in
-from ragcore.extractive.lookup_table import LookupTable, beginnings, is_asked_by_group
+from ragcore.extractive.lookup_table import LookupTable, is_asked_by_group
 from ragcore.extractive.row_question import RowQuestion, asks_rows, plain
 from ragcore.text.amount_ranges import ranges_in
 from ragcore.text.scripts import language_of
-from ragcore.text.word_lists import longest_first, read_section_lines
+from ragcore.text.word_lists import beginnings, longest_first, read_section_lines
 
 LEAST_KNOWN = 0.5  # share of the question's other words that the table has
 MONEY = "money"

@@ -3,7 +3,7 @@
 "What triggers X?" under the heading "Triggers of X" is answered by its list, "The four steps of X?" by its
 subsections, "Q: How far does X reach?" by what stands below it. A sentence that announces a list or a table ("There
 are three types of X:") counts as the heading of that list. Only sections whose heading, with the title of the
-document, holds every content word of the question count.
+document and the heads of its table, holds every content word of the question count.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ragcore.extractive.sentences import (
 )
 from ragcore.ports import Tokenizer
 from ragcore.text.markdown import Table, is_row, plain_text, tables
+from ragcore.text.named_dates import definite_dates
 from ragcore.text.question_sides import question_sides
 from ragcore.text.scripts import columns
 from ragcore.text.sentences import split_sentences
@@ -43,6 +44,7 @@ DERIVED_LETTERS = 4  # that a word has at least from which another one is derive
 _HEADING = re.compile(r"(#{1,6})\s+(.*\S)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,3}[.)])\s+(.*\S)")
 _OPAQUE = ("`", "$", "~", "![", ">")  # code, formulas, pictures and quotations
+_CHANGED = frozenset({("d", "s")})  # last letters of stems: "decid", "decis"
 _DERIVED = re.compile(r"(?:ure?|ments?|at|ation|ion|er|or|ance?|ence?|iti|ity|ive?|ing|ed)")  # endings of stems
 _STEPS = re.compile(r"\bsteps\b|\bprocedure\b|步骤|步驟|流程|哪几步|哪幾步", re.IGNORECASE)
 _COUNT = re.compile(r"[一二两兩三四五六七八九十]+[种種类類个個项項]|two|three|four|five|six")
@@ -178,7 +180,7 @@ def find_section_answer(
     `with_parts`: whether its subsections may stand for a list. The text alone answers only under a question or a
     heading that says nothing else; to why and how also where it is short.
     """
-    asked = _asked_words(question, tokenizer)
+    asked = _asked_words(_without_dates(question), tokenizer)
     if not asked.things:
         return None
     best: tuple[float, bool, Section] | None = None
@@ -203,7 +205,7 @@ class _Asked:
 
 
 def _precision(section: Section, asked: _Asked, tokenizer: Tokenizer) -> float:
-    """Share of the heading's words that are asked for; 0 where heading and title lack a word of the question.
+    """Share of the heading's words that are asked for; 0 where heading, title and table lack a word of the question.
 
     A side that both name ("Why do we need X?", "Why X") counts as one more word of both. A table whose first column is
     named in the question ("Which types of X are there?") counts as a heading that says twice as much.
@@ -213,10 +215,11 @@ def _precision(section: Section, asked: _Asked, tokenizer: Tokenizer) -> float:
         return 0.0  # "How X works" does not say why
     about = _asked_words(section.source.passage.title, tokenizer).things
     common = _shared(heading.things, asked.things)
-    if common and _shared(asked.things, heading.things | about) == asked.things:
+    given = next(tables(section.lines), None)
+    heads = _asked_words(" ".join(given.head), tokenizer).things if given is not None else frozenset()
+    if common and _shared(asked.things, heading.things | about | heads) == asked.things:
         sides = len(heading.sides & asked.sides)
         return (len(common) + sides) / (len(heading.things) + sides)
-    given = next(tables(section.lines), None)
     named = _asked_words(given.head[0], tokenizer).things if given is not None else frozenset()
     asked_for = named & asked.things
     return MIN_PRECISION if asked_for and asked.things <= named | heading.things | about else 0.0
@@ -228,8 +231,10 @@ def _shared(words: frozenset[str], others: frozenset[str]) -> frozenset[str]:
 
 
 def _is_derived(one: str, other: str) -> bool:
-    """Whether one stem is the other one with an ending."""
+    """Whether one stem is the other one with an ending, or with its last letter changed as in "decide", "decision"."""
     short, long = sorted((one, other), key=len)
+    if len(short) == len(long) > DERIVED_LETTERS and short[:-1] == long[:-1]:
+        return (min(short[-1], long[-1]), max(short[-1], long[-1])) in _CHANGED
     is_stem = len(short) >= DERIVED_LETTERS and short.isascii() and short.isalpha() and long.startswith(short)
     return is_stem and _DERIVED.fullmatch(long[len(short) :]) is not None
 
@@ -331,6 +336,13 @@ def _announcing(paragraph: Sequence[str]) -> str:
 def _asked_words(text: str, tokenizer: Tokenizer) -> _Asked:
     words = frozenset(w for w in tokenizer.words(_unnumbered(text)) if not (w.isdigit() or _COUNT.fullmatch(w)))
     return _Asked(words - stop_words() - question_sides(), words & question_sides(), cue_kind(text))
+
+
+def _without_dates(question: str) -> str:
+    """A question without the days and months that it names: they say which document, not which of its sections."""
+    for date in reversed(definite_dates(question)):
+        question = f"{question[: date.start]} {question[date.end :]}"
+    return question
 
 
 def _unnumbered(title: str) -> str:

@@ -154,7 +154,7 @@ def _kept_pieces(text: str) -> tuple[_Piece, ...]:
 def _pieces(text: str) -> Iterator[_Piece]:
     announced = heading = ""
     head: tuple[str, ...] = ()
-    raws = _with_leads(_whole_rows(split_sentences(without_pictures(captions_once(text)))))
+    raws = _with_leads(_whole_lines(split_sentences(without_pictures(captions_once(text)))))
     paragraph, before = 0, "\n"
     for raw, following in zip(raws, [*raws[1:], ""], strict=False):
         paragraph += _PARAGRAPH_END.search(before) is not None
@@ -190,16 +190,17 @@ def _pieces(text: str) -> Iterator[_Piece]:
         yield _Piece(announced.strip(), heading, paragraph=paragraph)
 
 
-def _whole_rows(raws: Sequence[str]) -> list[str]:
-    """The sentences, those of each row of a table in one piece: what stands in its cells belongs together."""
+def _whole_lines(raws: Sequence[str]) -> list[str]:
+    """The sentences, those of each row of a table and of each heading in one piece: "5. Root cause" is no sentence."""
     joined: list[str] = []
     at = 0
     while at < len(raws):
         end = at + 1
-        if is_row(raws[at]):
+        is_heading = _HEADING.match(raws[at]) is not None
+        if is_heading or is_row(raws[at]):
             while end < len(raws) and not raws[end - 1].endswith("\n"):
                 end += 1
-        is_whole = raws[end - 1].rstrip().endswith("|")
+        is_whole = is_heading or raws[end - 1].rstrip().endswith("|")
         joined += ["".join(raws[at:end])] if is_whole else raws[at:end]
         at = end
     return joined

@@ -6,14 +6,18 @@ best single sentences of such a section would be steps without those before and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ragcore.extractive.answer_patterns import asked_action
+from ragcore.extractive.own_language import are_foreign
 from ragcore.extractive.sections import statement_units
 from ragcore.extractive.sentences import STEP, Statement
 from ragcore.ports import FloatArray, Tokenizer
+from ragcore.text.asked_property import speaks_of
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
 
@@ -54,7 +58,11 @@ def find_procedure(
         return float(np.logaddexp.reduce(best)) + HEADING_WEIGHT * shares
 
     worths = {key: worth(key) for key in sections}
-    told = {key: worths[key] for key, places in sections.items() if _has_steps(found, places)}
+    told = {
+        key: worths[key]
+        for key, places in sections.items()
+        if _has_steps(found, places) and _tells_action(question, [found[at] for at in places], tokenizer)
+    }
     chosen = max(told, key=told.__getitem__, default=None)
     if chosen is None or told[chosen] < max(worths.values()) - NEARLY_BEST:
         return None
@@ -71,6 +79,20 @@ def find_procedure(
 
 def _has_steps(found: Sequence[Statement], places: Sequence[int]) -> bool:
     return sum(_is_step(found[at]) for at in places) >= LEAST_STEPS
+
+
+def _tells_action(question: str, section: Sequence[Statement], tokenizer: Tokenizer) -> bool:
+    """Whether a section, or the title of its document, speaks of what is to be done: points are no steps of all things.
+
+    Sections in the other language are left to the vectors; the question's other words do not speak of it.
+    """
+    action = asked_action(question)
+    if not action or are_foreign(question, section[:1]).any():
+        return True
+    text = " ".join((section[0].source.passage.title, section[0].heading, *(one.text for one in section)))
+    others = {word for word in re.findall(r"[a-z]+", question.lower()) if word != action}
+    said = re.sub(r"[A-Za-z]+", lambda word: "" if word[0].lower() in others else word[0], text)
+    return speaks_of(said, action, tokenizer)
 
 
 def _is_step(statement: Statement) -> bool:

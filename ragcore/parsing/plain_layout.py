@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
+from ragcore.parsing.aligned_columns import aligned_rows
 from ragcore.parsing.tables import markdown_table
 from ragcore.text.scripts import columns
 
@@ -26,6 +27,8 @@ _CHINESE = re.compile(
 _SENTENCE_END = re.compile(r"[.。!！?？;；,，:：…]\s*\Z")
 _COLUMN_GAP = re.compile(r"\t+| {2,}|\u3000{2,}")
 _LETTERS = re.compile(r"[^\W\d_]")
+_POINT = re.compile(r"[-*+•]\s|\d{1,2}\.\d{1,2}[.、]?\s")
+_LABELLED = re.compile(r"(?P<letters>[A-Z]{1,3})(?P<number>\d{1,3})[.:)]?\s+\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +44,71 @@ def plain_parts(paragraphs: Sequence[str]) -> list[Part]:
     """The paragraphs of a text, with headings and tables told apart.
 
     A heading stands alone: underlined, in capitals, or numbered and followed by something that is not the next number,
-    which would make it a list. A table has at least three lines with as many columns, two or more blanks apart.
+    which would make it a list; or it is numbered and in capitals above indented lines. A table has at least three lines
+    with as many columns, two or more blanks apart, or with cells below those of its head. Lines with labels ("D1 ...",
+    "D2 ...") are points of a list.
     """
-    parts = []
+    parts: list[Part] = []
     for paragraph, following in zip_longest(paragraphs, paragraphs[1:], fillvalue=""):
         lines = paragraph.split("\n")
         if (underlined := _underlined(lines)) is not None:
             parts += underlined
         elif len(lines) == 1 and (level := _heading_level(lines[0].strip(), following)):
             parts.append(Part(lines[0].strip(), level))
-        elif rows := _table_rows(lines):
-            parts.append(Part(markdown_table(rows), is_table=True))
+        elif level := _heads_lines(lines):
+            parts += [Part(lines[0].strip(), level), _body(lines[1:])]
         else:
-            parts.append(Part(paragraph))
+            parts.append(_body(lines))
     return parts
+
+
+def _body(lines: Sequence[str]) -> Part:
+    """A list of labelled points, a table, or the paragraph as written."""
+    if points := _labelled_points(lines):
+        return Part("\n".join(points))
+    if rows := _table_rows(lines) or aligned_rows(lines):
+        return Part(markdown_table(rows), is_table=True)
+    return Part("\n".join(lines))
+
+
+def _heads_lines(lines: Sequence[str]) -> int:
+    """The level of a numbered first line above lines that are all indented; 0: it begins a point.
+
+    It is in capitals, or points stand below it. A Chinese number needs no indented lines.
+    """
+    if (chinese := _CHINESE.fullmatch(lines[0].rstrip())) is not None:
+        is_list = len(lines) < 2 or any(map(_CHINESE.fullmatch, map(str.strip, lines[1:])))
+        return 2 if _is_title(lines[0]) and not is_list and chinese["unit"] != "条" else 0
+    numbered = _NUMBERED.fullmatch(lines[0].rstrip())
+    if numbered is None or len(lines) < 2 or not _is_title(lines[0]) or not _LETTERS.match(numbered["words"]):
+        return 0
+    below = [line for line in lines[1:] if line.strip()]
+    if not all(line.startswith(("  ", "\t")) for line in below):
+        return 0
+    words = numbered["words"]
+    if words == words.upper() != words.lower() or _POINT.match(below[0].lstrip()):
+        return min(numbered["number"].count(".") + 2, 6)
+    return 0
+
+
+def _labelled_points(lines: Sequence[str]) -> list[str]:
+    """The lines as points of a list, where at least two begin with labels that count on and the others are indented."""
+    edge = _indent(lines[0])
+    labels = [(at, _LABELLED.match(line.lstrip())) for at, line in enumerate(lines) if _indent(line) == edge]
+    if len(labels) < 2 or any(match is None for _at, match in labels) or any(_indent(line) < edge for line in lines):
+        return []
+    counted = [(match["letters"], int(match["number"])) for _at, match in labels if match is not None]
+    if any(after != (letters, number + 1) for (letters, number), after in pairwise(counted)):
+        return []
+    starts = [at for at, _match in labels]
+    return [
+        f"- {' '.join(line.strip() for line in lines[start:end])}"
+        for start, end in zip_longest(starts, starts[1:], fillvalue=len(lines))
+    ]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _underlined(lines: Sequence[str]) -> list[Part] | None:
@@ -62,7 +116,7 @@ def _underlined(lines: Sequence[str]) -> list[Part] | None:
     if len(lines) < 2 or not (rule := _UNDERLINE.fullmatch(lines[1].strip())):
         return None
     title = lines[0].strip()
-    if not _is_title(title) or len(lines[1].strip()) < columns(title) / 2:
+    if not _is_title(title) or _COLUMN_GAP.search(title) or len(lines[1].strip()) < columns(title) / 2:
         return None
     rest = "\n".join(lines[2:]).strip("\n")
     return [Part(title, UNDERLINES[rule[1]]), *([Part(rest)] if rest else [])]
@@ -73,7 +127,8 @@ def _heading_level(line: str, following: str) -> int:
     if not _is_title(line) or not following:
         return 0
     if chinese := _CHINESE.fullmatch(line):
-        return 2 if _CHINESE.fullmatch(following.strip()) is None and chinese["unit"] != "条" else 0
+        after = _CHINESE.fullmatch(following.strip())
+        return 2 if chinese["unit"] != "条" and (after is None or after["unit"] != chinese["unit"]) else 0
     if numbered := _NUMBERED.fullmatch(line):
         level = numbered["number"].count(".") + 2
         after = _NUMBERED.fullmatch(following.strip())

@@ -105,3 +105,9 @@ def read_cues(package: str, file: str) -> Mapping[str, Cues]:
         for name, entries in read_sections(package, file).items()
     }
     return {name: Cues(entries, cue_pattern(entries)) for name, entries in sections.items()}
+
+
+def beginnings(words: str) -> re.Pattern[str]:
+    """Finds words between commas: Latin ones where a word begins so, Chinese ones anywhere."""
+    listed = (word.strip() for word in words.split(","))
+    return re.compile("|".join(rf"\b{re.escape(w)}" if w.isascii() else re.escape(w) for w in listed))

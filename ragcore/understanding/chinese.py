@@ -17,6 +17,7 @@ from ragcore.understanding.chinese_mentions import (
 )
 from ragcore.understanding.code_swaps import swap_code
 from ragcore.understanding.mentions import Attention, Kind, Resolution, find_enumeration
+from ragcore.understanding.totals import total_of_earlier
 from ragcore.understanding.words import alternatives, entries
 
 _NOUN = alternatives("chinese", "nouns")
@@ -127,6 +128,8 @@ def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenize
     what = match["what"]
     if swapped := swap_code(_MOMENT.sub("", what), earlier):
         return Resolution(swapped, ("呢",), True)
+    if total := total_of_earlier(what, earlier):
+        return Resolution(total, ("呢",), True)
     parts = units(what, tokenizer)
     if parts and all(unit.is_attribute or unit.text == "的" for unit in parts):
         mention = attention.best(_WANTED["topic"])

@@ -27,6 +27,7 @@ from ragcore.understanding.english_mentions import (
 from ragcore.understanding.english_pronouns import resolve_pronouns
 from ragcore.understanding.english_roles import name_role
 from ragcore.understanding.mentions import Attention, Kind, Mention, Resolution, find_enumeration
+from ragcore.understanding.totals import total_of_earlier
 from ragcore.understanding.words import alternatives, entries
 
 _THINGS: Mapping[Kind, float] = {"thing": 1.0, "unknown": 1.0, "plural": 0.8, "person": 0.8, "place": 0.5}
@@ -186,6 +187,8 @@ def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolut
     match = _ABOUT.match(text)
     if match and earlier and (swapped := swap_code(match["what"], earlier)):
         return Resolution(swapped, ("what about",), True)
+    if match and (total := total_of_earlier(match["what"], earlier)):
+        return Resolution(total, ("what about",), True)
     new_topic = match["what"] if match else corrected_topic(text)
     if new_topic is None or not earlier:
         return None

@@ -12,10 +12,11 @@ from ragcore.errors import RagError, RerankerRefusedError
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import AbsoluteScores, Ports, Reranker, RerankInput, RerankScore, Tokenizer
 from ragcore.retrieval.pipeline import stage
-from ragcore.text.codes import versions_in, without_codes
+from ragcore.text.codes import codes_in, without_codes
 from ragcore.types import Candidate, Passage, Query, ScoreScale, State
 
 logger = logging.getLogger(__name__)
+MOST_HOLDERS = 3  # passages with a code that tells them from others; a product's name stands in many
 
 
 @stage("rerank", label=_("reranking"), optional=True, timing="rerank", ranking="rerank")
@@ -24,7 +25,8 @@ class Rerank:
     """Order by the score of the reranker (its own scale, higher is better). Drops nothing.
 
     Passages of documents whose title names a version that is asked for count one cliff more: beside them stand the
-    notes of other versions, which share every other word.
+    notes of other versions, which share every other word. So do the few passages that hold another code of the
+    question: "ALM-2007" in one row of a table.
     Skipped where no reranker is configured. Where it fails, the second one orders and the record names both;
     without a second one the order stays and the record has the error.
     """
@@ -36,13 +38,24 @@ class Rerank:
         inputs = [RerankInput(passage=_named(c.passage, state), arms=c.scores) for c in loaded if c.passage is not None]
         reranker, scores, note = _scored(ports.reranker, ports.second_reranker, state.query, inputs)
         detailed = tuple(c.explained("rerank", dict(s.detail)) for c, s in zip(loaded, scores, strict=True))
-        versions = versions_in(state.query.text)
-        lifted = {c.chunk for c in loaded if versions and c.passage and _names_version(c.passage.title, versions)}
+        lifted = _lifted(state.query.text, {c.chunk: c.passage for c in loaded if c.passage is not None})
         by_chunk = {
             c.chunk: s.score + reranker.cliff * (c.chunk in lifted) for c, s in zip(loaded, scores, strict=True)
         }
         state = replace(state, candidates=detailed, scale=scale_of(reranker))
         return state.ranked("rerank", by_chunk, keep=len(detailed), note={"reranker": reranker.name, **note})
+
+
+def _lifted(question: str, passages: Mapping[int, Passage]) -> set[int]:
+    """Chunks of documents of a version that is asked for, and the few ones with another code of the question."""
+    codes = codes_in(question)
+    versions = [code for code in codes if "." in code]
+    lifted = {chunk for chunk, passage in passages.items() if versions and _names_version(passage.title, versions)}
+    for code in codes:
+        holders = {chunk for chunk, passage in passages.items() if not without_codes([code], passage.text)}
+        if code not in versions and len(holders) <= MOST_HOLDERS:
+            lifted |= holders
+    return lifted
 
 
 def _names_version(title: str, versions: Sequence[str]) -> bool:

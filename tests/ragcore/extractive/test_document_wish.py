@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragcore.extractive.document_wish import asks_document, without_document_wish
+from ragcore.extractive.document_wish import asks_document, wants_version_of, without_document_wish
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
@@ -79,3 +79,35 @@ def test_of_a_long_passage_in_the_document_the_first_sentences_are_shown():
 
     assert text.startswith("**Care of lifts**\n\n")
     assert len(text) < 600
+
+
+NOTES = source(
+    1,
+    "Corrected: DT-19, the load of the board was too high. The cause was a task on the wrong core.",
+    title="Release notes V3.2.1",
+)
+
+
+def test_a_version_that_only_the_title_says_is_told():
+    def answered(question: str) -> str:
+        request = GenerationRequest(question=question, sources=(NOTES,))
+        return "".join(ExtractiveGenerator(JiebaTokenizer()).blocks(request))
+
+    assert answered("the board load was too high in V3.2.0, which version fixed it").startswith(
+        "**Release notes V3.2.1**"
+    )
+    assert answered("why was the board load too high").startswith("Corrected")
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "title", "wants"),
+    [
+        ("哪个版本修的", "绑核错误已修正。", "发布说明 V3.2.1", True),
+        ("哪个版本修的", "V3.2.1 已修正。", "发布说明 V3.2.1", False),
+        ("哪个版本修的", "绑核错误已修正。", "告警手册（2025 版）", False),
+        ("which release fixed DT-19", "It is fixed.", "Notes 4.2", True),
+        ("what is new in 4.2", "It is faster.", "Notes 4.2", False),
+    ],
+)
+def test_the_version_of_a_document_answers_only_who_asks_for_one(question, told, title, wants):
+    assert wants_version_of(question, told, title) == wants

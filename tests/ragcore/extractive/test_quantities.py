@@ -2,7 +2,10 @@
 
 import pytest
 
-from ragcore.extractive.quantities import quantity_pattern
+from ragcore.extractive.quantities import gives_unit, quantity_pattern
+from ragcore.extractive.sentences import read_statements
+from ragcore.text.tokenise import JiebaTokenizer
+from tests.contracts.generator import source
 
 
 @pytest.mark.parametrize(
@@ -37,3 +40,21 @@ def test_another_figure_is_none(question, text):
 def test_questions_for_no_number_of_things_have_no_pattern():
     assert quantity_pattern("What is a preamble?") is None
     assert quantity_pattern("什么是前导码？") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "gives"),
+    [
+        ("what torque for the four screws", [1, 0, 0, 0]),
+        ("支架的螺丝拧多大力矩", [1, 0, 0, 0]),
+        ("how heavy is the unit", [0, 1, 0, 0]),
+        ("整机多重", [0, 1, 0, 0]),
+        ("what does the kit cost", [0, 0, 1, 0]),
+        ("who mounts the unit", [0, 0, 0, 0]),
+    ],
+)
+def test_a_figure_in_a_unit_of_the_property_is_found(question, gives):
+    texts = ["Tighten the screws to 3 N·m.", "It weighs 1.9 kg.", "The kit is € 320.", "Mounting takes 3 Nights."]
+    found = read_statements([source(1, "\n\n".join(texts))], JiebaTokenizer())
+
+    assert gives_unit(question, found).tolist() == gives

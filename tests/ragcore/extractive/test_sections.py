@@ -253,3 +253,46 @@ def test_what_stands_below_a_heading_about_reasons_is_told_whole():
         "- 两条告警被抑制[1]",
         "- 保持时间门限被人为改为 96 小时[1]",
     ]
+
+
+MINUTES = """# Minutes
+
+## 1. STATUS
+
+The pump runs again.
+
+## 3. DECISIONS
+
+- D1 Buy two filters.
+- D2 Open on Sundays.
+"""
+
+
+@pytest.mark.parametrize(
+    "question", ["what was decided by the pool committee", "what was decided by the pool committee on 12 june"]
+)
+def test_a_verb_finds_the_section_that_is_called_after_it_whatever_the_day(question):
+    answer = find_section_answer(question, [source(MINUTES, title="2025-06-12 Pool committee")], TOKENIZER)
+
+    assert answer is not None
+    assert [text for text, _source in answer.items] == ["D1 Buy two filters.", "D2 Open on Sundays."]
+
+
+CAUSED = """# Case of the pump P-26
+
+## What was seen
+
+At 06:40 the management system showed the fault P-26 for the pump. The fault P-26 was closed at 12:00.
+
+## Root cause
+
+Water in the plug after the storm.
+"""
+
+
+@pytest.mark.parametrize("question", ["what caused P-26", "why did the pump show P-26", "P-26的根因是什么"])
+def test_a_section_that_says_why_answers_who_asks_why(question):
+    generator = ExtractiveGenerator(TOKENIZER)
+    blocks = generator.blocks(GenerationRequest(question=question, sources=[source(CAUSED, title="Case P-26")]))
+
+    assert "Water in the plug after the storm." in "".join(blocks).split("Also relevant")[0].split("补充要点")[0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragcore.extractive.answer_patterns import asks_procedure
+from ragcore.extractive.answer_patterns import asked_action, asks_procedure
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
@@ -97,3 +97,46 @@ def test_questions_for_a_procedure(question):
 @pytest.mark.parametrize("question", ["how many racks are there", "机架怎么样", "how long does it take", "谁负责机架"])
 def test_other_questions(question):
     assert not asks_procedure(question)
+
+
+ROAD_MAP = source(
+    2,
+    """# Plan of radio units
+
+## Birch
+
+- Radio unit with 64 ports.
+- First prototype in May.
+- The price of the filter is open.
+""",
+    title="Plan of radio units",
+)
+MOUNTING = source(
+    3,
+    """# Radio units on site
+
+A radio unit is mounted below the antenna. Its connectors point downwards.
+""",
+    title="Radio units on site",
+)
+
+
+def test_points_that_say_nothing_of_what_is_to_be_done_are_no_steps():
+    shown = answer("how do i mount a radio unit", ROAD_MAP, MOUNTING)
+
+    assert "1. Radio unit with 64 ports" not in shown
+    assert "mounted below the antenna" in shown
+
+
+@pytest.mark.parametrize(
+    ("question", "action"),
+    [
+        ("how do i install a radio unit", "install"),
+        ("How can the pump be stopped?", ""),
+        ("how to reset my badge", "reset"),
+        ("how do I make it work", ""),
+        ("怎么安装射频单元", ""),
+    ],
+)
+def test_what_is_to_be_done_is_the_verb_behind_how(question, action):
+    assert asked_action(question) == action

@@ -416,3 +416,37 @@ def test_a_word_within_the_name_of_a_row_tells_rows_apart():
     )
 
     assert named("一个单机最多有几个通道数", table)[1][0] == "单机最大通道数"
+
+
+SAVED = source(
+    9,
+    """| Figure | Without | With night shutdown |
+| --- | --- | --- |
+| Energy per site | 9.8 kWh | 7.1 kWh |
+| Dropped calls | 0.21 % | 0.22 % |
+""",
+    title="Trial of night shutdown",
+)
+
+
+def test_what_something_changed_is_told_with_the_figure_before_it():
+    assert named("how much energy did night shutdown save", SAVED) == [
+        ("Figure", "Without", "With night shutdown"),
+        ("Energy per site", "9.8 kWh", "7.1 kWh"),
+    ]
+
+
+LIMITS = source(
+    10,
+    """| 指标 | V3.3.0 | V3.2.x |
+| --- | --- | --- |
+| 单板最大小区数 | 12 | 6 |
+| 单小区上行峰值速率 | 960 Mbps | 780 Mbps |
+| 单板链路数 | 256 | 256 |
+""",
+    title="BX9 版本说明",
+)
+
+
+def test_a_row_that_gives_the_number_of_things_is_the_one_for_how_many():
+    assert named("BX9 V3.2.1 一个单板最多带几个小区", LIMITS)[1][0] == "单板最大小区数"

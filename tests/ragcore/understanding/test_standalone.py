@@ -224,3 +224,22 @@ def test_any_text_is_understood_without_an_error_and_unchanged_where_nothing_is_
     if not found.signs:
         assert found.text == text
     assert found.depends_on <= {"history", "date", "profile"}
+
+
+@pytest.mark.parametrize(
+    ("history", "question", "expected"),
+    [
+        (
+            ["how many hours does the workshop get in 2025 q4 for the pump", "and 2026 q1?"],
+            "what about the total",
+            "how many hours does the workshop get for the pump in total",
+        ),
+        (["一季度机修车间有多少工时"], "那总共呢", "机修车间有多少工时，合计"),
+    ],
+)
+def test_a_total_takes_the_place_of_the_time(history, question, expected):
+    assert asked(question, *history).text == expected
+
+
+def test_a_total_of_nothing_with_a_time_is_one_more_thing():
+    assert "in total" not in asked("what about the total", "what is the price of the filter").text

@@ -72,6 +72,23 @@ def test_documents_of_the_version_that_is_asked_for_come_first(question, first):
     assert Rerank()(state, ports(reranker=ByNumber({1: 1.0, 2: 0.5}))).ids()[0] == first
 
 
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [("what do i do about ALM-1008", 6), ("what does ALM-1001 of the BX9 mean", 5), ("the BX9 is hot", 1)],
+)
+def test_the_few_passages_with_a_code_of_the_question_come_first(question, first):
+    state = loaded(1, 2, 3, 4, 5, 6)
+    texts = {5: "| ALM-1001 | low voltage of the BX9 |", 6: "| ALM-1008 | board of the BX9 too hot |"}
+    named = tuple(
+        replace(c, passage=replace(c.passage, text=texts.get(c.chunk, f"Page {c.chunk} about the BX9")))
+        for c in state.candidates
+    )
+    state = replace(state, candidates=named, query=replace(state.query, text=question))
+    scores = {1: 1.0, 2: 0.9, 3: 0.8, 4: 0.7, 5: 0.6, 6: 0.5}
+
+    assert Rerank()(state, ports(reranker=ByNumber(scores))).ids()[0] == first
+
+
 def test_a_failing_reranker_is_recorded_and_the_order_stays():
     state = PipelineRetriever(build([("rerank", {})]), ports(reranker=Unreachable())).run(loaded(3, 1))
 
