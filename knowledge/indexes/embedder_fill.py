@@ -116,8 +116,8 @@ def vectors_fill(*, model: str, ids: Sequence[int], vectors: FloatArray, is_live
     `is_live`: the model is in use, so that searches and the other backend must know of these.
     """
     embedder_vectors_lock()
-    entries = fetch(HELD, {"model": model, "ids": list(ids)})
-    for tenant in sorted({row[3] for row in entries}):
+    held = fetch(HELD, {"model": model, "ids": list(ids)})
+    for tenant in sorted({row[3] for row in held}):
         rotation_for_new(tenant_id=tenant, model=model)  # its fits of domain vectors stay as they are
     by_id = dict(zip(ids, vectors, strict=True))
     rows = [
@@ -132,12 +132,12 @@ def vectors_fill(*, model: str, ids: Sequence[int], vectors: FloatArray, is_live
             weights=sparsevec_read(row[7]),
             embedding_model=model,
         )
-        for row in entries
+        for row in held
     ]
-    whole_vectors_copy([(row[0], entry) for row, entry in zip(entries, rows, strict=True)])
-    if is_live and entries:
-        execute(BEHIND, {"tenants": sorted({row[3] for row in entries})})
-        execute(NOTE_BACKEND, {"ids": [row[0] for row in entries]})
+    whole_vectors_copy([(row[0], entry) for row, entry in zip(held, rows, strict=True)])
+    if is_live and held:
+        execute(BEHIND, {"tenants": sorted({row[3] for row in held})})
+        execute(NOTE_BACKEND, {"ids": [row[0] for row in held]})
     return len(rows)
 
 

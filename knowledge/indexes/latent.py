@@ -126,7 +126,7 @@ class LatentEmbedder:
         terms = [self.tokenizer.terms(text) for text in texts]
         side = latent_side(self.latent)
         folded = questions_fold(terms, tenant_id=self.tenant_id, latent=self.latent, rarest=side.rarest)
-        weights = np.array([question_weight(one.known_share, usual=side.usual) for one in folded], np.float32)
+        weights = np.array([question_weight(one.known, usual=side.usual) for one in folded], np.float32)
         whole_vectors = vectors_join(plain, np.stack([one.numbers for one in folded]), side=side)
         return np.hstack([plain, weights[:, None] * whole_vectors])
 

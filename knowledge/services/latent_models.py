@@ -222,7 +222,7 @@ def _calibrate(latent: LatentModel, terms: LatentTerms) -> None:
     places = np.array([place for place, _ in asked])
     scale = cosine_scale(near_and_far(plain @ compared.vectors.T, places), near_and_far(questions @ passages.T, places))
     latent.cosine_offset, latent.cosine_slope = scale.offset, scale.slope
-    latent.usual = USUAL * float(np.median([one.known_share for one in folded]))
+    latent.usual = USUAL * float(np.median([one.known for one in folded]))
 
 
 # ── what it is worth ──────────────────────────────────────────────────────────────────────────────

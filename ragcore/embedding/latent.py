@@ -77,18 +77,18 @@ class LatentTerms:
         """
         if not len(passages):
             return 0.0
-        places, is_known = self._places(passages.terms)
-        rarity = np.where(is_known, self.rarity[places] if len(self.ids) else 0.0, rarest)
+        places, known = self._places(passages.terms)
+        rarity = np.where(known, self.rarity[places] if len(self.ids) else 0.0, rarest)
         squares = (passages.weights * rarity).astype(np.float64) ** 2
         lengths = np.add.reduceat(np.append(squares, 0.0), passages.starts[:-1]) * (np.diff(passages.starts) > 0)
-        lengths_within = (self._sums(passages).astype(np.float64) ** 2).sum(axis=1)
-        return float(np.mean(lengths_within / np.maximum(lengths, 1e-12)))
+        held = (self._sums(passages).astype(np.float64) ** 2).sum(axis=1)
+        return float(np.mean(held / np.maximum(lengths, 1e-12)))
 
     def _sums(self, passages: SparseRows) -> FloatArray:
         from scipy.sparse import csr_matrix
 
-        places, is_known = self._places(passages.terms)
-        weights = np.where(is_known, passages.weights, np.float32(0))
+        places, known = self._places(passages.terms)
+        weights = np.where(known, passages.weights, np.float32(0))
         matrix = csr_matrix((weights, places, passages.starts), shape=(len(passages), max(len(self.ids), 1)))
         rows = self.rows if len(self.ids) else np.zeros((1, self.rows.shape[1]), np.float32)
         return np.asarray(matrix @ rows, dtype=np.float32)
@@ -105,17 +105,17 @@ class FoldedQuestion:
     """The latent numbers of a question, float32[k] of unit length, or zeros; and how much of the question they hold."""
 
     numbers: FloatArray
-    known_share: float  # length of its numbers by that of all its terms, 0 to 1
+    known: float  # length of its numbers by that of all its terms, 0 to 1
 
 
 def question_folded(
-    terms: Sequence[str], terms_known: Mapping[str, tuple[FloatArray, float]], *, rarest: float
+    terms: Sequence[str], known: Mapping[str, tuple[FloatArray, float]], *, rarest: float
 ) -> FoldedQuestion:
-    """Fold a question in. `terms_known`: numbers and rarity of terms; others count as `rarest` in the whole length."""
+    """Fold a question in. `known`: numbers and rarity of terms; others count as `rarest` in the length of all terms."""
     folded = np.zeros(LATENT, np.float32)
     square = 0.0
     for term, count in Counter(terms).items():
-        numbers, rarity = terms_known.get(term, (None, rarest))
+        numbers, rarity = known.get(term, (None, rarest))
         square += (count * rarity) ** 2
         if numbers is not None:
             folded += count * numbers
@@ -123,13 +123,13 @@ def question_folded(
     return FoldedQuestion(folded / (length or 1.0), min(1.0, length / max(square, 1e-12) ** 0.5))
 
 
-def question_weight(known_share: float, *, usual: float, share: float = SHARE) -> float:
+def question_weight(known: float, *, usual: float, share: float = SHARE) -> float:
     """By what cosines of a question are multiplied, 1 − share to 1: less where less of it is known than is usual.
 
     Common words alone have latent numbers, too, and these are near to some passage: it is no sign that a question of
     another subject has an answer here. The order of passages does not depend on this factor.
     """
-    return 1.0 - share + share * min(1.0, known_share / max(usual, 1e-6))
+    return 1.0 - share + share * min(1.0, known / max(usual, 1e-6))
 
 
 def rarest_of(passages: int) -> float:
@@ -147,16 +147,16 @@ def latent_fit(passages: SparseRows, *, dimensions: int = LATENT) -> LatentTerms
 
     ids, columns, counts = np.unique(passages.terms, return_inverse=True, return_counts=True)
     rarer = np.sort(counts)[-MOST_TERMS - 1] if len(ids) > MOST_TERMS else 0  # terms of as many passages go
-    frequent = np.flatnonzero(counts > rarer)
+    kept = np.flatnonzero(counts > rarer)
     rarity = np.log1p((len(passages) - counts + 0.5) / (counts + 0.5)) ** RARITY_POWER
     weights = (passages.weights * rarity[columns]).astype(np.float32)
     matrix = csr_matrix((weights, columns, passages.starts), shape=(len(passages), len(ids)))
     lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    scaled = (diags(1 / np.maximum(lengths, 1e-9)) @ matrix).tocsr()[:, frequent].astype(np.float32)
+    scaled = (diags(1 / np.maximum(lengths, 1e-9)) @ matrix).tocsr()[:, kept].astype(np.float32)
     directions = _right_singular(scaled, dimensions)
-    rows = np.zeros((len(frequent), dimensions), np.float32)
-    rows[:, : directions.shape[1]] = directions * rarity[frequent, None]
-    return LatentTerms(ids[frequent], rows, rarity[frequent].astype(np.float32))
+    rows = np.zeros((len(kept), dimensions), np.float32)
+    rows[:, : directions.shape[1]] = directions * rarity[kept, None]
+    return LatentTerms(ids[kept], rows, rarity[kept].astype(np.float32))
 
 
 def _right_singular(matrix: object, dimensions: int) -> FloatArray:
@@ -208,15 +208,15 @@ LEAST_SPREAD = 0.02  # of cosines, below which a scale says nothing
 SLOPES = (0.25, 4.0)
 
 
-def cosine_scale(own_cosines: FloatArray, other: FloatArray) -> CosineScale:
+def cosine_scale(own: FloatArray, other: FloatArray) -> CosineScale:
     """The scale on which joined cosines are spread as the embedder's own are.
 
-    `own_cosines` and `other`: float[q, 2] of the embedder and of joined vectors: for each question the best cosine of
-    what it is about, and the best one of everything else. The medians of both columns are laid on each other.
+    `own` and `other`: float[q, 2] of the embedder and of joined vectors: for each question the best cosine of what it
+    is about, and the best one of everything else. The medians of both columns are laid on each other.
     """
-    if not len(own_cosines):
+    if not len(own):
         return CosineScale()
-    (near, far), (near_other, far_other) = np.median(own_cosines, axis=0), np.median(other, axis=0)
+    (near, far), (near_other, far_other) = np.median(own, axis=0), np.median(other, axis=0)
     if near_other - far_other < LEAST_SPREAD or near - far < LEAST_SPREAD:
         return CosineScale(float(far - far_other), 1.0)
     slope = float(np.clip((near - far) / (near_other - far_other), *SLOPES))

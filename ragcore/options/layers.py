@@ -39,7 +39,7 @@ def options_sha256(*groups: object) -> str:
 
 def _values(group: Any) -> dict[str, Any]:
     """`dataclasses.asdict` of the outermost level, without its copies of every value."""
-    return {entry.name: getattr(group, entry.name) for entry in fields(group)}
+    return {one.name: getattr(group, one.name) for one in fields(group)}
 
 
 def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[T]:
@@ -47,16 +47,16 @@ def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[
 
     Raises InvalidOptionsError that names every unknown key and every value outside its range.
     """
-    options = option_fields(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
+    known = option_fields(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
     values: dict[str, Any] = {}
-    origin = dict.fromkeys(options, "default")
+    origin = dict.fromkeys(known, "default")
     faults: list[str] = []
-    for layer, layer_values in layers:
-        for key, value in layer_values.items():
-            if key not in options:
+    for layer, given in layers:
+        for key, value in given.items():
+            if key not in known:
                 faults.append(f"{layer}: unknown option {key!r}")
             elif value is not None:
-                if fault := options[key].fault(value):
+                if fault := known[key].fault(value):
                     faults.append(f"{layer}: {key} {fault}")
                 else:
                     values[key], origin[key] = value, layer
@@ -93,13 +93,13 @@ _NOT_MORE_THAN = (
 
 def conflicts(groups: Mapping[str, Resolved[Any]]) -> list[Conflict]:
     """What in these option groups, by code, cannot work together; groups that are missing are not looked at (V14)."""
-    faults = []
+    found = []
     for option, other in _NOT_MORE_THAN:
         low, high = _own(groups, option), _own(groups, other)
         if low is not None and high is not None and low > high:
             error = InvalidOptionsError("above", limit=f"{high:g}", other=other)
-            faults.append(Conflict(option=option, other=other, error=error))
-    return faults + ([fault] if "answer" in groups and (fault := _loop_fault(groups["answer"].value)) else [])
+            found.append(Conflict(option=option, other=other, error=error))
+    return found + ([fault] if "answer" in groups and (fault := _loop_fault(groups["answer"].value)) else [])
 
 
 def _own(groups: Mapping[str, Resolved[Any]], option: str) -> float | None:

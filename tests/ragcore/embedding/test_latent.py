@@ -91,7 +91,7 @@ def test_how_much_of_a_question_is_known_is_told_apart_from_its_direction():
 
     assert np.array_equal(own.numbers, numbers)
     assert np.array_equal(half.numbers, numbers)
-    assert (own.known_share, half.known_share, none.known_share) == (1.0, pytest.approx(2 / 20**0.5), 0.0)
+    assert (own.known, half.known, none.known) == (1.0, pytest.approx(2 / 20**0.5), 0.0)
     assert not none.numbers.any()
     assert not question_folded([], known, rarest=4.0).numbers.any()
 
