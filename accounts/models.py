@@ -74,7 +74,7 @@ class Tenant(models.Model):
 
 
 class User(AbstractUser):
-    """A person or a service account, with the work profile that retrieval may use (D2, D4)."""
+    """A person or a service account, with the work profile that retrieval may use."""
 
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="users", verbose_name=_("tenant"))
     clearance = models.PositiveSmallIntegerField(

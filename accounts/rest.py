@@ -1,4 +1,4 @@
-"""Common ground of the REST resources: strict bodies, pages, the scope of a request (D38, V17)."""
+"""Common ground of the REST resources: strict bodies, pages, the scope of a request."""
 
 from __future__ import annotations
 

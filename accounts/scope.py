@@ -1,4 +1,4 @@
-"""What a request may see: the required argument of every search (B6)."""
+"""What a request may see: the required argument of every search."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class InterestsField(SimpleArrayField):
 
 
 class ProfileForm(forms.ModelForm):
-    """What retrieval may know about a person's work (D2, D4)."""
+    """What retrieval may know about a person's work."""
 
     interests = InterestsField(
         required=False, label=gettext_lazy("interests"), help_text=gettext_lazy("Separated by commas.")

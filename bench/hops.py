@@ -1,4 +1,4 @@
-"""Questions that need several steps: one search against two (V9); and what kinds the rules see. Without a database.
+"""Questions that need several steps: one search against two; and what kinds the rules see. Without a database.
 
     python -m bench.hops DIR …
 

@@ -1,4 +1,4 @@
-"""Open sockets and streams end within a second after the access by which they were opened.
+"""Closes sockets and streams within a second after their session, key or person has lost access.
 
 One subscription a process, however many connections there are. When it was broken, every connection is checked anew.
 """
@@ -42,7 +42,7 @@ class Watched:
     _checking: asyncio.Task[None] | None = None  # the check that a timer began
 
     async def check(self) -> None:
-        """End it if its access is over by now; check again when a session or key expires."""
+        """Ends the connection if its access is over, else schedules the next check at the expiry of session or key."""
         try:
             end = await run_db(access_end, self.access)
         except DatabaseError as error:
@@ -56,7 +56,7 @@ class Watched:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._begin_check)
 
     def end(self) -> None:
-        """The access is over: the connection has to close, and nothing is waited for any more."""
+        """Marks the connection as ended, which wakes everything that waits for it."""
         if self.ended.is_set():
             return
         self.ended.set()
@@ -137,7 +137,7 @@ _of_loops = LoopLocal(AccessWatch)
 
 
 def access_watch() -> AccessWatch:
-    """That of the running event loop."""
+    """The access watch of the running event loop."""
     return _of_loops.get()
 
 

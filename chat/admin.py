@@ -1,7 +1,7 @@
-"""Questions and answers, read-only, for reviewers; and figures of strategies (V9).
+"""Questions and answers, read-only, for reviewers; and figures of strategies.
 
 An answer may repeat what its sources say. So it is shown only to a reviewer who may open every one of them; the
-others see the question and that something is withheld (B6).
+others see the question and that something is withheld.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many questions are answered at a time, over all web processes (V13, decision 019).
+"""Admission of questions: places for answers in progress, shared by all web processes (decision 019).
 
 A place is a member `person:tenant:key:token` of a sorted set in Redis with the time when its lease ends; each process
 renews the leases of its places, so those of a killed one become free by themselves. Where Redis does not answer, each
@@ -157,7 +157,7 @@ class Places:
         return Place(self, person, member)
 
     async def give_back(self, member: str) -> None:
-        """A place that Redis cannot be told of ends with its lease."""
+        """Releases a place; where Redis is unavailable it ends with its lease."""
         if member not in self._held:
             return
         self._held.discard(member)

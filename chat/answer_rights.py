@@ -1,4 +1,4 @@
-"""What of a stored answer somebody else than its asker may see: the one rule, for every page, file and message (B6).
+"""Which parts of a stored answer another person may see: the one rule for pages, exports and messages.
 
 An answer may repeat each source that its writer was given, cited or not, and, where a language model wrote it, the
 turns before it. So it is shown as a whole only to somebody who may read all of these at this moment. To others single

@@ -1,4 +1,4 @@
-"""What stands beside an answer: kind of question, plan, what the sources cover, what other sets have (A2 to A4)."""
+"""What stands beside an answer: kind of question, plan, what the sources cover, what other sets have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publish and withdraw answers that reviewers have approved for a question and its paraphrases (D36).
+"""Publish and withdraw answers that reviewers have approved for a question and its paraphrases.
 
 An approved answer is shown only to people who may find all its sources at that moment, and only as long as every source
 is the passage that it was when the answer was approved.
@@ -195,7 +195,7 @@ def approved_check() -> int:
 
 @transaction.atomic
 def source_gone(row: ApprovedAnswer) -> bool:
-    """Withdraw an answer because a source is not what it was, and tell its owner; whether it was in force."""
+    """Withdraws an approved answer whose source has changed and notifies its owner; returns whether it was in force."""
     if not _withdraw(row, Withdrawal.SOURCE):
         return False
     _tell(row, APPROVED_WITHDRAWN)

@@ -1,4 +1,4 @@
-"""Answers that a reviewer has approved for a question, with their sources (D36)."""
+"""Answers that a reviewer has approved for a question, with their sources."""
 
 from __future__ import annotations
 

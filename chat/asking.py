@@ -1,4 +1,4 @@
-"""What the composer offers for the form of an answer, in words."""
+"""Choices of style and depth in the composer, with labels."""
 
 from __future__ import annotations
 

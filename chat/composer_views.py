@@ -1,4 +1,4 @@
-"""What the question field asks of the server: suggestions, and how the person likes to ask."""
+"""Views of the composer: suggestions, example questions, and stored preferences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PreferencesForm(forms.Form):
 @never_cache
 @page
 def suggest(request: HttpRequest, scope: Scope) -> HttpResponse:
-    """What may be meant by `?q=`."""
+    """Suggestions for the text in `?q=`."""
     typed = request.GET.get("q", "").replace("\x00", "")
     return JsonResponse({"suggestions": [asdict(suggestion) for suggestion in suggestions(scope=scope, typed=typed)]})
 

@@ -1,4 +1,4 @@
-"""The chat page's WebSocket: questions go in, events of turns come out (B5, D32)."""
+"""The chat page's WebSocket: questions go in, events of turns come out."""
 
 from __future__ import annotations
 

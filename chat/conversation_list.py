@@ -1,4 +1,4 @@
-"""The list of the side bar: groups, folders, the archive, and what a search found (D16)."""
+"""The list of the side bar: groups, folders, the archive, and what a search found."""
 
 from __future__ import annotations
 

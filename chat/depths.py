@@ -1,4 +1,4 @@
-"""How much effort the composer asks for, in one word: presets (V18) and modes (U14) behind it.
+"""Depths of the composer (fast, thorough, research) and the presets and modes behind them.
 
 fast: one search, the light model. thorough: other forms of the question are searched for, too, and ranked together.
 research: searches, grades what was found and searches again until it is enough, at most twice.

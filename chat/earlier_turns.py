@@ -1,4 +1,4 @@
-"""What a language model may repeat from earlier turns: it has read them, and cites them nowhere (B6).
+"""Sources of earlier turns that a model's answer may repeat without citing them.
 
 A text that it wrote in a conversation, a reply about the conversation above all, may hold what earlier answers said. So
 to other people than the asker it is shown as a whole only where these may read the sources of the earlier turns, too.

@@ -1,4 +1,4 @@
-"""What users are told about a question that failed, and about sentences that sources do not support."""
+"""User messages for failed questions and unsupported sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REASON = re.compile(r'data-support-reason="([^"]*)"')
 
 
 def failure_message(code: str, message: str, data: Mapping[str, Any] | None = None) -> str:
-    """An error in the language of the thread or task; one sentence for everything that is down (U14)."""
+    """An error in the language of the thread or task; one sentence for everything that is down."""
     if code in DOWN:
         return _(
             "The system has a technical problem at the moment. Please try again later. If it does not go away, "

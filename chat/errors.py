@@ -10,14 +10,14 @@ from ragcore.errors import PermanentError, RagError, Sentence, TransientError
 
 
 class BusyError(TransientError):
-    """As many questions are being answered as may be (V13)."""
+    """As many questions are being answered as may be."""
 
     code = "busy"
     default_message = "Too many questions are being answered at the moment. Please try again shortly."
 
 
 class ConversationBusyError(TransientError):
-    """The turn before this one in the same conversation did not end in time (D16)."""
+    """The turn before this one in the same conversation did not end in time."""
 
     code = "conversation_busy"
     default_message = "The previous question of this conversation is still being answered."

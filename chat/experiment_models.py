@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Experiment(models.Model):
-    """Part of the questions to one knowledge set is answered with other settings, to compare both (D34).
+    """Part of the questions to one knowledge set is answered with other settings, to compare both.
 
     The settings of the set stay what they are until the candidate is published.
     """
@@ -54,7 +54,7 @@ class Experiment(models.Model):
 
 
 class TurnFigures(models.Model):
-    """What statistics need of one question, in a narrow row: reading traces of 100,000 answers takes seconds (D45)."""
+    """What statistics need of one question, in a narrow row: reading traces of 100,000 answers takes seconds."""
 
     class Arm(models.TextChoices):
         LIVE = "live", _("Current settings")

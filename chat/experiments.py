@@ -1,4 +1,4 @@
-"""Which settings a person's questions to a knowledge set are answered with while an experiment runs (D34).
+"""Assigns a person's questions to an arm of a running experiment, with that arm's settings.
 
 The candidate's settings stand in the place of those of the set, in the layers of options of one question. They are
 search and answer options only: rights, readers, clearance and prompts of clients are read from the set itself, and

@@ -1,4 +1,4 @@
-"""Fair use of the threads of a web process by the people who ask (V13, decision 019).
+"""Shares the threads of a web process fairly between people who ask (decision 019).
 
 Each step of a question that needs a thread passes through a queue. While somebody waits, the person who was served
 least comes first, and steps of people who were served much more do not start beside theirs; who is alone may use

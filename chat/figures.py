@@ -1,4 +1,4 @@
-"""Pictures and words of the passages that an answer cites (D26)."""
+"""Pictures and words of the passages that an answer cites."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FigureLine:
 def figures_of(
     *, scope: Scope, by_message: Mapping[uuid.UUID, Sequence[MessageCitation]]
 ) -> dict[uuid.UUID, list[FigureLine]]:
-    """The pictures of cited passages by message, as far as the asker may open them at this moment (D26)."""
+    """The pictures of cited passages by message, as far as the asker may open them at this moment."""
     figures_of_message = {
         message: [
             FigureLine(number=citation.number, version_id=citation.version_id, name=name, words=words)

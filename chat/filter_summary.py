@@ -1,4 +1,4 @@
-"""What the chat page shows of filters: those of a conversation, and what they left to a search (V3)."""
+"""Summaries of filters for the chat page: per question and for the composer."""
 
 from __future__ import annotations
 

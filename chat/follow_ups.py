@@ -1,4 +1,4 @@
-"""What may be asked next: sections near those that an answer cites, as far as a search finds an answer there (D1)."""
+"""Suggests follow-up questions about sections near the cited ones, checked by a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the chat shows before the first question: questions that have an answer, sets, recent documents."""
+"""Content of the start page: answerable example questions, sets, recent documents."""
 
 from __future__ import annotations
 

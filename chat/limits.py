@@ -1,4 +1,4 @@
-"""How many questions a person, a key and a tenant may ask in a minute (V13)."""
+"""How many questions a person, a key and a tenant may ask in a minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All metrics of the product for Prometheus (V15), exported with those of django-prometheus.
+"""All metrics of the product for Prometheus, exported with those of django-prometheus.
 
 To add a metric, declare it here with its name, help and labels, and use it as `metrics.NAME` where it is measured.
 """

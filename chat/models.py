@@ -1,4 +1,4 @@
-"""Conversations, messages and citations (D16), announcements, and figures of strategies by day (V9)."""
+"""Conversations, messages and citations, announcements, and figures of strategies by day."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Conversation(models.Model):
     pinned = models.BooleanField(_("pinned"), default=False)
     folder = models.CharField(_("folder"), max_length=64, blank=True, default="", db_default="")
     archived = models.BooleanField(_("archived"), default=False, db_default=False)
-    summary = models.TextField(_("summary of earlier turns"), blank=True, default="", db_default="")  # D20
+    summary = models.TextField(_("summary of earlier turns"), blank=True, default="", db_default="")
     summarised_until = models.DateTimeField(null=True, blank=True, editable=False)  # `created` of the last turn in it
     # the last turn of the branch that is shown; null: no turn was placed in a branch yet (chat.branches)
     leaf = models.ForeignKey(
@@ -53,7 +53,7 @@ class Conversation(models.Model):
 class Message(models.Model):
     """One question with its answer.
 
-    `state` tells whether the turn is over; `status` is the kind of answer (api.md) once it is.
+    `state` tells whether the turn is over; `status` is the kind of answer (docs/api-questions.md) once it is.
     """
 
     class State(models.TextChoices):
@@ -121,7 +121,7 @@ class CitationValues(models.Model):
 
 
 class MessageCitation(CitationValues):
-    """A citation bound to a chunk of an immutable version: it never shifts (B3)."""
+    """A citation bound to a chunk of an immutable version: it never shifts."""
 
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="citations")
     chunk = models.ForeignKey("knowledge.Chunk", on_delete=models.PROTECT, related_name="citations")

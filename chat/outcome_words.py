@@ -1,4 +1,4 @@
-"""How a question ended, in the reader's words: for files and shared pages, which have none of the chat's notices."""
+"""Labels of outcomes for exports and shared pages, which have none of the chat's notices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chat.models import Message
 
 
 def outcome_words(message: Message) -> str:
-    """What a reader must know of a text that is not a whole answer from the sources; "" of one that is."""
+    """The notice for a text that is no complete answer from the sources; "" for one that is."""
     if message.state == Message.State.STOPPED:
         return _("Stopped; partial answer kept.") if message.answer else _("Stopped.")
     if message.status == "degraded":

@@ -161,7 +161,7 @@ def chunks_shown(*, scope: Scope, citations: Sequence[MessageCitation]) -> set[i
 
 
 def sources_lost(*, message: Message, documents: int) -> int:
-    """How many sources of an answer nobody can judge any more, of which `documents` citations of documents are left.
+    """Number of an answer's sources whose rights can no longer be judged; `documents`: citations that are left.
 
     Files that were attached to its question count: they are one person's.
     """
@@ -193,7 +193,7 @@ def documents_cited_before(*, scope: Scope, message: Message) -> tuple[int, ...]
 
 
 def citation_get(*, scope: Scope, message_id: uuid.UUID | str, number: int) -> MessageCitation:
-    """A citation of the asker's message whose document the asker may see now (B3). Raises NotFoundError."""
+    """A citation of the asker's message whose document the asker may see now. Raises NotFoundError."""
     message = message_get(scope=scope, message_id=message_id)
     citation = message.citations.select_related("chunk", "document", "version").filter(number=number).first()
     if citation is None:
@@ -203,7 +203,7 @@ def citation_get(*, scope: Scope, message_id: uuid.UUID | str, number: int) -> M
 
 
 def is_cited_for(*, scope: Scope, chunk_id: int) -> bool:
-    """Whether an answer to the asker has the passage among its sources."""
+    """Whether the passage is a source of one of the asker's answers."""
     of_person = {"message__conversation__user_id": scope.user_id, "message__conversation__tenant_id": scope.tenant_id}
     return MessageCitation.objects.filter(chunk=chunk_id, **of_person).exists()
 

@@ -1,4 +1,4 @@
-"""Answers and search results as JSON of the API (api.md)."""
+"""Answers and search results as JSON of the API (docs/api-questions.md)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def shown_citations(record: AnswerRecord, request: AnswerRequest) -> tuple[Citat
 
 
 def serialize_citation(citation: CitationRecord) -> dict[str, Any]:
-    """One citation of a response or of a `citations` event (api.md)."""
+    """One citation of a response or of a `citations` event (docs/api-questions.md)."""
     return {
         "citation_num": citation.number,
         "chunk_id": None if citation.attachment else citation.chunk_id,
@@ -130,7 +130,7 @@ def without_markers(text: str) -> str:
 
 
 def citations_formatted(citations: Sequence[CitationRecord], form: CitationFormat) -> str:
-    """The list of sources as Markdown, HTML or plain text (V7); empty without citations."""
+    """The list of sources as Markdown, HTML or plain text; empty without citations."""
     if not citations:
         return ""
     if form == "html":

@@ -1,4 +1,4 @@
-"""What a colleague sees of a shared answer: only what the colleague may read at this moment (`chat.answer_rights`)."""
+"""A shared answer as its reader may see it at this moment (`chat.answer_rights`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of sources below answers, under the rights of the moment (B6)."""
+"""Lines of sources below answers, under the rights of the moment."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _names(kind: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraints:
-    """Limits of one answer (U10)."""
+    """Limits of one answer."""
 
     max_cost_per_query: float | None = None
     max_latency: float | None = None  # seconds
@@ -165,7 +165,7 @@ class CitationRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerMetadata:
-    """How an answer came to be (V15). Times are in seconds; None where the part did not run."""
+    """How an answer came to be. Times are in seconds; None where the part did not run."""
 
     total_time: float = 0.0
     rewrite_time: float | None = None

@@ -55,7 +55,7 @@ class SetChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisChoices:
-    """The sets of one axis (D12)."""
+    """The sets of one axis."""
 
     axis: str
     name: str
@@ -249,7 +249,7 @@ def may_upload(*, scope: Scope) -> bool:
 
 
 def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
-    """Messages ready to be shown; sources are shown under the rights of this moment (B6)."""
+    """Messages ready to be shown; sources are shown under the rights of this moment."""
     rows = list(messages)
     prefetch_related_objects(rows, "citations__chunk")
     by_message = {row.pk: list(row.citations.all()) for row in rows}

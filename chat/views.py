@@ -86,7 +86,7 @@ def home(request: HttpRequest, scope: Scope) -> HttpResponse:
 @ensure_csrf_cookie
 @page
 def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
-    """A conversation with all its turns; one that is still running goes on in the browser (B5)."""
+    """A conversation with all its turns; one that is still running goes on in the browser."""
     row = selectors.conversation_get(scope=scope, conversation_id=conversation_id)
     return _chat(request, scope, conversation=row, around=uuid_or_none(request.GET.get("turn")))
 
@@ -112,7 +112,7 @@ def message_follow_ups(request: HttpRequest, scope: Scope, message_id: uuid.UUID
 @never_cache
 @page
 def message_facts(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
-    """The chain of reasons and facts for a question, under the rights of this moment (C4)."""
+    """The chain of reasons and facts for a question, under the rights of this moment."""
     row = message_get(scope=scope, message_id=message_id)
     sets = list(row.conversation.sets.values_list("pk", flat=True))
     result = triples_retrieve_and_rewrite(scope=scope, question=row.question, sets=sets)
@@ -125,7 +125,7 @@ def message_facts(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> 
 @never_cache
 @page
 def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: int) -> HttpResponse:
-    """The evidence panel of one citation; rights are checked at each opening (B3)."""
+    """The evidence panel of one citation; rights are checked at each opening."""
     place_text = request.GET.get("place", "")
     place = int(place_text) if place_text.isdecimal() and len(place_text) < 6 else None
     if attached := attached_panel(scope=scope, message_id=message_id, number=number, place=place):

@@ -270,7 +270,7 @@ class CaseOutcome(models.Model):
 
 
 class GatedChange(models.Model):
-    """A change that is published only when the golden sets that guard it do not get worse (D34, B8)."""
+    """A change that is published only when the golden sets that guard it do not get worse."""
 
     class Kind(models.TextChoices):
         SET_OPTIONS = "set_options", pgettext_lazy("what a change publishes", "Settings of a knowledge set")
@@ -326,7 +326,7 @@ class GatedChange(models.Model):
 
 
 class Diagnosis(models.Model):
-    """Why an answer failed, as far as has been found out (D36). The latest one of an answer counts."""
+    """Why an answer failed, as far as has been found out. The latest one of an answer counts."""
 
     class Cause(models.TextChoices):
         CHUNKING = "chunking", pgettext_lazy("cause of a failed answer", "Passages")

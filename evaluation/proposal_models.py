@@ -1,4 +1,4 @@
-"""Golden cases that were made from documents and wait for somebody's decision (D15)."""
+"""Golden cases that were made from documents and wait for somebody's decision."""
 
 from __future__ import annotations
 

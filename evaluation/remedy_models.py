@@ -1,4 +1,4 @@
-"""What reviewers applied to mend answers, drafts of settings, and documents that are wanted (D22, D36)."""
+"""What reviewers applied to mend answers, drafts of settings, and documents that are wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases without a complaint (D35): rewordings, stopped answers, unsupported sentences, refusals with a title near.
+"""Cases without a complaint: rewordings, stopped answers, unsupported sentences, refusals with a title near.
 
 An answer is looked at once, when the time in which a next question counts as its rewording is over; those that were
 missed are looked at at night. A case that a reviewer has closed stays closed until somebody complains.

@@ -1,4 +1,4 @@
-"""`/api/v1/feedback` and `/api/v1/signals` (D35)."""
+"""`/api/v1/feedback` and `/api/v1/signals`."""
 
 from __future__ import annotations
 

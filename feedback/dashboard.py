@@ -1,4 +1,4 @@
-"""Numbers for owners and administrators over a range of days: use, outcome, satisfaction, time, cost (D45, V9).
+"""Numbers for owners and administrators over a range of days: use, outcome, satisfaction, time, cost.
 
 Who keeps sets sees questions that named one of them or were answered from one, as numbers only; what people ask is
 shown to administrators and reviewers, as in `feedback.usage`. All figures of questions come from `chat.TurnFigures`.

@@ -1,4 +1,4 @@
-"""What an owner estimates of the time that answers save (D45)."""
+"""What an owner estimates of the time that answers save."""
 
 from __future__ import annotations
 

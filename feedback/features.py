@@ -1,4 +1,4 @@
-"""What is kept with every judgement and signal: how the answer came to be, without any of its words (D35)."""
+"""What is kept with every judgement and signal: how the answer came to be, without any of its words."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def answer_features(message: Message) -> dict[str, Any]:
 
 
 def _text_figures(message: Message) -> dict[str, Any]:
-    """What the text is like (U11): counts and yes or no; 0 for an answer without text."""
+    """What the text is like: counts and yes or no; 0 for an answer without text."""
     text = message.answer
     plain = _MARKER.sub("", text)
     relevance = [sentence["relevance"] for sentence in message.sentences if sentence.get("relevance") is not None]

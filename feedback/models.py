@@ -199,7 +199,7 @@ class AnswerCheck(models.Model):
 
 
 class SetEstimate(models.Model):
-    """How many minutes an answer from a knowledge set saves, as its owner estimates (D45)."""
+    """How many minutes an answer from a knowledge set saves, as its owner estimates."""
 
     knowledge_set = models.OneToOneField(
         "knowledge.KnowledgeSet", primary_key=True, on_delete=models.CASCADE, related_name="+"

@@ -1,4 +1,4 @@
-"""What goes with votes and ratings: which figures of an answer, which kinds of questions, which shortcomings (U11).
+"""What goes with votes and ratings: which figures of an answer, which kinds of questions, which shortcomings.
 
 Counted over the figures that are kept with each judgement (`feedback.features`); no word of an answer is read. What
 goes together need not be a cause: the page says so.

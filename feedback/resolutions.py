@@ -1,4 +1,4 @@
-"""What a reviewer finds about cases: one at a time, or many at once, which can be undone (D36)."""
+"""What a reviewer finds about cases: one at a time, or many at once, which can be undone."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def cases_reviewable(*, scope: Scope, is_reviewer: bool = False) -> QuerySet[Bad
     Administrators and reviewers (staff with the permission) have the cases of their tenant, owners those whose answer
     was sought in, or cites from, a set of theirs. Nobody but platform administrators sees an answer that rests on
     documents above their clearance, or on purged ones; reviewers none on documents for other readers, and owners none
-    that rests on what they may not open (B2).
+    that rests on what they may not open.
     """
     cases = BadCase.objects.select_related("message__conversation__user", "assignee").order_by("-created", "-pk")
     if scope.administers == "everything":

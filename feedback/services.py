@@ -1,4 +1,4 @@
-"""Votes, signals of use, bad cases, and ratings of cited documents (D35, U15)."""
+"""Votes, signals of use, bad cases, and ratings of cited documents."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def vote_record(
     A rating alone is a vote: up from 3 of 5. A rating of 1 or 2 opens a case whatever the vote is. What is None stays
     as it was given earlier: a change of the vote erases neither reasons nor comment. A rating goes with the direction
     that it was given for. The same vote down sent again opens nothing again, and a later vote up leaves the case to its
-    reviewer. The documents that the answer cites are rated anew (U15).
+    reviewer. The documents that the answer cites are rated anew.
     Raises NotFoundError; NothingSaidError without vote and rating.
     """
     if vote is None and rating is None:

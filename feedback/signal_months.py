@@ -1,4 +1,4 @@
-"""Months of signals: made ahead, and removed whole when they are older than the setting keeps (D35)."""
+"""Months of signals: made ahead, and removed whole when they are older than the setting keeps."""
 
 from __future__ import annotations
 

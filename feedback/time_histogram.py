@@ -1,4 +1,4 @@
-"""How long questions took, by day, in buckets of a logarithmic scale (D45)."""
+"""How long questions took, by day, in buckets of a logarithmic scale."""
 
 from __future__ import annotations
 

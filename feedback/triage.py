@@ -1,4 +1,4 @@
-"""What reviewers do with a case besides moving it: mark, assign, link the fix, tell the asker (D36)."""
+"""What reviewers do with a case besides moving it: mark, assign, link the fix, tell the asker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much is asked, what found no answer, and what people thought of answers: numbers of the first page (D35, V9)."""
+"""How much is asked, what found no answer, and what people thought of answers: numbers of the first page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the configured embedding model is shortened: measured once, kept in the database, the same everywhere (D6, D14).
+"""How the configured embedding model is shortened: measured once, kept in the database, the same everywhere.
 
 The first process that uses a model embeds a sample of texts and looks whether the first 768 and 384 numbers find the
 neighbours that all numbers find. Where they do not, a projection is fitted. What was found is stored before the first

@@ -256,7 +256,7 @@ class LeftOutError(PermanentError):
 
 
 class SupersededError(PermanentError):
-    """A newer document of the same series is there (D10)."""
+    """A newer document of the same series is there."""
 
     code = "superseded"
     default_message = "A newer document of the same series is already here."

@@ -1,4 +1,4 @@
-"""What a filter on attributes may say (V3, D13): a value, any of several, or a range.
+"""What a filter on attributes may say: a value, any of several, or a range.
 
 `{"product": "BTS"}`, `{"release": ["16", "17"]}`, `{"year": {"gte": 2020, "lte": 2024}}`. Read here once; the search
 in Postgres compiles it (knowledge.indexes.document_attributes), other backends may do so in their own way.

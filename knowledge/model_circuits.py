@@ -1,4 +1,4 @@
-"""What became of the latest calls of each chat model, over all processes; a model that fails is left alone (D42, V13).
+"""What became of the latest calls of each chat model, over all processes; a model that fails is left alone.
 
 After OPEN_AFTER failed calls in a row a model is not asked any more: who would wait for it falls back at once. A thread
 of one process asks its servers one short question now and then, and the first that is answered ends that. The figures

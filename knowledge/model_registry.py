@@ -1,4 +1,4 @@
-"""Models of this process: made once, loaded on first use, never on the event loop; reranker scores in Redis (D5)."""
+"""Models of this process: made once, loaded on first use, never on the event loop; reranker scores in Redis."""
 
 from __future__ import annotations
 
@@ -254,19 +254,19 @@ def chat_model() -> ChatModel | None:
 
 
 def light_model() -> ChatModel | None:
-    """The model that rewrites, analyses and sums up: one of its own where there is one (D42), else `chat_model`."""
+    """The model that rewrites, analyses and sums up: one of its own where there is one, else `chat_model`."""
     spec = setup_now().models.get(Purpose.LIGHT)
     return _client_of(spec) if spec else chat_model()
 
 
 def judge_model() -> ChatModel | None:
-    """The model that grades passages and answers, where one of its own is configured (V10)."""
+    """The model that grades passages and answers, where one of its own is configured."""
     spec = setup_now().models.get(Purpose.JUDGE)
     return _client_of(spec) if spec else None
 
 
 def tiers() -> tuple[Tier, ...]:
-    """The models that write, by tier, weakest first, the local one before others of its tier (U10)."""
+    """The models that write, by tier, weakest first, the local one before others of its tier."""
     return tuple(tier for tier, _spec in _writers())
 
 

@@ -1,4 +1,4 @@
-"""Which chat models there are and who does what: those of the environment, and below them the registry (D42).
+"""Which chat models there are and who does what: those of the environment, and below them the registry.
 
 A process holds one `ModelSetup` and reads the registry again where its version has changed, at most once a second:
 `setup_refresh` is called at the beginning of every answer, task and check of health, so a change is in effect

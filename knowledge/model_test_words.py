@@ -1,4 +1,4 @@
-"""What a test of a model says, in words: never a page or JSON of the server (D42)."""
+"""What a test of a model says, in words: never a page or JSON of the server."""
 
 from __future__ import annotations
 

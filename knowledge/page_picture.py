@@ -1,4 +1,4 @@
-"""A page of a PDF as PNG with boxes highlighted (B3).
+"""A page of a PDF as PNG with boxes highlighted.
 
 Pages are drawn in a confined child process: the file is a stranger's, and pdfium is neither memory-safe nor
 thread-safe. `python -m knowledge.page_picture PAGE SCALE BOXES WORDS CLIP REQUIRED` reads the PDF from stdin and

@@ -1,4 +1,4 @@
-"""Markdown of documents as safe HTML, with the cited sentences marked (B3) and their own pictures (D26)."""
+"""Markdown of documents as safe HTML, with the cited sentences marked and their own pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which embedding model and reranker are in use: what the environment sets, else what the registry says (D6).
+"""Which embedding model and reranker are in use: what the environment sets, else what the registry says.
 
 The registry is read with that of chat models (`knowledge.model_setup`), so every process follows a switch within a
 second. A process that does not know of it yet searches the former vectors, which are kept complete.

@@ -60,13 +60,13 @@ class RetrievalRequest:
     mode: RetrievalMode = "hybrid"
     rerank: bool | None = None
     cliff: bool | None = None
-    profile: Profile | None = None  # the asker's, where they let it take part (D4)
-    style: str = ""  # of the answer that is asked for (V5)
-    forms: tuple[str, ...] = ()  # of the same question, asked besides it (V2)
-    context: str = ""  # the question with words of its conversation; makes nothing near that has words of its own (D23)
+    profile: Profile | None = None  # the asker's, where they let it take part
+    style: str = ""  # of the answer that is asked for
+    forms: tuple[str, ...] = ()  # of the same question, asked besides it
+    context: str = ""  # the question with words of its conversation; makes nothing near that has words of its own
     focus: tuple[int, ...] = ()  # documents that the conversation is about: they are looked into by themselves, too
     parts: tuple[str, ...] = ()  # questions of their own, asked besides it: its parts, steps on the way to its answer
-    hypothetical: tuple[str, ...] = ()  # answers that might be: passages near to them are looked for, too (U5)
+    hypothetical: tuple[str, ...] = ()  # answers that might be: passages near to them are looked for, too
     options: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)  # instead of the product's; site and sets come before
 
@@ -120,7 +120,7 @@ class Retrieved:
     """What a search found. Candidates are best first, each with its passage and all its scores."""
 
     state: State
-    relevant: bool  # False: both arms stayed below their thresholds (D23)
+    relevant: bool  # False: both arms stayed below their thresholds
     timings_ms: Mapping[str, float]  # coarse, fine, rerank, total
     searched: int  # passages that the asker may see, narrowed by sets and filters
     warnings: tuple[FilterWarning, ...] = ()  # why filters left nothing to search
@@ -147,7 +147,7 @@ class JobStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemProgress:
-    """How far one document version is on its way (B7)."""
+    """How far one document version is on its way."""
 
     id: int
     document_id: int
@@ -167,7 +167,7 @@ class ItemProgress:
     finished: datetime | None
 
 
-# ── sources (D12): what is stored as JSON, and checked when it is written ───────────────────────
+# ── sources: what is stored as JSON, and checked when it is written ───────────────────────
 
 STRICT = ConfigDict(extra="forbid", strict=True)
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=256)]

@@ -1,4 +1,4 @@
-"""What the source pages show: a document, a chunk among its neighbours, a page picture (B3)."""
+"""What the source pages show: a document, a chunk among its neighbours, a page picture."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def inline_type(version: DocumentVersion) -> str | None:
 
 
 def picture_get(*, scope: Scope, version_id: int, name: str) -> DocumentPicture:
-    """A picture inside a version that the asker may open (D26). Raises NotFoundError, OriginalsWithheldError."""
+    """A picture inside a version that the asker may open. Raises NotFoundError, OriginalsWithheldError."""
     readable = selectors.documents_readable(scope=scope)
     rows = DocumentPicture.objects.select_related("version")
     picture = rows.filter(version=version_id, name=name, version__document__in=readable).first()

@@ -1,4 +1,4 @@
-"""The source viewer. Rights are checked by the selectors at every opening (B3, B6)."""
+"""The source viewer. Rights are checked by the selectors at every opening."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def version_page(request: HttpRequest, scope: Scope, version_id: int, number: in
 @page
 @file_view
 def picture(request: HttpRequest, scope: Scope, version_id: int, name: str) -> HttpResponseBase:
-    """A picture inside a document (D26). It never changes, so that its name is its tag."""
+    """A picture inside a document. It never changes, so that its name is its tag."""
     stored_picture = view_models.picture_get(scope=scope, version_id=version_id, name=name)
     version_read_record(scope=scope, version_id=version_id)
     etag = f'"{stored_picture.pk}"'

@@ -1,4 +1,4 @@
-"""HTTP transports that connect only to addresses which somebody has checked, for servers that people name (D42).
+"""HTTP transports that connect only to addresses which somebody has checked, for servers that people name.
 
 The address that was checked is the one that is connected to, so a name cannot mean another one a moment later; TLS
 still verifies the name. Each redirect is checked like the first request.

@@ -1,4 +1,4 @@
-"""Model clients by the name that a setting gives them, such as `EMBEDDER=openai:bge-m3`; when they ask again (V6).
+"""Model clients by the name that a setting gives them, such as `EMBEDDER=openai:bge-m3`; when they ask again.
 
 A client is a class in a package of clients (`ragcore.embedding`, `ragcore.reranking`, `ragcore.llm`). It declares its
 kind in a class attribute `client` and is made by its class method `from_settings`. A new client is one new module in

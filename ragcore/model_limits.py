@@ -1,4 +1,4 @@
-"""How long a chat model may take: to its first token, between two tokens, in all (V6)."""
+"""How long a chat model may take: to its first token, between two tokens, in all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The port of models that read a question and a sentence together (A4, D21)."""
+"""The port of models that read a question and a sentence together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages by name, and what both pipelines do with each of them: build it, time it, record it (D29, B1).
+"""Stages by name, and what both pipelines do with each of them: build it, time it, record it.
 
 A stage is a frozen dataclass whose fields are its options, registered under a dotted name. A pipeline is a list of
 stages: state in, state out. A stage marked `optional` that raises is recorded with the error's code and skipped.

@@ -1,7 +1,7 @@
 """What the core needs from outside, as protocols.
 
 The four abstractions of the product are DocumentParser, ChunkSplitter, LLMGenerator (here) and PipelineRetriever
-(ragcore.retrieval.pipeline) (D29). Ports with several implementations have a contract suite in tests/contracts.
+(ragcore.retrieval.pipeline). Ports with several implementations have a contract suite in tests/contracts.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class PassageStore(Protocol):
 
 
 class FuzzyIndex(Protocol):
-    """Terms and titles that look like given ones, among those of passages that the bound scope may see (D15)."""
+    """Terms and titles that look like given ones, among those of passages that the bound scope may see."""
 
     def unseen(self, words: Sequence[str]) -> set[str]:
         """Those of the terms that occur in no passage."""
@@ -266,7 +266,7 @@ class FuzzyIndex(Protocol):
 
 
 class NameIndex(Protocol):
-    """File names and folders of documents that the bound scope may see (D10)."""
+    """File names and folders of documents that the bound scope may see."""
 
     def named(self, mentions: Sequence[NameMention]) -> Sequence[Sequence[NamedDocument]]:
         """For each mention the documents with the most specific of its keys, or else with all of its words."""
@@ -311,7 +311,7 @@ class Reranker(Protocol):
 
     @property
     def cliff(self) -> float:
-        """Gap between neighbours from which the rest is cut (D5), on this reranker's scale."""
+        """Gap between neighbours from which the rest is cut, on this reranker's scale."""
         ...
 
     def score(self, query: Query, candidates: Sequence[RerankInput]) -> list[RerankScore]:
@@ -325,7 +325,7 @@ class AbsoluteScores(Protocol):
 
     @property
     def low(self) -> float:
-        """A passage with a score below it hardly answers the question (D5)."""
+        """A passage with a score below it hardly answers the question."""
         ...
 
 
@@ -342,7 +342,7 @@ class RerankScore:
 
 
 class TextRecogniser(Protocol):
-    """Reads text from pictures (D9). Thread-safe."""
+    """Reads text from pictures. Thread-safe."""
 
     name: str
 
@@ -355,7 +355,7 @@ class TextRecogniser(Protocol):
 
 
 class QueryLexicon(Protocol):
-    """The published terms of one search (D8)."""
+    """The published terms of one search."""
 
     def knows(self, word: str) -> bool:
         """Whether a term of the index is the name of something; then it is not misspelt."""

@@ -1,4 +1,4 @@
-"""One word for several options: presets (V18) and modes (U14).
+"""One word for several options: presets and modes.
 
 A preset is a layer between those of the site and the sets and what a request sends itself, so a value that the
 request sends wins. The options of a mode are its defaults: they come before the preset.

@@ -1,4 +1,4 @@
-"""What stages of an answer may use, as typed ports bound to one user (D29)."""
+"""What stages of an answer may use, as typed ports bound to one user."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ class StagePorts:
     embedder: Embedder
     counter: TokenCounter
     llm: LlmClient | None = None
-    judge: LlmClient | None = None  # a model of its own, if one is configured (V10)
+    judge: LlmClient | None = None  # a model of its own, if one is configured
     lexicon: Lexicon | None = None
     report: ReportStep = ignore_step
-    build_context: Callable[[AnswerState], Awaitable[AnswerState]] | None = None  # numbers the sources (V4)
+    build_context: Callable[[AnswerState], Awaitable[AnswerState]] | None = None  # numbers the sources
     load_sections: LoadSections | None = None  # None: passages stay as they are
     cost_so_far: Callable[[], float] | None = None  # of this answer, in the currency of the price table
     seconds_left: Callable[[], float] | None = None  # before the final text must be written

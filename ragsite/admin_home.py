@@ -167,7 +167,7 @@ def bars_of(days: Sequence[Day], first: str, second: str, words: Any) -> list[Ba
 
 
 def trends(request: HttpRequest) -> dict[str, Any]:
-    """What was asked and thought in the last days, about what the person keeps."""
+    """Questions, votes and unanswered questions of the last days about the person's sets, for the first page."""
     who: dict[str, Any] = {"scope": admin_scope(request), "is_reviewer": is_reviewer(request)}
     figures = usage(**who)
     since = timezone.now() - timedelta(days=DAYS)
@@ -183,7 +183,7 @@ def trends(request: HttpRequest) -> dict[str, Any]:
 
 
 def queue_shown(request: HttpRequest) -> dict[str, Any]:
-    """What waits, is held by a worker, or has stopped responding, among the person's documents."""
+    """Counts of the person's documents that wait, are held by a worker, or have stopped responding."""
     items = items_shown(scope=admin_scope(request)).order_by().filter(finished=None)
     return items.aggregate(
         working=Count("pk", filter=Q(lease_until__isnull=False)),
@@ -249,7 +249,7 @@ def _disk_words(part: Mapping[str, Any]) -> str:
 
 
 def disk_notice(request: HttpRequest) -> str:
-    """What an administrator should know of the disk; "" where there is room."""
+    """A warning about free disk space for administrators; "" where there is room."""
     if not is_administrator(request) or (volume := worst_volume()).state == "ok":
         return ""
     words = {"low": DISK_LOW, "full": DISK_FULL, "read_only": DISK_READ_ONLY}[volume.state]

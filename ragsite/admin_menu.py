@@ -25,7 +25,7 @@ from knowledge.selectors.reviews import reviews_due
 
 
 def judges(request: HttpRequest) -> bool:
-    """Reviewers, and owners for their own sets."""
+    """Whether the person judges answers: reviewers, and owners for their own sets."""
     return is_reviewer(request) or keeps_sets(request)
 
 
@@ -90,7 +90,7 @@ class Entry:
     open_items: Callable[[HttpRequest], int] | None = None
 
     def item(self, request: HttpRequest, *, link: str, active: bool) -> dict[str, Any]:
-        """As the theme wants it; a badge only where there is something to do."""
+        """The entry as a dict of the admin theme, with a badge only where something is open."""
         item = {"title": self.title, "icon": self.icon, "link": link, "active": active}
         if self.open_items is not None and (count := self.open_items(request)):
             item |= {"badge": str(count), "badge_variant": "danger"}
@@ -175,7 +175,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
 
 
 def roles(request: HttpRequest) -> frozenset[Role]:
-    """What the person is; administrators, who may open every page, are nothing else."""
+    """Roles of a person for the menu; an administrator, who may open every page, has that role only."""
     if is_administrator(request):
         return frozenset(ADMINISTRATOR)
     by_role: dict[Role, bool] = {"owner": lists_sets(request), "reviewer": is_reviewer(request)}

@@ -55,7 +55,7 @@ def _answer(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 def in_envelope(view: View, *, json_only: bool = True) -> View:
-    """The view behind what it does not see to itself, told in the one shape of errors.
+    """Wraps a view so that 415 and 405, which the frameworks answer by themselves, leave in the API's error envelope.
 
     415 for a body in an encoding that nobody knows and, with `json_only`, for one that says it is something else than
     JSON (ninja would read it as JSON all the same; a body without a type is taken for JSON); 405 as JSON with `Allow`.
@@ -112,7 +112,7 @@ def api_urls() -> tuple[list[URLPattern | URLResolver], str, str]:
 def in_envelopes(
     patterns: Iterable[URLPattern | URLResolver], *, json_only: bool = True
 ) -> list[URLPattern | URLResolver]:
-    """The addresses with each view `in_envelope`."""
+    """The URL patterns with each view wrapped by `in_envelope`."""
     listed = list(patterns)
     for pattern in listed:
         assert isinstance(pattern, URLPattern)  # neither part nests another

@@ -1,4 +1,4 @@
-"""Values that the database cannot hold: refused at the door, or told as the client's fault where they get further.
+"""Refuses values that the database cannot hold with 400, before the view or when the database raises.
 
 PostgreSQL keeps no NUL in texts, no integers beyond its types and no dates beyond its calendar. A client that sends
 such a value made the mistake: 400, not 500. Forms and bodies of the API say which field it is before that.
@@ -32,7 +32,7 @@ def has_nul(request: HttpRequest) -> bool:
 
 
 def is_bad_value(error: BaseException) -> bool:
-    """Whether the database, or what prepares values for it, refused one; also a page of a list that there is not."""
+    """Whether an exception means that the client sent a value which the database cannot hold, or a missing page."""
     if isinstance(error, (DataError, InvalidPage)):
         return True
     return isinstance(error, BAD_VALUES) and _raised_in(error.__traceback__).startswith(CONVERTING)

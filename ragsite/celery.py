@@ -126,7 +126,7 @@ def keep_logging(**kwargs: Any) -> None:
 
 @signals.task_prerun.connect
 def read_models(**kwargs: Any) -> None:
-    """A process that has just started knows nothing of the registry, and other processes change it."""
+    """Reads the model registry before each task: a new process has none, and others change it."""
     from knowledge.model_setup import setup_refresh  # settings import this module
 
     setup_refresh()
@@ -137,7 +137,7 @@ NIGHTLY = ("chat.maintain", "feedback.maintain", "knowledge.purge", "knowledge.t
 
 @app.on_after_configure.connect
 def plan_maintenance(sender: Celery, **kwargs: Any) -> None:
-    """At the quiet hour of the site. Settings are read here because they import this module."""
+    """Schedules maintenance at MAINTENANCE_HOUR; settings are read here because they import this module."""
     plan = sender.conf.beat_schedule
     plan["keep what may be kept"] = _in_quiet_hour("accounts.maintain", minute=30)
     for minute, task in enumerate(NIGHTLY, 35):

@@ -1,4 +1,4 @@
-"""How long strangers may keep a connection without saying anything, and how many one address may have.
+"""Limits for connections: seconds without progress, and connections of one address.
 
 One timer a web process looks at all HTTP connections; a request costs nothing but noting what it waits for. Limits are
 of progress, not of whole requests: an upload over a slow line goes on as long as it keeps to a least rate, and streams
@@ -32,7 +32,7 @@ class Watched(Protocol):
     """A connection as the watch sees it."""
 
     def fault(self, now: float) -> str:
-        """Why it is to be closed; "": it is not."""
+        """The reason to close the connection; "" where there is none."""
 
     def end(self, fault: str) -> None: ...
 
@@ -113,7 +113,7 @@ class ConnectionWatch:
         return True
 
     def release(self, connection: Watched) -> None:
-        """Stop looking at it, e.g. because it has become a WebSocket; its address still counts it."""
+        """Stops watching a connection, such as one that became a WebSocket; it still counts for its address."""
         self._connections.discard(connection)
 
     def forget(self, address: str) -> None:

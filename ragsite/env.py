@@ -118,7 +118,7 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     LLM_BASE_URL: HttpUrl = None
     LLM_API_KEY: str | None = Field(default=None, repr=False)
     LLM_MODEL: str | None = Field(default=None, validate_default=True)
-    # of other tiers (U10): without a URL they are at the same server, with its key
+    # of other tiers: without a URL they are at the same server, with its key
     LLM_FAST_BASE_URL: HttpUrl = None
     LLM_FAST_API_KEY: str | None = Field(default=None, repr=False)
     LLM_FAST_MODEL: str | None = Field(default=None, validate_default=True)

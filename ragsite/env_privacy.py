@@ -1,4 +1,4 @@
-"""Variables of the environment about how long things about people are kept."""
+"""Environment variables for the retention of personal data, in days; 0 keeps everything."""
 
 from __future__ import annotations
 

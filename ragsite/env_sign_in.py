@@ -48,7 +48,7 @@ Mapping = Annotated[str | None, AfterValidator(_mapping)]
 
 
 class SignInEnvironment(BaseSettings):
-    """How people sign in on the web; start-up and keys do not ask for any of this."""
+    """Environment variables for web sign-in; start-up and API keys do not use them."""
 
     PASSWORD_MIN_LENGTH: int = Field(default=10, ge=8, le=128)
     REQUIRE_TOTP: bool = False  # of staff

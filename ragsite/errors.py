@@ -143,7 +143,7 @@ def body_of(code: str, message: str, details: Sequence[Mapping[str, Any]] = ()) 
 
 
 def body_for(path: str, problem: Problem) -> dict[str, Any]:
-    """The body of an error at an address. Clients of OpenAI's API find the fields of its errors, too (D37)."""
+    """The body of an error at an address. Clients of OpenAI's API find the fields of its errors, too."""
     body = problem.body()
     if path.startswith(OPENAI_PATH):
         param = next((detail["field"] for detail in problem.details if "field" in detail), None)
@@ -154,12 +154,12 @@ def body_for(path: str, problem: Problem) -> dict[str, Any]:
 
 
 def sent(path: str, problem: Problem) -> JsonResponse:
-    """The error as the answer to a request for an address."""
+    """The HTTP response of an error, in the form of the address: JSON of the API or of OpenAI's."""
     return JsonResponse(body_for(path, problem), status=problem.http_status, headers=problem.http_headers())
 
 
 def status_of(error: RagError) -> int:
-    """The HTTP status of an expected error. A strict request is told that the model failed, not to come back (V13)."""
+    """The HTTP status of an expected error. A strict request is told that the model failed, not to come back."""
     if error.code == ModelUnavailableError.code and error.data.get("strict"):
         return int(HTTPStatus.INTERNAL_SERVER_ERROR)
     usual = STATUS_OF_PERMANENT if isinstance(error, PermanentError) else STATUS_OF_TRANSIENT
@@ -291,7 +291,7 @@ def is_disk_full_at_redis(error: Exception) -> bool:
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether a service or the disk is at fault, not the program: worth another try, so no 500."""
+    """Whether an exception means that a service or the disk is unavailable: 503 or 507 instead of 500."""
     if isinstance(error, (OperationalError, InterfaceError, RedisConnectionError, RedisTimeoutError, TransientError)):
         return True
     return disk_fault(error) is not None or is_disk_full_at_redis(error)

@@ -1,4 +1,4 @@
-"""Keeps Python's collector of garbage away from what stays to the end of a process."""
+"""Freezes loaded modules and models, so that the garbage collector does not scan them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/health`: readiness for whoever starts or balances processes, and with `?deep` the state of every part (V1)."""
+"""`/health`: readiness for whoever starts or balances processes, and with `?deep` the state of every part."""
 
 from __future__ import annotations
 

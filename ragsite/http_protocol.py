@@ -51,7 +51,7 @@ class LimitedProtocol(HttpToolsProtocol):
     _address = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Counted by its address; one too many is told and closed."""
+        """Counts a new connection for its address; one beyond the limit gets 503 and is closed."""
         super().connection_made(transport)
         watch = self._watch()
         self._progress = Progress(watch.limits)
@@ -117,7 +117,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return self._progress.fault(now, unsent_bytes=unsent, is_paused=self.flow.read_paused)
 
     def end(self, fault: str) -> None:
-        """Tell the other side if it can still be told, and close."""
+        """Sends the error if no response has begun, and closes the connection."""
         transport: asyncio.Transport = self.transport
         is_answering = self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
         if fault == "answer" or is_answering or transport.is_closing():

@@ -51,7 +51,7 @@ def is_preparing() -> bool:
 
 
 async def shut_down() -> None:
-    """Let running turns end, tell the readers of those that cannot."""
+    """Waits for running turns and marks those that cannot end as interrupted."""
     await turns_shutdown()
     await close_hub()
     await close_places()

@@ -1,4 +1,4 @@
-"""The page of `/metrics`: one process, or all web processes together (V15).
+"""The page of `/metrics`: one process, or all web processes together.
 
 Several processes keep values in files of PROMETHEUS_MULTIPROC_DIR (`prometheus_client.multiprocess`): counters and
 histograms are sums, also of processes that have ended; gauges are those of living ones. What `prometheus_client` says

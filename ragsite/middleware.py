@@ -193,7 +193,7 @@ class BadValuesMiddleware(OnEventLoop, MiddlewareMixin):
 
 
 class EndedAccessMiddleware:
-    """Streams of the API end with the session, key or person that opened them."""
+    """Ends API streams when their session, key or person loses access."""
 
     sync_capable = True
     async_capable = True

@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def run(path: Path) -> None:
-    """Until a signal to stop."""
+    """Serves models at the socket until a signal to stop."""
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())

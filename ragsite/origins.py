@@ -1,4 +1,4 @@
-"""Which pages may open the WebSocket: those of the site itself, and those of CSRF_TRUSTED_ORIGINS.
+"""Origin check for WebSocket handshakes: the site's own pages and CSRF_TRUSTED_ORIGINS.
 
 The browser sends the session's cookie with every handshake, from whichever page it comes, and cookies know no ports: a
 page of another program on the same machine would ask as the person. So the origin is compared as a whole, as for forms:

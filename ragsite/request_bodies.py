@@ -97,7 +97,7 @@ class _Counted:
         self._is_over = self._is_answered = False
 
     async def run(self, application: Application) -> None:
-        """Cut off, the application sees a client that went away; the client reads 413."""
+        """Runs the application; a body beyond the limit ends as a disconnect for it and as 413 for the client."""
         await application(self._scope, self._counted, self._unless_over)
         if self._is_over and not self._is_answered:
             await _answer(_too_large(self._scope), self._receive, self._send)

@@ -1,4 +1,4 @@
-"""Words of the admin theme and of Django that come without translations; makemessages finds them here.
+"""Strings of the admin theme and of Django without translations, collected for makemessages.
 
 tests/docs/test_translations.py compares them with the installed theme.
 """

@@ -1,4 +1,4 @@
-"""WebSocket handshakes while the database or Redis is away: 503, after which the page tries again by itself."""
+"""Answers WebSocket handshakes with 503 while the database or Redis is unavailable."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def outage(request: HttpRequest, error: Exception) -> HttpResponse:
-    """The error of a service that is away: JSON below the API, else a page, which is loaded again if that is safe."""
+    """The response for an unavailable service: JSON below the API, else a page that reloads itself after GET."""
     problem = problem_of(error)
     if request.path.startswith(API_PATHS):
         return sent(request.path, problem)

@@ -1,4 +1,4 @@
-"""What the first page of a process would wait for: addresses, words and templates, read in advance."""
+"""Loads URL patterns, translations and templates before the first request of a process."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class WebServer:
     _stop: threading.Event = field(default_factory=threading.Event, init=False)
 
     def run(self) -> int:
-        """Until a signal; the exit code. Above 0: a process could not start."""
+        """Runs the web processes until a signal; returns the exit code, above 0 if a process could not start."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
         try:

@@ -21,7 +21,7 @@ GROWTH_KB = 1_000_000  # beside its models; a process that has grown beyond it i
 
 
 class MeasuredWorker(asynpool.Worker):  # type: ignore[misc]
-    """A process that ends between two tasks where it has grown too much."""
+    """A Celery worker process that exits between two tasks once its memory exceeds the limit."""
 
     growth_kb: ClassVar[int] = GROWTH_KB
 

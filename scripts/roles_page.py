@@ -23,11 +23,9 @@ HEAD = """\
 For administrators and security reviewers. This page is generated from the code that enforces it by
 `python scripts/roles_page.py`. In a table, ✓ means yes and – no.
 
-A role is not stored: it follows from the fields of a person and from the people of a knowledge set. The rights of an
-owner or editor hold for their own objects, those of everybody but platform administrators for their own tenant. Reading
-depends on clearance and on the visibility of the set, for administrators, too: they manage what they do not find by
-asking. An object that one may not see, or may see and not change, is answered with 404; a missing right (to create sets
-or users) or a missing scope of a key with 403.
+A role follows from the fields of a person and from the people of a knowledge set. Owners and editors have rights in
+their own objects, all but platform administrators in their own tenant. Reading depends on clearance and visibility,
+for administrators, too. What one may not see or change is answered with 404, a missing right or scope with 403.
 """
 
 
@@ -41,9 +39,8 @@ def page() -> str:
 
 
 ADMIN_NOTE = """\
-Which pages a role opens, and what it may do there at all; every act on a page also asks the rights in the object.
-Lists, filters, completions and history show only rows that the person may list. Editors, owners and reviewers need the
-staff flag to open the administration.
+Every act on a page also asks the rights in the object. Lists show only rows that the person may list. Editors, owners
+and reviewers need the staff flag.
 """
 SCOPES_NOTE = """\
 A key may do what its user may do, within its scopes. Browsers have no scopes. A route that declares none is closed to

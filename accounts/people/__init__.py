@@ -1,1 +1,1 @@
-"""People as other systems know them: claims of a provider, LDAP, lists of a personnel system (D43)."""
+"""People as other systems know them: claims of a provider, LDAP, lists of a personnel system."""

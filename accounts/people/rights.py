@@ -1,4 +1,4 @@
-"""What a person may do here, given in one act: positions, knowledge sets, the right to create some (D43)."""
+"""What a person may do here, given in one act: positions, knowledge sets, the right to create some."""
 
 from __future__ import annotations
 

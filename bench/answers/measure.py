@@ -1,4 +1,4 @@
-"""What extractive answers contain, cite and how long they are (A2, A4)."""
+"""What extractive answers contain, cite and how long they are."""
 
 from __future__ import annotations
 

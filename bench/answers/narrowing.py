@@ -1,4 +1,4 @@
-"""What narrowing a search to one knowledge set does to answers and refusals (D21, D23); without a database.
+"""What narrowing a search to one knowledge set does to answers and refusals; without a database.
 
 The documents of a public set are dealt to SETS knowledge sets by their titles. A question is asked everywhere, and in
 the set that has the document which the answer cites first. "alone": judged by what that set says; "mended": as the

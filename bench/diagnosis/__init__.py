@@ -1,1 +1,1 @@
-"""How often the diagnosis of failed answers names the cause: failures are planted, one stage at a time (D36)."""
+"""How often the diagnosis of failed answers names the cause: failures are planted, one stage at a time."""

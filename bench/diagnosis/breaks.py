@@ -1,4 +1,4 @@
-"""What is broken, one stage for one question: corpus, rights, index, ranking or text (D36)."""
+"""What is broken, one stage for one question: corpus, rights, index, ranking or text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions as people type them, with what a useful answer says; and the verdict on an answer (B12, D21).
+"""Questions as people type them, with what a useful answer says; and the verdict on an answer.
 
 questions.jsonl holds {id, kind, lang, turns}; a turn is {q, expect, must, must_not, max_characters}. `must`: texts that
 the answer holds, or lists of which it holds one. `must_not`: texts that make it wrong.

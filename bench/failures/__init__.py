@@ -1,1 +1,1 @@
-"""Wrong answers to questions of public sets, labelled by hand, and whether the diagnosis agrees (D36)."""
+"""Wrong answers to questions of public sets, labelled by hand, and whether the diagnosis agrees."""

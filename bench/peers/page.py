@@ -10,10 +10,10 @@ from datetime import date
 import numpy as np
 
 from bench.peers.catalogue import VECTOR_KINDS, System
-from bench.peers.goals import METRIC, Beside, Goal, beside_arm, beside_peers, goals, values_of
-from bench.peers.measure import Measured, SetResult
+from bench.peers.goals import Beside, Goal, beside_arm, beside_peers, goals, values_of
+from bench.peers.measure import SetResult
 from bench.report import machine_words, table
-from ragcore.metrics.bootstrap import Interval, mean_interval, set_mean_interval
+from ragcore.metrics.bootstrap import Interval, set_mean_interval
 
 SECTION = "retrieval"
 MISSING = "–"
@@ -43,8 +43,6 @@ def page_section(results: Sequence[SetResult], systems: Sequence[System], about:
         "### Time and memory",
         _costs_about(results, about),
         _costs(results, systems),
-        "### All figures",
-        _all(results, systems),
     ]
     if failures := _failures(results, systems):
         parts += ["### Not measured", failures]
@@ -123,32 +121,6 @@ def _costs(results: Sequence[SetResult], systems: Sequence[System]) -> str:
             cells = [f"{p50:.1f}", f"{p95:.1f}", f"{index:.1f}", f"{max(one.peak_bytes for one in found) / 1e6:.0f}"]
         rows.append([system.label, *cells])
     return table(["system", "p50 ms", "p95 ms", "index s", "peak MB"], rows)
-
-
-def _all(results: Sequence[SetResult], systems: Sequence[System]) -> str:
-    rows = [
-        _row(result, result.measured[system.key])
-        for result in results
-        for system in systems
-        if system.key in result.measured
-    ]
-    header = ["set", "system", "r@1", "r@10", "nDCG@10 (95 %)", "p50 ms", "p95 ms", "index s", "peak MB"]
-    return table(header, rows)
-
-
-def _row(result: SetResult, measured: Measured) -> list[str]:
-    p50, p95 = np.percentile(measured.milliseconds, [50, 95])
-    return [
-        result.public.label,
-        measured.system.label,
-        f"{np.mean(measured.scores['recall@1']):.3f}",
-        f"{np.mean(measured.scores['recall@10']):.3f}",
-        mean_interval(measured.scores[METRIC]).text(),
-        f"{p50:.1f}",
-        f"{p95:.1f}",
-        f"{measured.index_seconds:.1f}",
-        f"{measured.peak_bytes / 1e6:.0f}",
-    ]
 
 
 def _failures(results: Sequence[SetResult], systems: Sequence[System]) -> str:

@@ -1,1 +1,1 @@
-"""Questions about facts: retrieval of triples with and without re-scoring, and kinds of questions (C2, C3)."""
+"""Questions about facts: retrieval of triples with and without re-scoring, and kinds of questions."""

@@ -1,4 +1,4 @@
-"""Triples for questions, with and without re-scoring, and the kinds of questions (C2, C3).
+"""Triples for questions, with and without re-scoring, and the kinds of questions.
 
     python -m bench.triples DIR [--learn] [--fixed]
 
@@ -7,7 +7,7 @@ line is one JSON object. Figures are means over questions with a masked subject 
 words and vectors alone by nDCG@5. In the folder that the shipped weights were learned on, every question is scored by
 weights that were learned without the questions of a fifth of the subjects, its own among them.
 
-`--learn` writes ragcore/graph/triple_weights.json. `--fixed` scores by the four signals with the weights of C2.
+`--learn` writes ragcore/graph/triple_weights.json. `--fixed` scores by the four signals with their fixed weights.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Facts that the rules read in documents, drawn for people to judge, and how many of them are right (U8).
+"""Facts that the rules read in documents, drawn for people to judge, and how many of them are right.
 
     python -m bench.triples.judging sample FOLDER... --count 200 > facts.jsonl
     python -m bench.triples.judging score FOLDER... [--verdicts FILE]

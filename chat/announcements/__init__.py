@@ -1,1 +1,1 @@
-"""Announcements of administrators above the chat of a tenant (C6)."""
+"""Announcements of administrators above the chat of a tenant."""

@@ -34,7 +34,7 @@ class MinuteWidget(forms.DateTimeInput):
 
 
 class AnnouncementForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Says something, and ends after it begins."""
+    """Form of an announcement: needs a text in one language, and an end after its start."""
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}

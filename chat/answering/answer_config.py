@@ -1,4 +1,4 @@
-"""Options of one question in layers, and what the set that is asked alone says (V5, V14, U10, U14)."""
+"""Resolves the options of one question from product, mode, site, set, preset and request."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class AnswerConfig:
     options: AnswerOptions = field(default_factory=AnswerOptions)
     origin: Mapping[str, str] = field(default_factory=dict)  # option -> the layer that it came from
     persona: str = ""
-    template: str = ""  # headings and order of the answer, of the set that is asked alone (V5)
+    template: str = ""  # headings and order of the answer, of the set that is asked alone
     voice: VoiceOptions = field(default_factory=VoiceOptions)  # house style, behind the rules of the prompt
-    system_prompt: str = ""  # behind the product's, where every set that is asked permits it (V5)
-    is_free_only: bool = False  # the client allows no cost at all; options.max_cost of 0 is no limit (U10)
+    system_prompt: str = ""  # behind the product's, where every set that is asked permits it
+    is_free_only: bool = False  # the client allows no cost at all; options.max_cost of 0 is no limit
     retrieval: Mapping[str, object] = field(default_factory=dict)  # the set's own options of the search
     mode_retrieval: Mapping[str, object] = field(default_factory=dict)  # below those of site and set
     preset_retrieval: Mapping[str, object] = field(default_factory=dict)  # above them
@@ -90,7 +90,7 @@ class ConfigFingerprint:
 
 
 def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConfig:
-    """Options in layers (V14): default, mode, site, the set that is asked alone (D14), preset, request. Uses the ORM.
+    """Options in layers: default, mode, site, the set that is asked alone, preset, request. Uses the ORM.
 
     Mode and preset are options themselves and are found first; the mode that the client names is the one. Of limits of
     cost and time the smallest one holds: a client can lower what the site allows and never raise it.
@@ -110,7 +110,7 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     mode = mode_layers(with_preset.mode)
     of_mode = {**mode.get("answer", {})}
     if is_loop_off(with_preset):
-        of_mode["tiered"] = True  # U14: without its loop a mode writes with the model that the question needs
+        of_mode["tiered"] = True  # without its loop a mode writes with the model that the question needs
     resolved = _limited(
         resolve(AnswerOptions, ("mode", of_mode), site, of_set, of_preset, of_request), site, of_set, of_preset
     )
@@ -139,7 +139,7 @@ def _voice(site: Mapping[str, Mapping[str, object]], alone: KnowledgeSet | None)
 
 
 def only_set(*, scope: Scope, sets: Sequence[int]) -> KnowledgeSet | None:
-    """The set that is asked alone, whose options hold (D14); None for several, for all, and for an unreadable one."""
+    """The set that is asked alone, whose options hold; None for several, for all, and for an unreadable one."""
     return sets_readable(scope=scope).filter(pk=sets[0]).first() if len(sets) == 1 else None
 
 

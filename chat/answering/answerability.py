@@ -1,4 +1,4 @@
-"""Whether an answer is worth writing from the sources that were found (D21, D23)."""
+"""Decides whether the found sources answer the question."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SURE = 0.4  # probability from which sources answer although no passage is near 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the sources are worth."""
+    """The verdict on the sources: whether they answer, with which probability and why."""
 
     is_answerable: bool
     most_confidence: float = 1.0  # that an answer from them deserves, 0 to 1
@@ -127,7 +127,7 @@ def lacks_named(question: str, sources: Sequence[Source], *, typed: str, today: 
 
 
 def near_sources(sources: Sequence[Source]) -> list[Source]:
-    """Those that the ranking puts not far behind the best one: what they say is about the question."""
+    """Sources whose score is close to the best one's."""
     best = max((source.score for source in sources), default=0.0)
     return [source for source in sources if source.score >= NEAR_SHARE * best]
 
@@ -174,7 +174,7 @@ def verdict_by_sources(
     focus: frozenset[int] = frozenset(),
     is_resolved: bool = False,
 ) -> Verdict:
-    """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing that is near (D23).
+    """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing that is near.
 
     `lowered`: log-odds by which the line of the asked sets lies below the shipped one; `typed`: the question as it was
     typed, whose dates count: others were inferred. In a conversation the sources of the documents in `focus` are

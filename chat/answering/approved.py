@@ -1,4 +1,4 @@
-"""An approved answer in place of a computed one: for the same question, and who may find all its sources (D36)."""
+"""Serves a reviewer-approved answer for the same question to askers who may find all its sources."""
 
 from __future__ import annotations
 

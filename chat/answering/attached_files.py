@@ -1,4 +1,4 @@
-"""Attached files as the subject of a question: searched first, and alone where they answer it (B3)."""
+"""Attached files as the subject of a question: searched first, and alone where they answer it."""
 
 from __future__ import annotations
 

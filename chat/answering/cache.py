@@ -1,4 +1,4 @@
-"""The answer cache (D17): the same question under the same rights is answered once, also by several at once.
+"""The answer cache: the same question under the same rights is answered once, also by several at once.
 
 Of equal questions at the same time one is computed: in a process the others wait for its task, over processes for a
 lock in Redis with a lease, which ends soon after its process has died. Without Redis each process computes by itself.

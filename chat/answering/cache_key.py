@@ -1,4 +1,4 @@
-"""What a cached answer depends on (D17): the key law.
+"""Cache keys of answers: question, rights, sets, options, prompts, models, corpus epoch.
 
 A key holds the standalone question, the rights and sets with their epoch, the options, prompts and models. History and
 profile are part of it only where they change the question or the ranking: colleagues with equal rights share answers.

@@ -1,4 +1,4 @@
-"""What the assistant is and what can be asked here, said in the place of an answer (V10)."""
+"""Answers questions about the assistant itself: the readable sets and example questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one answer is made with: built once where a question comes in, and passed whole."""
+"""AnswerContext: everything one answer needs, built once per question and passed whole."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import Question, Turn
 
-ANSWER_SECONDS = 55.0  # from the request to the first token of the text (V6)
+ANSWER_SECONDS = 55.0  # from the request to the first token of the text
 WRITING_SECONDS = 45.0  # of them at most for a model to begin, unless its own limit says otherwise
 RESERVE_SECONDS = 10.0  # of them for the last search and the text
 SILENT_SECONDS = 10.0  # without a token; a model that takes longer is not waited for again
@@ -43,7 +43,7 @@ RECENT_SETS = 3
 
 @dataclass(slots=True, kw_only=True)
 class Deadline:
-    """The time limit of one answer, shared by everything that waits for a model (V6, V13).
+    """The time limit of one answer, shared by everything that waits for a model.
 
     While a model writes, the time stands still: a text that flows is limited by the model's own limits alone.
     """
@@ -71,7 +71,7 @@ class Deadline:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The time of the block does not count."""
+        """Stops the clock of the deadline inside the block."""
         begun, loop, limit = self.clock(), asyncio.get_running_loop(), self.request_limit
         ends = limit.when() if limit is not None else None
         seconds = ends - loop.time() if ends is not None else None
@@ -208,7 +208,7 @@ def build_question(query: str, *, history: Sequence[Turn], profile: Profile | No
     )
 
 
-# ── the user's profile (D4) ─────────────────────────────────────────────────────────────────────
+# ── the user's profile ─────────────────────────────────────────────────────────────────────
 
 
 def profile_get(user: User, *, sets: Sequence[int] = ()) -> Profile | None:

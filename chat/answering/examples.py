@@ -1,4 +1,4 @@
-"""Questions that readable sets suggest, and which of them have an answer for whoever would ask them (A8)."""
+"""Questions that readable sets suggest, and which of them have an answer for whoever would ask them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts in place of an answer from documents: refusals (D21), a page of search results (D23), small talk (V10)."""
+"""Texts in place of an answer from documents: refusals, a page of search results, small talk."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _REST_OF_WORD = re.compile(r"[A-Za-z0-9]*\s*")
 
 
 def refusal_text(query: str, style: str) -> str:
-    """The refusal sentence of the style, in the language of the question (D21)."""
+    """The refusal sentence of the style, in the language of the question."""
     return refusal(style, language_of(query))
 
 

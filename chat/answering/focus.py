@@ -1,4 +1,4 @@
-"""What a follow-up is about besides its own words: the documents that the answer before it cited.
+"""The focus of a follow-up: documents that the previous answer cited.
 
 "How long is it valid?" after an answer from the laboratory rules asks for something in these rules, whatever else has
 the words. A question that has turned to something else has no focus, and neither has one of a client that sends the

@@ -1,4 +1,4 @@
-"""The text of an answer: written by a model, chosen by a loop, or what stands in its place. All of it is shown."""
+"""Produces and streams the text of an answer: a model's, a loop's, a refusal, or a page of search results."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ async def refuse(context: AnswerContext, *, introduction: str = "") -> Draft:
 
 
 async def show_search_results(context: AnswerContext, sources: Sequence[Source], *, introduction: str = "") -> Draft:
-    """A page of search results, where the sources probably do not answer (D23)."""
+    """A page of search results, where the sources probably do not answer."""
     text = _introduced(introduction, await run_cpu(_format_results, context.request.query, sources))
     numbers = [source.number for source in sources]
     return Draft(text=await show_text(context, text, numbers, known_urls=known_addresses(sources)))
 
 
 async def reply_to_small_talk(context: AnswerContext, ports: AnswerPorts) -> Draft:
-    """A reply to what needs no documents (V10)."""
+    """A reply to what needs no documents."""
     await ports.report_context(0)
     if small_talk_kind(context.question.text) == "assistant":
         name = one_line(context.config.voice.assistant_name)
@@ -111,7 +111,7 @@ async def show_text(
 
 
 def raise_if_degraded(context: AnswerContext, state: AnswerState) -> None:
-    """A strict client gets no text that a loop put together without the model. Raises ModelUnavailableError (V13)."""
+    """A strict client gets no text that a loop put together without the model. Raises ModelUnavailableError."""
     if context.request.strict and state.answer_text is not None and state.answer_text.is_degraded:
         raise ModelUnavailableError(strict=True)
 

@@ -26,7 +26,7 @@ from ragcore.types import Citation, Sentence, Source, State
 
 logger = logging.getLogger(__name__)
 
-EXCERPT_CHARACTERS = 200  # V7
+EXCERPT_CHARACTERS = 200
 UNCHECKED = "unchecked"  # code of a note: citations and support could not be found out
 
 
@@ -46,7 +46,7 @@ class CheckedText:
 async def ground(
     check: Callable[[], CheckedText], *, unchecked: CheckedText, outcome: SearchOutcome, llm: LlmClient | None = None
 ) -> tuple[AnswerRecord, tuple[str, ...]]:
-    """The record of what `check` finds, and codes of what failed: then `unchecked` is the answer (V7).
+    """The record of what `check` finds, and codes of what failed: then `unchecked` is the answer.
 
     `llm`: a model that decides about sentences that the rules leave open; None: rules alone.
     """
@@ -166,7 +166,7 @@ def build_record(checked: CheckedText, outcome: SearchOutcome) -> AnswerRecord:
 
 
 def small_talk_record(text: str) -> AnswerRecord:
-    """The record of a reply that rests on no document; its status says so (V10)."""
+    """The record of a reply that rests on no document; its status says so."""
     return AnswerRecord(text=text, html=render_markdown(text, citations=()), status="conversation", confidence=0.0)
 
 

@@ -1,4 +1,4 @@
-"""How an answer came to be: times, tokens, cost, steps and trace (V15)."""
+"""Metadata of an answer: stage times, tokens, cost, steps and trace."""
 
 from __future__ import annotations
 

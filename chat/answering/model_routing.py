@@ -1,4 +1,4 @@
-"""Which model writes an answer, with which prompt, and what its tokens cost (U10)."""
+"""Which model writes an answer, with which prompt, and what its tokens cost."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def build_messages(
     critique: str = "",
     files: AttachedSubject | None = None,
 ) -> tuple[ChatMessage, ...]:
-    """The system prompt, the earlier turns that fit, and the sources with the question (D19, D21, V5).
+    """The system prompt, the earlier turns that fit, and the sources with the question.
 
     A client's own prompt stands behind the rules, which it cannot lift.
     """
@@ -121,7 +121,7 @@ def build_messages(
 
 
 def recap_message(summary: str, language: str) -> ChatMessage:
-    """What the turns said for which there is no room any more (D20)."""
+    """The system message with the summary of earlier turns that no longer fit the prompt."""
     head = "前情提要: " if language == "zh" else "Earlier in this conversation: "
     return ChatMessage(role="system", content=f"{head}{fenced(summary)}")
 

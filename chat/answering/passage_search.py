@@ -1,4 +1,4 @@
-"""Finding passages in other forms of a question and in a conversation, without an answer (D2, V2, V3)."""
+"""Finding passages in other forms of a question and in a conversation, without an answer."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ async def list_search_results(
     *,
     introduction: str = "",
 ) -> tuple[Draft, AnswerRecord]:
-    """A page of search results in the place of an answer (D23)."""
+    """A page of search results in the place of an answer."""
     draft = await show_search_results(context, sources, introduction=introduction)
     judge = relevance_judge(question, outcome)
     check = partial(check_search_results, draft.text, sources, options=context.config.options, judge=judge)
@@ -216,7 +216,7 @@ async def end_stopped(context: AnswerContext, ports: AnswerPorts, state: AnswerS
 
 
 async def reply_from_cache(context: AnswerContext) -> AnswerRecord:
-    """The kept answer to the same question under the same rights, or a new one that is kept (D17)."""
+    """The kept answer to the same question under the same rights, or a new one that is kept."""
     start = time.perf_counter()
 
     async def is_usable(record: AnswerRecord) -> bool:

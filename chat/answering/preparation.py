@@ -21,8 +21,8 @@ from ragcore.answering.stages.question import Plan, build_plan
 from ragcore.options import AnswerOptions
 from ragcore.types.answering import AnswerState
 
-UNGRADED_CONFIDENCE = 0.8  # U14: at most, where a mode with a loop runs without it, and the default model writes
-FALLBACK_CONFIDENCE = 0.3  # U14
+UNGRADED_CONFIDENCE = 0.8  # at most, where a mode with a loop runs without it, and the default model writes
+FALLBACK_CONFIDENCE = 0.3
 WRITING_LOOPS = ("loop.agentic", "loop.self_rag")
 
 
@@ -77,7 +77,7 @@ async def retrieve(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
 def _followed(strategy: str, state: AnswerState) -> str:
     """The strategy under which the answer counts: "hyde" only where a possible answer was searched for.
 
-    Streams never wait for one (V2), and a client may have chosen another method.
+    Streams never wait for one, and a client may have chosen another method.
     """
     is_hyde = any(rewrite.is_hypothetical for rewrite in state.rewrites)
     return "direct" if strategy == "hyde" and not is_hyde else strategy
@@ -107,5 +107,5 @@ def _has_failed(state: AnswerState) -> bool:
 
 
 def _limit_ungraded(state: AnswerState, options: AnswerOptions) -> AnswerState:
-    """Not graded, because the mode runs without its loop and without tiers, so confidence is capped (U14)."""
+    """Not graded, because the mode runs without its loop and without tiers, so confidence is capped."""
     return replace(state, confidence=UNGRADED_CONFIDENCE) if is_loop_off(options) and not options.tiered else state

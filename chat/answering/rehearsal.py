@@ -1,4 +1,4 @@
-"""Made-up questions over made-up passages, answered when a web process starts (D33, decision 033).
+"""Warms up a web process by answering made-up questions over made-up passages (decision 033).
 
 Word lists, tables, expressions and models are read where they are first used, and each connection of PostgreSQL reads
 its catalogue with its first search. Together that takes several seconds of processor time, for which the first readers

@@ -32,7 +32,7 @@ from ragcore.text.question_core import question_core
 from ragcore.types import Candidate, Passage, Source, StageRecord
 from ragcore.types.answering import AnswerState, Rewrite
 
-LIMIT_SECONDS = 10  # V6
+LIMIT_SECONDS = 10
 MOST_TABLES = 3  # documents whose tables are completed, those of the best sources
 MOST_PASSAGES = 60  # of one document; the rows of a longer one are not counted
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class SearchOutcome:
 
     @property
     def queries(self) -> list[str]:
-        """The forms in which the question was asked, where there were several (V5)."""
+        """The forms in which the question was asked, where there were several."""
         notes = (record.note for record in self.retrieved.state.records)
         return next((list(note["queries"]) for note in notes if "queries" in note), [])
 
@@ -67,7 +67,7 @@ class SearchOutcome:
 
     @property
     def graph(self) -> Mapping[str, Any] | None:
-        """What the graph of entities told, where it knows an entity of the question (U14)."""
+        """What the graph of entities told, where it knows an entity of the question."""
         graph_note = self.retrieved.state.graph
         return graph_note if graph_note.get("query_entities") else None
 
@@ -92,7 +92,7 @@ async def search_for_answer(
 ) -> SearchOutcome:
     """Search for a question and its other forms within ten seconds, reporting to the reader.
 
-    The style of the answer steers the search, too (V5). `focus`: see RetrievalRequest.
+    The style of the answer steers the search, too. `focus`: see RetrievalRequest.
 
     Raises AnswerTimeoutError, RetrievalUnavailableError, and what `knowledge.services.retrieve` raises.
     """
@@ -128,7 +128,7 @@ def build_search_request(
         top_k=top_k or (request.top_k if "top_k" in fields else None),
         mode=mode,
         rerank=request.rerank if "rerank" in fields else None,
-        # the cliff is on for answers (D5), and a context has no room for the same twice (V16)
+        # the cliff is on for answers, and a context has no room for the same twice
         defaults={"cliff": True, "deduplicate": True, **config.mode_retrieval},
         options=options,
         style=config.options.style,
@@ -178,7 +178,7 @@ def _reporter(events: EventSink) -> Any:
 
 
 async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerState:
-    """The state with the other passages of tables behind its sources, where all rows of a kind are wanted (A2).
+    """The state with the other passages of tables behind its sources, where all rows of a kind are wanted.
 
     A long table stands in several passages, and a search brings the nearest of them: what is listed or counted from
     these would be a part that looks like all. An optional part: without the database the sources stay as they are.

@@ -1,4 +1,4 @@
-"""Why an answer is no whole answer of a language model, in words for the reader (V13)."""
+"""Messages for readers about degraded, incomplete and cut answers."""
 
 from __future__ import annotations
 

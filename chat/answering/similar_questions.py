@@ -1,4 +1,4 @@
-"""The semantic answer cache (D18): answers to the same question in slightly other words.
+"""The semantic answer cache: answers to the same question in slightly other words.
 
 Of the kept questions with equal rights, sets, options and models, those near enough by their vectors are compared by
 rules (`ragcore.understanding.same_question`); only one that asks the same is used. Off unless the option says so.

@@ -1,4 +1,4 @@
-"""Which stages an answer goes through: modes and strategies are lists (U1, U14, V9, V10)."""
+"""Which stages an answer goes through: modes and strategies are lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragcore.presets import mode_layers
 
 Steps = list[tuple[str, Mapping[str, Any]]]
 Loop = Literal["none", "agentic", "self_rag", "iterative"]
-ULTIMATE_REWRITES = 2  # besides the question (U14)
+ULTIMATE_REWRITES = 2  # besides the question
 LOOPING = ("agentic", "ultimate")  # modes that grade passages and answers, and search again
 
 
@@ -27,7 +27,7 @@ def understanding_steps(options: AnswerOptions, *, rewrites: bool, target: str =
 def answer_steps(options: AnswerOptions, *, streaming: bool, rewrites: bool, loop: Loop = "none") -> Steps:
     """From the understood question to numbered sources, or to a finished text where a loop writes.
 
-    `loop`: of an adaptive plan; `streaming`: methods of rewriting that delay the first token are left out (V2);
+    `loop`: of an adaptive plan; `streaming`: methods of rewriting that delay the first token are left out;
     `rewrites`: whether other forms of the question are searched for, too.
     """
     before: Steps = []
@@ -48,8 +48,8 @@ def answer_steps(options: AnswerOptions, *, streaming: bool, rewrites: bool, loo
 
 
 def wants_rewrites(options: AnswerOptions, origin: Mapping[str, str], *, in_conversation: bool) -> bool:
-    """Whether other forms are searched for: in a conversation, by a mode or strategy above the plain one (U14), or
-    where a method was chosen (V2)."""
+    """Whether other forms are searched for: in a conversation, by a mode or strategy above the plain one, or
+    where a method was chosen."""
     is_plain = options.mode == "basic" and options.strategy == "standard" and _loop(options) == "none"
     is_plain = is_plain and not in_conversation
     return not is_plain or origin.get("rewrite_method", "default") != "default"
@@ -80,7 +80,7 @@ def _loop(options: AnswerOptions) -> Loop:
 
 
 def _has_loop(options: AnswerOptions) -> bool:
-    """Whether the agentic loop runs: by the option `agentic`, else by the mode (U14)."""
+    """Whether the agentic loop runs: by the option `agentic`, else by the mode."""
     return options.mode in LOOPING if not options.agentic else options.agentic == "on"
 
 
@@ -90,7 +90,7 @@ def is_loop_off(options: AnswerOptions) -> bool:
 
 
 def chunks_per_form(options: AnswerOptions) -> int | None:
-    """Passages per form of the question, where the mode sets it (U14); None: one number for all forms."""
+    """Passages per form of the question, where the mode sets it; None: one number for all forms."""
     return mode_layers("ultimate")["retrieval"]["top_k"] if options.mode == "ultimate" else None
 
 

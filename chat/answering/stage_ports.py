@@ -1,4 +1,4 @@
-"""The ports of stages, bound to one answer (D29)."""
+"""The ports of stages, bound to one answer."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class AnswerPorts:
 
     @property
     def usage_entries(self) -> list[UsageEntry]:
-        """What everything has used besides the answer that is written in the end, by purpose and model."""
+        """Token usage by purpose and model, without the final answer."""
         prompts = [
             UsageEntry(
                 purpose=purpose_of_prompt(prompt),
@@ -132,7 +132,7 @@ class AnswerPorts:
     # ── the ports ───────────────────────────────────────────────────────────────────────────────
 
     async def search(self, query: str, rewrites: Sequence[Rewrite] = (), *, top_k: int | None = None) -> SearchResult:
-        """See ragcore.stage_ports.SearchPort; the ultimate mode takes so many passages for each form (U14)."""
+        """See ragcore.stage_ports.SearchPort; the ultimate mode takes so many passages for each form."""
         files = self.files
         of_files = await run_cpu(files.search) if files is not None else ()
         if files is not None and files.is_alone:

@@ -1,4 +1,4 @@
-"""Streams a generator's text to the reader, and recovers where the generator fails (V13)."""
+"""Streams a generator's text to the reader, and recovers where the generator fails."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _shortcoming(loop_text: WrittenText) -> str | None:
 
 @dataclass(slots=True, kw_only=True)
 class AnswerWriter:
-    """Writes one answer, and recovers where the model fails (V6, V13).
+    """Writes one answer, and recovers where the model fails.
 
     `stop`: set by the reader; `refusal`: the text where the sources do not answer; `generator`: None for the configured
     one. `streamed`: with False the text is emitted once it is whole, so that an answer in a wrong language can be asked

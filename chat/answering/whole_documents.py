@@ -1,4 +1,4 @@
-"""A document that is to be summed up is read whole, not only where the search has found it (A4)."""
+"""Reads the whole of a document that the question wants summed up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two editions of a document that a question compares are read whole, not only where the search has found them (A4)."""
+"""Reads the whole of two editions that a question compares."""
 
 from __future__ import annotations
 

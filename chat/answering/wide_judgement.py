@@ -1,4 +1,4 @@
-"""A narrowed search never refuses what a search of everything answers from inside the same sets and filters (D21, D23).
+"""Judges a narrowed question over everything before it is refused, and answers from the sources inside.
 
 Whether sources answer is judged by how rare the question's words are and by what else was found. A set of a few
 passages says little about either, so the same document could be refused in one set and answered in all of them.

@@ -31,7 +31,7 @@ attachments_router = Router(tags=["attachments"], auth=ASKING)
 async def attach(
     request: HttpRequest, file: File[UploadedFile], conversation_id: Form[Identifier | None] = None
 ) -> tuple[int, dict[str, Any]]:
-    """A file that is read in the background, in the sandbox; name its id in `attachments` of a question."""
+    """Attaches a file, which is read in the background; questions name its id in `attachments`."""
     caller = caller_of(request)
     row = await run_db(
         attachment_add, scope=caller.scope, name=file.name or "", content=file, conversation_id=conversation_id

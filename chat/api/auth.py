@@ -1,4 +1,4 @@
-"""Who calls: an API key, or the session of a browser."""
+"""Authentication of API calls by API key or browser session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Caller:
 
     @property
     def key_tag(self) -> str:
-        """By which the questions of the key are counted; empty for a browser."""
+        """The tag under which questions of the key are counted; "" for a browser."""
         return "" if self.key is None else str(self.key.pk)
 
 
@@ -66,7 +66,7 @@ def caller_of(request: HttpRequest) -> Caller:
 
 
 def access_of(caller: Caller, session_key: str | None = None) -> Access:
-    """By what a stream of the caller is opened: a key, or the session of a browser."""
+    """The access (key or browser session) that a stream of the caller depends on."""
     if caller.key is not None:
         return Access(user_id=caller.user.pk, key=caller.key.pk)
     return Access(user_id=caller.user.pk, session=session_reference(session_key))

@@ -1,4 +1,4 @@
-"""State and latency of everything that an answer depends on, each on its own (V1)."""
+"""State and latency of everything that an answer depends on, each on its own."""
 
 from __future__ import annotations
 

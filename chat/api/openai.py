@@ -1,4 +1,4 @@
-"""`/v1`: the OpenAI-compatible API (D37).
+"""`/v1`: the OpenAI-compatible API.
 
 The model `ragsite` asks everything that the caller may read, `ragsite/<set code>` one set; a mode or preset behind a
 colon is a variant (`ragsite:agentic`, `ragsite/radio:fast`).

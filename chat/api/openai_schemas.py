@@ -1,4 +1,4 @@
-"""Requests of the OpenAI-compatible API: what is honoured, what is refused, and what has no effect (D37, D38).
+"""Requests of the OpenAI-compatible API: what is honoured, what is refused, and what has no effect.
 
 OpenAI refuses what it does not know, and so does this. Nothing that would change what the answer is gets ignored.
 """
@@ -17,7 +17,7 @@ MODEL = "ragsite"
 MAX_MESSAGES = 200
 MAX_CONTENT_CHARACTERS = 200_000  # of one message; longer ones would keep the tokeniser busy for nothing
 MAX_PARTS = 200
-MAX_TOKENS = 4096  # of an answer (api.md)
+MAX_TOKENS = 4096  # of an answer (docs/api-clients.md)
 
 Content = Annotated[Text, Field(max_length=MAX_CONTENT_CHARACTERS)]
 Tokens = Annotated[int, Field(ge=1, le=MAX_TOKENS)]

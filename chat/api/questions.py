@@ -1,4 +1,4 @@
-"""The entry of every question of the API: its options are checked, the question is counted (V14, V13, D38)."""
+"""The entry of every question of the API: its options are checked, the question is counted."""
 
 from __future__ import annotations
 

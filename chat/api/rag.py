@@ -1,4 +1,4 @@
-"""`/api/v1/rag`: retrieval, answers, streams, batches, filters, and the second form of answers (V1, V3, V11)."""
+"""`/api/v1/rag`: retrieval, answers, streams, batches, filters, and the second form of answers."""
 
 from __future__ import annotations
 

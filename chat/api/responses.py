@@ -1,6 +1,6 @@
-"""What answers of the API look like, for its description and for tests; responses are not filtered through them.
+"""Response schemas for the API description and tests; responses are not filtered through them.
 
-New fields may be added at any time (V17), so clients must not fail on fields that they do not know.
+New fields may be added at any time, so clients must not fail on fields that they do not know.
 """
 
 from __future__ import annotations

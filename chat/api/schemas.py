@@ -1,4 +1,4 @@
-"""Bodies of requests: exact names, types and limits (D38, V17). What does not fit is answered with 422."""
+"""Bodies of requests: exact names, types and limits. What does not fit is answered with 422."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def _known_rewrite(value: Any) -> Any:
-    """An unknown method counts as none (V2); anything but a word is an error."""
+    """An unknown method counts as none; anything but a word is an error."""
     return value if not isinstance(value, str) or value in get_args(RewriteMethod) else "none"
 
 

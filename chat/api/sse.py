@@ -110,7 +110,7 @@ def _line(event: Event, data: Mapping[str, Any]) -> str:
 
 
 def generate_vocabulary(*, include_inline: bool, include_citations: bool) -> Vocabulary:
-    """`context, step, chunk, citations, done, error` (V11)."""
+    """`context, step, chunk, citations, done, error`."""
 
     async def translate(event: Event) -> AsyncIterator[Mapping[str, Any]]:
         data = event.data
@@ -130,7 +130,7 @@ def generate_vocabulary(*, include_inline: bool, include_citations: bool) -> Voc
 
 
 def query_vocabulary(*, question: str, include_sources: bool) -> Vocabulary:
-    """`query_rewritten, documents_retrieved, generation_start, token, generation_complete, error` (V11)."""
+    """`query_rewritten, documents_retrieved, generation_start, token, generation_complete, error`."""
 
     async def translate(event: Event) -> AsyncIterator[Mapping[str, Any]]:
         data = event.data

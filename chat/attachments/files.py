@@ -1,4 +1,4 @@
-"""Attach a file to a question, look at it, and take it away again: its person's own only."""
+"""Adds, lists and deletes attached files; each person sees only their own."""
 
 from __future__ import annotations
 

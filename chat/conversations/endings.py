@@ -1,4 +1,4 @@
-"""What of the chat ends with a person."""
+"""Revokes the shared links of a person who leaves, and says which chat objects stay."""
 
 from __future__ import annotations
 

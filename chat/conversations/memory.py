@@ -1,4 +1,4 @@
-"""Conversation state in Redis (D16) and the part of it that a prompt has room for (D19)."""
+"""Conversation state in Redis and the part of it that a prompt has room for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of conversations goes by itself: old ones, old traces, and deleted documents that answers cite."""
+"""Deletes old conversations, old traces, and citations of deleted documents."""
 
 from __future__ import annotations
 

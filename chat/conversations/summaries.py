@@ -1,4 +1,4 @@
-"""What earlier turns said, for prompts that have no room for them and for readers who come back (D20).
+"""Summaries of earlier turns that no longer fit the prompt, made in the background.
 
 A language model writes it in the background; without one the questions stand with the first sentence of their answers.
 """

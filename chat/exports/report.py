@@ -1,4 +1,4 @@
-"""What a file of answers holds, before it has a format: the same for Markdown, Word and PDF."""
+"""The content of an export, before it has a format: shared by Markdown, Word and PDF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The assistant as a tool of other agents: a server of the Model Context Protocol (D37)."""
+"""The assistant as a tool of other agents: a server of the Model Context Protocol."""
 
 from chat.mcp.server import McpEndpoint, serve_stdio
 

@@ -1,4 +1,4 @@
-"""Arguments and results of the tools: limits as in the HTTP API (D38), results as data and as text for models."""
+"""Arguments and results of the tools: limits as in the HTTP API, results as data and as text for models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much one text may cost to render: text that was made to be slow is shown plain instead.
+"""Time and depth limits for rendering one text; a text beyond them is shown plain.
 
 The limits are of the processor time of the thread that renders, so that a busy machine changes nothing. Between two
 looks at the clock there is only what takes time in proportion to the text.

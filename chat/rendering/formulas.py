@@ -1,4 +1,4 @@
-r"""Formulas as models write them (`$…$`, `$$…$$`, `\(…\)`, `\[…\]`) as MathML, which browsers set themselves (B4).
+r"""Formulas as models write them (`$…$`, `$$…$$`, `\(…\)`, `\[…\]`) as MathML, which browsers set themselves.
 
 `latex2mathml` parses the LaTeX. Its tree is checked against an allow-list and serialised here, because its own output
 contains unescaped text. A formula that is too long, too deep or not understood is refused whole: the answer then shows

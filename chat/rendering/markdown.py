@@ -1,4 +1,4 @@
-"""Markdown of answers to safe HTML (D32, B4).
+"""Markdown of answers to safe HTML.
 
 Nothing that a model writes becomes a link or a picture unless its address is that of a source; `[n]` becomes a button
 outside of code; sentences that are not well supported are marked; formulas and code are set as such.

@@ -1,4 +1,4 @@
-"""Terms of the lexicon in an answer: marked where they first stand, with their other names (D8)."""
+"""Terms of the lexicon in an answer: marked where they first stand, with their other names."""
 
 from __future__ import annotations
 

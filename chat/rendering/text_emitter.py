@@ -1,4 +1,4 @@
-"""The text of an answer on its way to the reader: markers normalised, links removed, blocks rendered."""
+"""Streams the text of an answer: normalises markers, removes links, renders blocks."""
 
 from __future__ import annotations
 

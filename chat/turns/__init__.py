@@ -1,1 +1,1 @@
-"""A turn is a question with its answer: started, run, stopped, stored, and followed by readers (B5, D16, D32)."""
+"""A turn is a question with its answer: started, run, stopped, stored, and followed by readers."""

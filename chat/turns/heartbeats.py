@@ -1,4 +1,4 @@
-"""Shows other processes which turns this one works on, and hears which of them are to stop: one round trip for all."""
+"""Heartbeats of this process's running turns and their stop requests, in one round trip to Redis for all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RunningTurn turns: in the request that asked, or as a task of the web process that readers follow."""
+"""Runs a turn: inside the request, or as a task of the web process whose events readers follow."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from ragcore.types.answering import Turn
 
 logger = logging.getLogger(__name__)
 
-ANSWER_LIMIT_SECONDS = 60  # V6; without the time in which a model writes
+ANSWER_LIMIT_SECONDS = 60  # without the time in which a model writes
 TURN_LIMIT_SECONDS = 300  # likewise; a reader sees a long text grow and can stop it
 STOP_SECONDS = 60
 SHUTDOWN_SECONDS = 10

@@ -1,4 +1,4 @@
-"""The durable copy of questions, answers and citations (B3, D16), and of turns whose process has died."""
+"""The durable copy of questions, answers and citations, and of turns whose process has died."""
 
 from __future__ import annotations
 

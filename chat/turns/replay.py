@@ -1,4 +1,4 @@
-"""A stored question asked again (B2): as it was understood, with its options, within the rights of asker and viewer."""
+"""Replays a stored question as it was understood, with its options, within the rights of asker and viewer."""
 
 from __future__ import annotations
 

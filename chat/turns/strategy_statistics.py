@@ -1,4 +1,4 @@
-"""How often each strategy answers, how long it takes and how sure it is (V9)."""
+"""Daily statistics by strategy: answers, mean time, mean confidence."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ def strategy_record(
     """Add one answer to the figures of its strategy and day.
 
     Any number of processes may do so at once: the sums are added to by the database, and a first answer of the day
-    that comes twice creates one row. `status`: as in api.md; a page of search results counts as refused. `is_quoted`:
-    the text was compiled from the sources, because there is no language model or it failed.
+    that comes twice creates one row. `status`: see docs/api-questions.md; a page of search results
+    counts as refused. `is_quoted`: the text was compiled from the sources, because there is no language model or it
+    failed.
     """
     day = timezone.now().date()
     key = {"tenant_id": tenant_id, "strategy": strategy[:32], "day": day}

@@ -1,4 +1,4 @@
-"""Events of turns to those who follow them; each reader costs a queue, not a connection.
+"""Delivers events of turns to their readers: one queue a reader, one Redis connection for all.
 
 Turns of this process hand their events over directly. For those of other processes there is one blocking XREAD.
 """

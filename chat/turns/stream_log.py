@@ -1,4 +1,4 @@
-"""The events of one turn, written to a Redis stream (B5, D32).
+"""The events of one turn, written to a Redis stream.
 
 Event n of a turn is the entry `0-n` of the stream `turn:{message}:events`, so that a reader resumes after any number,
 in any process. The stream expires an hour after the turn; then `stream_reader` reads the stored message.

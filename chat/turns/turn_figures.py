@@ -1,4 +1,4 @@
-"""A narrow row of figures for each question, stored within a minute of its answer; answers do not wait for it (D45)."""
+"""A narrow row of figures for each question, stored within a minute of its answer; answers do not wait for it."""
 
 from __future__ import annotations
 

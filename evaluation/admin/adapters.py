@@ -1,4 +1,4 @@
-"""Pages of fitted query vectors: what is in use, trainings with their curves, and starting and switching (D6, D7)."""
+"""Pages of fitted query vectors: what is in use, trainings with their curves, and starting and switching."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters of the queue of feedback cases: by state, cause, set, age, owner, reviewer and what opened them (D36)."""
+"""Filters of the queue of feedback cases: by state, cause, set, age, owner, reviewer and what opened them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of golden cases that were made from documents: start, progress, and a decision on each (D15)."""
+"""The page of golden cases that were made from documents: start, progress, and a decision on each."""
 
 from __future__ import annotations
 

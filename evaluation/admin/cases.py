@@ -1,4 +1,4 @@
-"""Feedback cases, triaged by reviewers: the queue and the page of one case (D35, D36)."""
+"""Feedback cases, triaged by reviewers: the queue and the page of one case."""
 
 from __future__ import annotations
 

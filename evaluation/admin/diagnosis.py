@@ -1,4 +1,4 @@
-"""The page "Why did this fail?": an answer, what is known of the right one, and the diagnosis (D36)."""
+"""The page "Why did this fail?": an answer, what is known of the right one, and the diagnosis."""
 
 from __future__ import annotations
 

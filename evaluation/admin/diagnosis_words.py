@@ -1,4 +1,4 @@
-"""Causes of failed answers, their evidence and their remedies in words (D36, D22)."""
+"""Causes of failed answers, their evidence and their remedies in words."""
 
 from __future__ import annotations
 

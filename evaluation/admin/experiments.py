@@ -1,4 +1,4 @@
-"""Pages of experiments online: what runs, what came of it, and starting one (D34)."""
+"""Pages of experiments online: what runs, what came of it, and starting one."""
 
 from __future__ import annotations
 

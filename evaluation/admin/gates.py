@@ -1,4 +1,4 @@
-"""Admin pages of measured changes: what the golden sets say, published, published all the same, or discarded (B8)."""
+"""Admin pages of measured changes: what the golden sets say, published, published all the same, or discarded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Admin pages of golden sets, golden cases and evaluation runs (D15)."""
+"""Admin pages of golden sets, golden cases and evaluation runs."""
 
 from __future__ import annotations
 

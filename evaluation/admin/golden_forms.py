@@ -1,4 +1,4 @@
-"""Forms and filters of golden sets and golden cases (D15)."""
+"""Forms and filters of golden sets and golden cases."""
 
 from __future__ import annotations
 

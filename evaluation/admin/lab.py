@@ -1,4 +1,4 @@
-"""The retrieval lab: why a passage came first or was dropped, for curators and reviewers; what it writes (B1, B2)."""
+"""The retrieval lab: why a passage came first or was dropped, for curators and reviewers; what it writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page of the reranker's fitted weights: what is in use, fits with their figures, starting and switching (D5, D34)."""
+"""Page of the reranker's fitted weights: what is in use, fits with their figures, starting and switching."""
 
 from __future__ import annotations
 

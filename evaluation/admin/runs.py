@@ -1,4 +1,4 @@
-"""Admin pages of evaluation runs: started, followed, and what came of them (D15, B8)."""
+"""Admin pages of evaluation runs: started, followed, and what came of them."""
 
 from __future__ import annotations
 

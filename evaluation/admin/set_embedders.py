@@ -1,4 +1,4 @@
-"""Pages of embedding models of sets: what is in use, starting one, its progress, and switching (D6, D14)."""
+"""Pages of embedding models of sets: what is in use, starting one, its progress, and switching."""
 
 from __future__ import annotations
 

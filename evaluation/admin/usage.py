@@ -1,4 +1,4 @@
-"""The page of use and quality: what was asked, how it ended, how long it took, what it cost, what it saved (D45)."""
+"""The page of use and quality: what was asked, how it ended, how long it took, what it cost, what it saved."""
 
 from __future__ import annotations
 

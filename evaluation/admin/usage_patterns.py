@@ -1,4 +1,4 @@
-"""What goes with votes, in words, for the page of use and quality and its file (U11)."""
+"""What goes with votes, in words, for the page of use and quality and its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of documents that are wanted: owners say what became of each (D22)."""
+"""The list of documents that are wanted: owners say what became of each."""
 
 from __future__ import annotations
 

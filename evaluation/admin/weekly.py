@@ -1,4 +1,4 @@
-"""The page of the weekly report, and its CSV (D36)."""
+"""The page of the weekly report, and its CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a query adapter treats questions that have nothing to do with its set: it should not forget them (D7).
+"""How a query adapter treats questions that have nothing to do with its set: it should not forget them.
 
 Texts that come with the product are asked for (`ragcore.training.general_pairs`), so the figure is the same kind of
 thing everywhere.

@@ -1,4 +1,4 @@
-"""How good a query adapter is on documents that it has not seen, and whether that is a gain (D7, U12).
+"""How good a query adapter is on documents that it has not seen, and whether that is a gain.
 
 Judged by search with vectors alone over all passages of the set, as an exact search would find them. Every question
 counts that is held out: each goes through the model of the fold that has not seen its documents. The round that is kept
@@ -286,7 +286,7 @@ class AdapterJudge:
         return told
 
     def _discrimination(self, adapter: QueryAdapter) -> dict[str, float]:
-        """Mean cosine to right passages less that to others, before and after (U12)."""
+        """Mean cosine to right passages less that to others, before and after."""
         told = {}
         right, every = sum(map(len, self.pairs.right)), len(self.pairs.right) * len(self.pairs.passages)
         for name, questions in (("before", self.pairs.questions), ("after", adapter.apply(self.pairs.questions))):

@@ -1,4 +1,4 @@
-"""What a search confuses with the right passages of a pair: others that teach, and such that may be right (D7).
+"""What a search confuses with the right passages of a pair: others that teach, and such that may be right.
 
 Each pair is searched for itself; what there is after a pair can be stored, and another process goes on from there.
 """

@@ -1,4 +1,4 @@
-"""Pairs to train a set's query adapter with: from golden cases, votes, opened sources, and made of passages (D7).
+"""Pairs to train a set's query adapter with: from golden cases, votes, opened sources, and made of passages.
 
 All of them are read with the rights of who started the training, and only passages of the set that this person may
 search count. What people have asked weighs more than what was made: made pairs are screened harder, and are no more

@@ -1,4 +1,4 @@
-"""Passages of a set that somebody may search, read a few at a time: a set may have millions (D7)."""
+"""Passages of a set that somebody may search, read a few at a time: a set may have millions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fitting a set's query vectors: started by an owner, trained by a worker, judged on held-out documents (D6, D7, U12).
+"""Fitting a set's query vectors: started by an owner, trained by a worker, judged on held-out documents.
 
 The row is the truth. One worker at a time holds a training by a lease that it renews; after each few seconds it stores
 a checkpoint: of the pairs that it has collected, of those that it has searched, and then of the rounds. So a worker

@@ -1,4 +1,4 @@
-"""The passage that bears the answer to a question (D36): marked by a reviewer, found by what is known of the answer, by
+"""The passage that bears the answer to a question: marked by a reviewer, found by what is known of the answer, by
 the language model for judging where nothing is known of it, or else by the words of the question.
 
 Everything is looked for with the rights of the person who asks for the diagnosis.

@@ -1,4 +1,4 @@
-"""Asking the language model for judging which passage states the answer to a failed question (D36).
+"""Asking the language model for judging which passage states the answer to a failed question.
 
 It is shown passages that a search of everything finds which the asker and whoever diagnoses may both ask, and no other.
 A verdict holds for a question, the rights and the corpus as they are, and the model; it is kept under all of them. A

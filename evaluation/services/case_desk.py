@@ -1,4 +1,4 @@
-"""A case on the triage desk: its marked passage, a replay beside the stored answer, a golden case (B2, D15, D36)."""
+"""A case on the triage desk: its marked passage, a replay beside the stored answer, a golden case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnosis of all cases that have none (D36): every night, and when somebody asks for it.
+"""Diagnosis of all cases that have none: every night, and when somebody asks for it.
 
 A run takes the cases of a tenant by their number, a few at a time, and remembers the last one together with its
 diagnosis, so that a worker that is killed loses no case and does none twice. One worker at a time holds a run, with a

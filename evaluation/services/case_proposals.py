@@ -1,8 +1,8 @@
-"""Golden cases made from documents, for people to accept, change or reject (D15).
+"""Golden cases made from documents, for people to accept, change or reject.
 
 A run takes passages of the golden set's knowledge sets, as far as who asks for it may ask them, spread over documents;
 rules or a language model make questions of each (`ragcore.representations.case_proposals`). What is of no use, known
-already or nearly the same as another one is dropped (D7). A worker takes a few passages, stores what came of them with
+already or nearly the same as another one is dropped. A worker takes a few passages, stores what came of them with
 the place in one transaction, and calls the next one: one that is killed loses nothing and makes nothing twice.
 """
 

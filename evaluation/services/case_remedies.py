@@ -1,4 +1,4 @@
-"""Remedies of a case: what is offered, applied, tested and undone, each kept with its person and time (D22, D36)."""
+"""Remedies of a case: what is offered, applied, tested and undone, each kept with its person and time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolving cases on the triage desk: with a golden case where no answer is the right one, one case or many (D36)."""
+"""Resolving cases on the triage desk: with a golden case where no answer is the right one, one case or many."""
 
 from __future__ import annotations
 

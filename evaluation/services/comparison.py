@@ -1,4 +1,4 @@
-"""Two configurations of a golden set side by side, and whether the second one may take the place of the first (D34)."""
+"""Two configurations of a golden set side by side, and whether the second one may take the place of the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a failed answer recovers: the passage that bears the answer is put in at one place after the other (D36).
+"""Where a failed answer recovers: the passage that bears the answer is put in at one place after the other.
 
 The question is asked again as it is; without any cut-off of the ranking; with its document alone in the search; and
 with the passage itself among the sources. The first of these that gives the right answer says which part had lost it.

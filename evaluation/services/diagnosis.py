@@ -1,4 +1,4 @@
-"""Why an answer failed (D36): its question is searched once more, and the passage that bears the answer is followed.
+"""Why an answer failed: its question is searched once more, and the passage that bears the answer is followed.
 
 What the passage lost its way by is read from the search of today with the options of then; what became of it in the
 text, from the stored answer. Nothing is told that the viewer may not open: a passage that they may not read counts as

@@ -1,4 +1,4 @@
-"""Documents and passages to choose from, by words of their title or text, and readable names of those chosen (D15)."""
+"""Documents and passages to choose from, by words of their title or text, and readable names of those chosen."""
 
 from __future__ import annotations
 

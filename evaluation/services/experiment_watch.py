@@ -1,4 +1,4 @@
-"""Experiments end by themselves at their sequential bounds: worse is stopped and rolled back, better is told (D34).
+"""Experiments end by themselves at their sequential bounds: worse is stopped and rolled back, better is told.
 
 The bounds hold at every look together (`ragcore.metrics.sequential`), so looking often makes no error likelier. An
 experiment is worse when one of its outcomes is, whatever the others say; it is better when one is and none is worse.

@@ -1,4 +1,4 @@
-"""Experiments online: a share of the people who ask a knowledge set gets a candidate's settings (D34)."""
+"""Experiments online: a share of the people who ask a knowledge set gets a candidate's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gate can measure of a set (D34): options, texts, lexicon, fitted query vectors; and of what all sets share:
+"""What the gate can measure of a set: options, texts, lexicon, fitted query vectors; and of what all sets share:
 embedding model, reranker and its fitted weights, default settings, lexicon of the organisation.
 
 How the draft is asked, how it is published, and what becomes of it when it is given up. The reranker of a set is among

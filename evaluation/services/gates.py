@@ -1,4 +1,4 @@
-"""The gate before publishing: a draft is measured against what is live on the golden sets that guard it (D34, B8).
+"""The gate before publishing: a draft is measured against what is live on the golden sets that guard it.
 
 What can be guarded is a kind of `evaluation.services.gated_kinds`. A draft is asked with the rights of who wants to
 publish it; where that person may not ask the set, with those of an owner of the set, who can read its documents.

@@ -1,4 +1,4 @@
-"""The gate that `knowledge` asks before it publishes: golden sets measure what they guard (D34, B8).
+"""The gate that `knowledge` asks before it publishes: golden sets measure what they guard.
 
 What sets share (embedding model, reranker, default settings, lexicon of the organisation) is measured on each guarded
 set; the act goes on where none of them has anything to say any more.

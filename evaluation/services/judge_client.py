@@ -1,4 +1,4 @@
-"""The language model for judging, of runs and diagnoses: left alone for a while if it does not answer (D15, D36)."""
+"""The language model for judging, of runs and diagnoses: left alone for a while if it does not answer."""
 
 from __future__ import annotations
 

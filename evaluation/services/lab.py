@@ -1,4 +1,4 @@
-"""The retrieval lab: runs one question under one or two configurations and says where passages were dropped (B1)."""
+"""The retrieval lab: runs one question under one or two configurations and says where passages were dropped."""
 
 from __future__ import annotations
 

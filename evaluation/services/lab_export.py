@@ -1,4 +1,4 @@
-"""Results of the lab as a golden case or as JSON (D15, B1)."""
+"""Results of the lab as a golden case or as JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from knowledge.selectors import documents_readable
 REFUSAL = "refusal"  # what a case expects that is to be refused
 STYLE = "style:"  # a field of cases, chosen among the tags
 
-# What a case tests (D15): group → values. A tag is "group:value".
+# What a case tests: group → values. A tag is "group:value".
 CASE_TAGS: Mapping[str, tuple[str, ...]] = {
     "target": ("text", "table", "figure", "attachment", "code"),
     "structure": ("sentence", "long_text", "several_passages", "heading_level"),

@@ -1,4 +1,4 @@
-"""A stored question in the lab: the configuration that it was asked with, its ranking then and now (B2).
+"""A stored question in the lab: the configuration that it was asked with, its ranking then and now.
 
 Who may see the question at all is what decision 004 says of answers: its asker, reviewers in their tenant, owners where
 the case of its answer is theirs. What it found is shown within the rights that asker and viewer both have today.

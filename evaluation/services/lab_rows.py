@@ -1,4 +1,4 @@
-"""The state of a finished search as table rows, one a passage, with scores, ranks, reasons and a snippet (B1)."""
+"""The state of a finished search as table rows, one a passage, with scores, ranks, reasons and a snippet."""
 
 from __future__ import annotations
 

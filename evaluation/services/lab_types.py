@@ -1,4 +1,4 @@
-"""Values of the retrieval lab (B1, B2). Everything in them is what the viewer may read."""
+"""Values of the retrieval lab. Everything in them is what the viewer may read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FateKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabConfiguration:
-    """How to search: a mode, the style of answer that steers it (V5), overrides of RetrievalOptions."""
+    """How to search: a mode, the style of answer that steers it, overrides of RetrievalOptions."""
 
     mode: RetrievalMode = "hybrid"
     style: str = ""

@@ -1,4 +1,4 @@
-"""What a version of a lexicon does for the golden cases that mention its terms, as a whole and by term (D8).
+"""What a version of a lexicon does for the golden cases that mention its terms, as a whole and by term.
 
 It is compared with the version that was in use before it, or with no lexicon where it is the first one. Everything else
 stays as it is, other lexicons among it.

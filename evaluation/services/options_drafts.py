@@ -1,4 +1,4 @@
-"""Drafts of settings: tried with the question of a case, then published through the gate or discarded (D14)."""
+"""Drafts of settings: tried with the question of a case, then published through the gate or discarded."""
 
 from __future__ import annotations
 

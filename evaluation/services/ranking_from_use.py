@@ -1,4 +1,4 @@
-"""Switching a set's ranking from use on and off: an option like others, measured like others (D34)."""
+"""Switching a set's ranking from use on and off: an option like others, measured like others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Fitting a tenant's weights of the linear reranker: started by an administrator, done by a worker, judged on held-out
-documents (D5, D34).
+documents.
 
 Each question of the golden sets, and each whose answer people found helpful or opened sources of, is searched with the
 rights of who started it; its candidates are a list, with the features that the reranker reads. Weights are fitted near

@@ -1,4 +1,4 @@
-"""What a fit of reranker weights has collected and tried so far, and how that is stored between two workers (D5).
+"""What a fit of reranker weights has collected and tried so far, and how that is stored between two workers.
 
 The questions stand with it, because cases and votes change meanwhile and the next worker goes on with the same ones.
 They are people's words: everything here goes with the end of the fit. The size is bounded by the number of questions

@@ -1,4 +1,4 @@
-"""One case under one configuration: asked, measured, and kept as a trace of ids (D15)."""
+"""One case under one configuration: asked, measured, and kept as a trace of ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run asks: the whole answer, or one component of the product alone (U1).
+"""What a run asks: the whole answer, or one component of the product alone.
 
 A component alone is fed by what comes before it in the product and is timed alone. Nothing is stored as a conversation,
 no cache is read or filled, and nobody's profile takes part: what is measured is the pipeline.

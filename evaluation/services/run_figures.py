@@ -1,4 +1,4 @@
-"""Figures of a run: means with 95 % intervals and standard deviations, over all cases and by dimension (D15, D34)."""
+"""Figures of a run: means with 95 % intervals and standard deviations, over all cases and by dimension."""
 
 from __future__ import annotations
 

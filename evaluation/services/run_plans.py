@@ -1,4 +1,4 @@
-"""How a configuration of a run asks: which component, in which mode, with which options, texts and lexicon (B8)."""
+"""How a configuration of a run asks: which component, in which mode, with which options, texts and lexicon."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ LIVE = ConfigurationPlan(name="live")
 
 
 def draft_of(*, scope: Scope, sets: Sequence[int], options: Given, tried: Tried | None = None) -> OptionsDraft:
-    """Options over those that are live: of the set that is asked alone (D14), else of the site."""
+    """Options over those that are live: of the set that is asked alone, else of the site."""
     tried = tried or Tried()
     if not options and not tried.stored:
         return OptionsDraft()

@@ -1,4 +1,4 @@
-"""Runs of golden sets: started, worked through a few cases at a time, paused, resumed, cancelled (D15, D34, B8).
+"""Runs of golden sets: started, worked through a few cases at a time, paused, resumed, cancelled.
 
 The rows are the truth: a case of a configuration is done when its outcome is stored, and a constraint lets it be stored
 once. So a worker that is killed loses the case that it had in hand and no other, and none is done twice. One worker at
@@ -238,7 +238,7 @@ class _Work:
         outcome_store(configuration=one.configuration, case=one.case, result=result)
 
     def draft(self, configuration: RunConfiguration) -> OptionsDraft:
-        """Its options over those of the set that is asked alone (D14), else over those of the site."""
+        """Its options over those of the set that is asked alone, else over those of the site."""
         tried = Tried(**configuration.tried)
         return draft_of(scope=self.scope, sets=self.sets, options=configuration.options, tried=tried)
 

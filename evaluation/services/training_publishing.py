@@ -1,4 +1,4 @@
-"""From what was trained or prepared to what is in use, through the golden sets that guard it (D34, D5, D6, D7)."""
+"""From what was trained or prepared to what is in use, through the golden sets that guard it."""
 
 from __future__ import annotations
 

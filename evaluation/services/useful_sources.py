@@ -1,4 +1,4 @@
-"""Questions that people asked, with the sources that helped them: voted for, or opened (D5, D7)."""
+"""Questions that people asked, with the sources that helped them: voted for, or opened."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from feedback.models import Signal, Vote
 from knowledge.models import Document
 
 GOOD_RATING = 4  # of 5, of a vote without a thumb
-MOST_ANSWERS = 1000  # of votes and of opened sources, each; the latest (U12)
+MOST_ANSWERS = 1000  # of votes and of opened sources, each; the latest
 MOST_OF_PERSON = 100  # answers of one person, of each kind: nobody alone teaches an organisation
 _READ = ("question", "metadata", "request", "created", "conversation__user")
 

@@ -1,4 +1,4 @@
-"""Documents that are missing: owners of a knowledge set are asked for them, and say what became of it (D22)."""
+"""Documents that are missing: owners of a knowledge set are asked for them, and say what became of it."""
 
 from __future__ import annotations
 

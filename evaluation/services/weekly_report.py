@@ -1,4 +1,4 @@
-"""The report on feedback cases of some days: trends, priorities, recurring questions, gaps and what would help (D36).
+"""The report on feedback cases of some days: trends, priorities, recurring questions, gaps and what would help.
 
 Everything in it comes from cases that the reader may review; what rests on a document that they may not open counts as
 a case without a diagnosis.

@@ -1,4 +1,4 @@
-"""The weekly report as a notification: figures are stored, their words are made when somebody reads it (D36)."""
+"""The weekly report as a notification: figures are stored, their words are made when somebody reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The other views of a document's page: what it says about itself, how it was made, its versions (B9, D13, D14)."""
+"""The other views of a document's page: what it says about itself, how it was made, its versions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Fact = tuple[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """One of the four groups of attributes (D13)."""
+    """One of the four groups of attributes."""
 
     name: str
     facts: tuple[Fact, ...]

@@ -1,4 +1,4 @@
-"""Documents that say nearly the same: owners compare them and decide (D25)."""
+"""Documents that say nearly the same: owners compare them and decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of source handlers with their rules (D10), and of attributes in their four groups (D13)."""
+"""Pages of source handlers with their rules, and of attributes in their four groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ingestion pages: stage, place in the queue, sign of life, progress, readable error, retry, pause, cancel (B7)."""
+"""The ingestion pages: stage, place in the queue, sign of life, progress, readable error, retry, pause, cancel."""
 
 from __future__ import annotations
 

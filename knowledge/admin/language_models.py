@@ -1,4 +1,4 @@
-"""Admin page of language models: who does what, servers with their keys, and a test that says what is wrong (D42).
+"""Admin page of language models: who does what, servers with their keys, and a test that says what is wrong.
 
 Platform administrators change them. Tenant administrators see which model is used for what.
 """

@@ -1,4 +1,4 @@
-"""The lexicon in the admin: terms, the queue of suggestions, files, publishing, searching documents, history (D8)."""
+"""The lexicon in the admin: terms, the queue of suggestions, files, publishing, searching documents, history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history of a lexicon in the admin, and how its search for terms ended, in words (D8)."""
+"""The history of a lexicon in the admin, and how its search for terms ended, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages of the lexicon show in common: whose it is, what is in use and under way, what waits (D8)."""
+"""What the pages of the lexicon show in common: whose it is, what is in use and under way, what waits."""
 
 from __future__ import annotations
 

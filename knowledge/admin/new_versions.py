@@ -1,4 +1,4 @@
-"""New versions of documents by upload: which document a file may belong to, and the page that takes one (B9)."""
+"""New versions of documents by upload: which document a file may belong to, and the page that takes one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options as typed forms: an empty field inherits (D14, V14)."""
+"""Options as typed forms: an empty field inherits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration of a set and of the site, and what another way of cutting would change (D14, V14)."""
+"""The configuration of a set and of the site, and what another way of cutting would change."""
 
 from __future__ import annotations
 

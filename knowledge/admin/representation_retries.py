@@ -1,4 +1,4 @@
-"""What rules wrote because the language model did not, in words, and the button that asks it again (U6)."""
+"""What rules wrote because the language model did not, in words, and the button that asks it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Admin page of embedding models and rerankers: rows with keys, a test, and the way to another model (D6, D14).
+"""Admin page of embedding models and rerankers: rows with keys, a test, and the way to another model.
 
 Platform administrators change them. Tenant administrators see which models are in use.
 """

@@ -1,4 +1,4 @@
-"""Knowledge sets: what they hold, how healthy they are, who owns and may read them (D12)."""
+"""Knowledge sets: what they hold, how healthy they are, who owns and may read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history of options: export, import with a preview, and taking changes back (V14)."""
+"""The history of options: export, import with a preview, and taking changes back."""
 
 from __future__ import annotations
 

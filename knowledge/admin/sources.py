@@ -1,4 +1,4 @@
-"""Sources: where documents come from, how the last run went, and which sets are composed of them (D12)."""
+"""Sources: where documents come from, how the last run went, and which sets are composed of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of knowledge sets: the table, importing files, and trying a question (C1–C5)."""
+"""Facts of knowledge sets: the table, importing files, and trying a question."""
 
 from __future__ import annotations
 

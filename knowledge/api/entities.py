@@ -1,4 +1,4 @@
-"""`/api/v1/entities`: entities that documents mention, what owners decide about their names, export (U8)."""
+"""`/api/v1/entities`: entities that documents mention, what owners decide about their names, export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/api/v1/jobs`: where an ingestion stands, item by item; pausing, resuming, cancelling, trying again (B7)."""
+"""`/api/v1/jobs`: where an ingestion stands, item by item; pausing, resuming, cancelling, trying again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ItemErrorFields(serializers.Serializer[Any]):
 
 
 class ItemFields(serializers.Serializer[Any]):
-    """One document version on its way (B7)."""
+    """One document version on its way."""
 
     id = serializers.IntegerField()
     document_id = serializers.IntegerField()

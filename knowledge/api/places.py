@@ -1,4 +1,4 @@
-"""`/api/v1/source-places`: folders and private hosts that sources of a tenant may read (D12)."""
+"""`/api/v1/source-places`: folders and private hosts that sources of a tenant may read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/api/v1/knowledge-sets` (D12)."""
+"""`/api/v1/knowledge-sets`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What requests and answers about sources consist of (D12)."""
+"""What requests and answers about sources consist of."""
 
 from __future__ import annotations
 

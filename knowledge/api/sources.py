@@ -1,4 +1,4 @@
-"""`/api/v1/sources`, what sets are composed of, and pages by their address (D12)."""
+"""`/api/v1/sources`, what sets are composed of, and pages by their address."""
 
 from __future__ import annotations
 

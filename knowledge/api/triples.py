@@ -1,4 +1,4 @@
-"""`/api/v1/triples`: facts of knowledge sets: import, list, search, delete (C1–C5)."""
+"""`/api/v1/triples`: facts of knowledge sets: import, list, search, delete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/api/v1/webhooks/{source}`: source systems say what has changed; the signature is all the authentication (D28)."""
+"""`/api/v1/webhooks/{source}`: source systems say what has changed; the signature is all the authentication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vector search where parts of the corpus are compared with another form of the question (D6, D7)."""
+"""Vector search where parts of the corpus are compared with another form of the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another backend first, Postgres where it fails: entries stay there, so an answer is only slower (D39)."""
+"""Another backend first, Postgres where it fails: entries stay there, so an answer is only slower."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vector search in the part of a set that has an embedding model of its own, beside or instead of the site's (D6, D14).
+"""Vector search in the part of a set that has an embedding model of its own, beside or instead of the site's.
 
 Both models give a passage a cosine; that of the set's model is brought to the scale of the site's, which thresholds and
 trained weights know (decision 041). "fused": the mean of both decides. "alone": that of the set's model. A passage that

@@ -1,4 +1,4 @@
-"""Questions by the embedding models of sets: an optional part of a search, which never fails it (D6, decision 041)."""
+"""Questions by the embedding models of sets: an optional part of a search, which never fails it (decision 041)."""
 
 from __future__ import annotations
 

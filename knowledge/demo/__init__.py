@@ -1,4 +1,4 @@
-"""The sample sets of the 1+X+Y axes and sample documents, as data: sets.toml and documents/ (D12)."""
+"""The sample sets of the 1+X+Y axes and sample documents, as data: sets.toml and documents/."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cached answer depends on: readable sets, their epoch, facts for profiles; and its citations again (D17)."""
+"""What a cached answer depends on: readable sets, their epoch, facts for profiles; and its citations again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What another search backend needs from Postgres: the outbox of changed documents, and live entries to copy (D39).
+"""What another search backend needs from Postgres: the outbox of changed documents, and live entries to copy.
 
 Statement triggers (migration 0005) write the outbox within the transaction of every change of what people can find.
 They are disabled until a tenant is moved. `ALTER TABLE … TRIGGER` waits for running writers, so whatever is not in the

@@ -1,4 +1,4 @@
-"""The nearest vectors within few cells, and in as many more as may hold something better (D27, decision 039).
+"""The nearest vectors within few cells, and in as many more as may hold something better (decision 039).
 
 The first look goes into the cells with the highest bounds. Its worst hit says which further cells may hold a better
 one; these are looked into as well. So filters that leave little near to the question make a search look further, not

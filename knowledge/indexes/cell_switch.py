@@ -1,4 +1,4 @@
-"""Divide a tenant's vectors into cells, beside readers and writers (D27, decision 039).
+"""Divide a tenant's vectors into cells, beside readers and writers (decision 039).
 
 `division_add`, then `vectors_divide` until nothing is left, then `former_drop`. In between, searches look into the
 cells of both divisions.

@@ -1,4 +1,4 @@
-"""The corpus epoch of a tenant and of its sets, and values cached for one epoch (D17)."""
+"""The corpus epoch of a tenant and of its sets, and values cached for one epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes of documents: filter conditions in Postgres, and facet counts within the asker's rights (V3, D13, D27).
+"""Attributes of documents: filter conditions in Postgres, and facet counts within the asker's rights.
 
 Equality uses the GIN index of `metadata`; ranges are JSON paths on what is left.
 """

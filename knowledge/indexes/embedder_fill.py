@@ -1,4 +1,4 @@
-"""Vectors of another embedding model for entries that exist, beside readers and writers (D6, decision 031).
+"""Vectors of another embedding model for entries that exist, beside readers and writers (decision 031).
 
 Each entry gets a further row in `knowledge_wholevector`, whose key holds the model. Searches of the model in use see
 none of them. After the switch the coarse vectors of entries are still the former model's: until index maintenance has

@@ -1,4 +1,4 @@
-"""SQL of entities: storing mentions by COPY, taking them out again (U8)."""
+"""SQL of entities: storing mentions by COPY, taking them out again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL of the graph of entities as one asker sees it (U8).
+"""SQL of the graph of entities as one asker sees it.
 
 A mention exists for the asker while its passage does; every query, limit and count here is under this one condition.
 Rows are checked one by one behind an index, so that an entity of ten thousand mentions costs no more than its limit.

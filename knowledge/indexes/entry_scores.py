@@ -1,4 +1,4 @@
-"""Scores of given passages for a question, whether a search found them or not (B1)."""
+"""Scores of given passages for a question, whether a search found them or not."""
 
 from __future__ import annotations
 

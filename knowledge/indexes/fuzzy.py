@@ -1,4 +1,4 @@
-"""Similar words and titles by trigrams, among what the asker may see (D15).
+"""Similar words and titles by trigrams, among what the asker may see.
 
 pg_trgm finds similar terms, `ragcore.text.spelling` decides which may have been meant. Only terms of passages that the
 asker may see are returned: otherwise a correction would reveal words of hidden documents.

@@ -1,4 +1,4 @@
-"""SQL of facts: loading by COPY, search by words and by vectors, neighbours (C1, C2).
+"""SQL of facts: loading by COPY, search by words and by vectors, neighbours.
 
 Whether the asker may see a fact is one condition, part of every query here: an imported fact is visible with its set, a
 fact of a passage with the live version of its document. Numbers that a search returns or weighs with are counted under

@@ -1,4 +1,4 @@
-"""Build, rebuild and vacuum the indexes beside their readers (D27, D28, decision 010).
+"""Build, rebuild and vacuum the indexes beside their readers (decision 010).
 
 PostgreSQL manual, "REINDEX … CONCURRENTLY": the new index is built beside the old one and replaces it at the end;
 searches and inserts continue. It cannot run inside a transaction. An interrupted run leaves an invalid index with the

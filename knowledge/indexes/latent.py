@@ -1,4 +1,4 @@
-"""Domain vectors of entries and questions: stored beside whole vectors, searched in their place (D6, decision 025).
+"""Domain vectors of entries and questions: stored beside whole vectors, searched in their place (decision 025).
 
 Each fit (a LatentModel) has a row of numbers for each term and a joined vector for each entry. The joined vectors stand
 in a table with the columns of `knowledge_wholevector`, under a name of their own in `embedding_model`, so a search

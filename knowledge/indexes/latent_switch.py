@@ -1,4 +1,4 @@
-"""Fit, fill and switch the domain vectors of a tenant beside readers and writers (D6, decision 025).
+"""Fit, fill and switch the domain vectors of a tenant beside readers and writers (decision 025).
 
 A fit is registered first: from then on new entries get its vectors. Then the others get theirs, batch by batch, while
 searches go on as before. The switch changes one row. The fit before it stays filled, so that the way back is the same

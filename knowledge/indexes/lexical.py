@@ -1,4 +1,4 @@
-"""BM25 search in Postgres: GIN finds candidates, a sparse inner product gives the score (D3).
+"""BM25 search in Postgres: GIN finds candidates, a sparse inner product gives the score.
 
 BM25 is split into a document side and a query side whose inner product it is:
 score(q, d) = Σ_t idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl)), idf(t) = ln(1 + (N − df + ½)/(df + ½)).
@@ -6,7 +6,7 @@ Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 20
 
 Lexemes are term ids, so candidates and statistics never cross tenants or languages.
 
-Where the asker may see only a small part of a tenant, document frequencies are counted within that part (D3, B6):
+Where the asker may see only a small part of a tenant, document frequencies are counted within that part:
 statistics of unlike texts cost quality (.02 nDCG), and hidden texts should not weigh in visible ones. Up to
 LOCAL_PASSAGES passages are counted through their documents. That takes some milliseconds, and a process remembers the
 count of each term until the corpus changes. Beyond that limit the statistics of the tenant serve.

@@ -1,4 +1,4 @@
-"""Whole terms of a lexicon in the entries of the index: found by their parts, added under the statistics' lock (D8)."""
+"""Whole terms of a lexicon in the entries of the index: found by their parts, added under the statistics' lock."""
 
 from __future__ import annotations
 

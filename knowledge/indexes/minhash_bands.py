@@ -1,4 +1,4 @@
-"""Bands of MinHash sketches, and which live versions share one, or the text, with others: a batch a statement (D25)."""
+"""Bands of MinHash sketches, and which live versions share one, or the text, with others: a batch a statement."""
 
 from __future__ import annotations
 

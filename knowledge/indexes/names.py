@@ -1,4 +1,4 @@
-"""Documents by file name and folder, among what the asker may see (D10, decision 021)."""
+"""Documents by file name and folder, among what the asker may see (decision 021)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which lists of readers name an asker, as part of a statement or by itself (B6)."""
+"""Which lists of readers name an asker, as part of a statement or by itself."""
 
 from __future__ import annotations
 

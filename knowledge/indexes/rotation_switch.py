@@ -1,4 +1,4 @@
-"""Change the rotation of a tenant's coarse vectors, or their model, beside readers and writers (D14, decision 018).
+"""Change the rotation of a tenant's coarse vectors, or their model, beside readers and writers (decision 018).
 
 `switch_begin`, then `entries_rotate` until nothing is left, then `switch_end`. In between, searches compare each entry
 with the question in the entry's own rotation, exactly.

@@ -1,4 +1,4 @@
-"""Which rotations the coarse vectors of a tenant were made with (D6, D14, decision 018).
+"""Which rotations the coarse vectors of a tenant were made with (decision 018).
 
 An entry's `coarse` is the first 384 numbers of its rotated vector; `fine` is never rotated, so 768-d scores do not
 depend on any of this. A rotation has a number: 0 is none, −n the n-th one that comes with the embedder, and above 0 is

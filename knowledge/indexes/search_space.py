@@ -1,4 +1,4 @@
-"""How much there is to search within the asker's rights (B6), and the cheapest access path to it (D27).
+"""How much there is to search within the asker's rights, and the cheapest access path to it.
 
 Each document carries how many passages and entries its live version has (`knowledge.indexes.lexical_statistics`), so
 counting reads documents and no entries. A count is made again when the corpus epoch has moved. Where counting is slow

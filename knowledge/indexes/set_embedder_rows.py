@@ -1,4 +1,4 @@
-"""Which sets a change of the vectors of a set's embedding model concerns, and when a set has changed (D6)."""
+"""Which sets a change of the vectors of a set's embedding model concerns, and when a set has changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching the vectors that the entries of a knowledge set have by a model of its own (D6, decision 041).
+"""Searching the vectors that the entries of a knowledge set have by a model of its own (decision 041).
 
 They stand in `knowledge_setvector`, which has the columns of `knowledge_wholevector`: the same statements search both,
 with the asker's rights in each of them. What is searched is always a part of what the asker may see: one set's.

@@ -1,4 +1,4 @@
-"""Run hand-written SQL: named parameters, one round trip for many, a time limit; advisory locks (D28, D39).
+"""Run hand-written SQL: named parameters, one round trip for many, a time limit; advisory locks.
 
 A lock of a session is held until its context ends, one of a transaction until the transaction ends.
 """

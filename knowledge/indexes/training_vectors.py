@@ -1,4 +1,4 @@
-"""Vectors of the passages that somebody may search, as arrays for training (D6, D7)."""
+"""Vectors of the passages that somebody may search, as arrays for training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of facts: how frequent they are, and the facts that have them (C2).
+"""Words of facts: how frequent they are, and the facts that have them.
 
 A word of a million facts costs no more than one of a thousand: facts with small digests are a sample with an index of
 its own, and a word is counted in the smallest sample that has enough of it. Counts are of facts that the asker may see.

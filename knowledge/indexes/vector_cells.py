@@ -1,4 +1,4 @@
-"""Which cells the vectors of a tenant are divided into, for searches and for writers (D27, decision 039).
+"""Which cells the vectors of a tenant are divided into, for searches and for writers (decision 039).
 
 A row of `knowledge_vectorcells` is one division of the vectors that have one name: those of an embedding model in
 `knowledge_wholevector`, or those of a fit of domain vectors in `knowledge_latentvector`. Its cells have numbers of

@@ -1,4 +1,4 @@
-"""Nearest neighbours in Postgres: whole vectors of everything where that is cheap, of few cells or HNSW beyond (D27).
+"""Nearest neighbours in Postgres: whole vectors of everything where that is cheap, of few cells or HNSW beyond.
 
 There are four access paths (`knowledge.indexes.search_space`). "scan" and "documents" compare whole vectors, which
 stand in a narrow table of their own (decision 020), so nothing is missed. "cells" compares those that stand near to

@@ -1,4 +1,4 @@
-"""Load passages, document facts and entries of known ids, within the asker's rights (B6, D4, D13, D39)."""
+"""Load passages, document facts and entries of known ids, within the asker's rights."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _passage(row: Sequence[Any]) -> Passage:
     )
 
 
-# ── facts of documents, headings of passages (D4, D13) ────────────────────────────────────────────
+# ── facts of documents, headings of passages ────────────────────────────────────────────
 
 
 FACTS = """
@@ -208,7 +208,7 @@ def _facts(tags: Iterable[str], metadata: Mapping[str, Any], sets: Iterable[Sequ
     return DocumentFacts(sets=tuple(ids), values=values)
 
 
-# ── hits of another search backend, checked against Postgres (D39) ────────────────────────────────
+# ── hits of another search backend, checked against Postgres ────────────────────────────────
 
 
 CONFIRM = """

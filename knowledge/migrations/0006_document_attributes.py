@@ -3,7 +3,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    """Filters on attributes are answered by an index (V3, D27)."""
+    """Filters on attributes are answered by an index."""
 
     dependencies = [
         ("knowledge", "0005_backend_changes"),

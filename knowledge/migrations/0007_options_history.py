@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """The history of options of sets and sites (V14)."""
+    """The history of options of sets and sites."""
 
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),

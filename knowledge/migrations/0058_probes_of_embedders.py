@@ -1,4 +1,4 @@
-"""Vectors of three texts by each embedding model, which tell its weights from others under the same name (D6)."""
+"""Vectors of three texts by each embedding model, which tell its weights from others under the same name."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""How far each embedding model is trusted for texts in Latin script and in Chinese characters (D6)."""
+"""How far each embedding model is trusted for texts in Latin script and in Chinese characters."""
 
 from django.db import migrations, models
 

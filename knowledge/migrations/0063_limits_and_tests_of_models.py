@@ -1,4 +1,4 @@
-"""Limits of each language model; a server answers only once it has passed a test (D42, V6).
+"""Limits of each language model; a server answers only once it has passed a test.
 
 Servers whose latest test was passed keep answering. All others are tested when the product starts.
 """

@@ -1,4 +1,4 @@
-"""Fitted query vectors of a set: trainings, and the adapters that came of them (D6, D7)."""
+"""Fitted query vectors of a set: trainings, and the adapters that came of them."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Chunk(models.Model):
-    """An immutable passage of one version (D11)."""
+    """An immutable passage of one version."""
 
     class Kind(models.TextChoices):
         BODY = "body", _("Text")
@@ -96,7 +96,7 @@ class ChunkEdit(models.Model):
 
 
 class RepresentationRetry(models.Model):
-    """A passage for which the model is asked again: rules wrote its summary or questions because it did not (U6).
+    """A passage for which the model is asked again: rules wrote its summary or questions because it did not.
 
     The row goes with what the model writes later (`knowledge.services.representation_retries`), or stays with
     `given_up` where its answers were of no use MAX_ATTEMPTS times.

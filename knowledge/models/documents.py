@@ -66,7 +66,7 @@ class Document(models.Model):
     tags = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("tags"))
     # what the source's handler wrote, so that it can be taken back when rules change: {"tags": [], "metadata": {}}
     handled = models.JSONField(default=dict, blank=True, editable=False)
-    series = models.CharField(_("series"), max_length=256, blank=True)  # of which only the latest is kept (D10)
+    series = models.CharField(_("series"), max_length=256, blank=True)  # of which only the latest is kept
     is_whole = models.BooleanField(_("keep in one piece"), default=False)
     # passage sizes of this document in place of those of its sets (ragcore.options.ChunkingOptions); {}: as they say
     chunking = models.JSONField(default=dict, blank=True, editable=False, db_default={})
@@ -167,7 +167,7 @@ def rendition_path(version: DocumentVersion, name: str) -> str:
 
 
 class DocumentVersion(models.Model):
-    """The immutable content of a document at one time; citations point to it for ever (B3, B9)."""
+    """The immutable content of a document at one time; citations point to it for ever."""
 
     class FileFault(models.TextChoices):
         MISSING = "missing", pgettext_lazy("original file", "Missing")

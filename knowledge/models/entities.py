@@ -1,4 +1,4 @@
-"""Entities that documents mention, where they stand, their other names, and what owners decided about them (U8).
+"""Entities that documents mention, where they stand, their other names, and what owners decided about them.
 
 Entities, sentences and passages with their containment are the relation-free graph of LinearRAG (arXiv 2510.10114).
 An entity belongs to a tenant and to nobody's rights: who may read none of the passages that mention it is told

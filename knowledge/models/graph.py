@@ -1,4 +1,4 @@
-"""Facts of knowledge sets as triples, their vectors, and the imports that brought them (C1, U8)."""
+"""Facts of knowledge sets as triples, their vectors, and the imports that brought them."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ class LexicalStatistics(models.Model):
 
 
 class CorpusEpoch(models.Model):
-    """Counts changes of what a tenant's people can find; answers cached under an older epoch are stale (D17)."""
+    """Counts changes of what a tenant's people can find; answers cached under an older epoch are stale."""
 
     tenant = models.OneToOneField("accounts.Tenant", primary_key=True, on_delete=models.CASCADE, related_name="+")
     value = models.PositiveBigIntegerField(default=0)
@@ -283,7 +283,7 @@ class CorpusEpoch(models.Model):
 
 
 class SetEpoch(models.Model):
-    """The tenant's corpus epoch at the last change of what can be found in one set (D17).
+    """The tenant's corpus epoch at the last change of what can be found in one set.
 
     Without a foreign key: who writes a row must not wait for who deletes the set, because that one waits for the epoch.
     """

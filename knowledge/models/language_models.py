@@ -1,4 +1,4 @@
-"""Chat models that platform administrators have registered: servers with their keys, and who does what (D42)."""
+"""Chat models that platform administrators have registered: servers with their keys, and who does what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lexicon of a tenant and of a knowledge set: terms, what is published, what was changed, and mining (D8)."""
+"""The lexicon of a tenant and of a knowledge set: terms, what is published, what was changed, and mining."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the sources of a tenant may read on the operator's machines and network (D12)."""
+"""Where the sources of a tenant may read on the operator's machines and network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who alone may read a document, where it says so (B6)."""
+"""Who alone may read a document, where it says so."""
 
 from __future__ import annotations
 

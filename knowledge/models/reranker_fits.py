@@ -1,4 +1,4 @@
-"""Weights of the linear reranker that were fitted for a tenant (D5)."""
+"""Weights of the linear reranker that were fitted for a tenant."""
 
 from __future__ import annotations
 

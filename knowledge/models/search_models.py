@@ -1,4 +1,4 @@
-"""Embedding models and rerankers that platform administrators register, and the way to another one (D6)."""
+"""Embedding models and rerankers that platform administrators register, and the way to another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embedding models that owners of a set have chosen for it, beside or in the place of the site's (D6, D14)."""
+"""Embedding models that owners of a set have chosen for it, beside or in the place of the site's."""
 
 from __future__ import annotations
 

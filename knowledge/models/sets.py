@@ -1,4 +1,4 @@
-"""The 1+X+Y knowledge sets (D12)."""
+"""The 1+X+Y knowledge sets."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def name_in_language() -> Coalesce:
 
 
 class SiteOptions(models.Model):
-    """Options of a tenant that its sets inherit (V14): by group, as in ragcore.options."""
+    """Options of a tenant that its sets inherit: by group, as in ragcore.options."""
 
     tenant = models.OneToOneField("accounts.Tenant", primary_key=True, on_delete=models.CASCADE, related_name="+")
     options = models.JSONField(_("options"), default=dict, blank=True)
@@ -169,7 +169,7 @@ class OptionsChange(models.Model):
 
 
 class RefusalLine(models.Model):
-    """How far a set's own line of refusals lies below the shipped one (D21, D23).
+    """How far a set's own line of refusals lies below the shipped one.
 
     Drawn in the background from questions made of the set's own sentences; see ragcore.answerability.own_line.
     """

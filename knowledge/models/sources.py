@@ -1,4 +1,4 @@
-"""Where documents come from, how they are treated, and which sets they go into (D10, D12)."""
+"""Where documents come from, how they are treated, and which sets they go into."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class SourceHandler(models.Model):
-    """How documents of one kind of source are treated; its rules say what is read from names and texts (D10)."""
+    """How documents of one kind of source are treated; its rules say what is read from names and texts."""
 
     class Splitting(models.TextChoices):
         INHERIT = "", _("As set for the knowledge set")
@@ -180,7 +180,7 @@ class Source(models.Model):
 
 
 class SetSource(models.Model):
-    """A set is composed of sources, each with a filter (D12)."""
+    """A set is composed of sources, each with a filter."""
 
     knowledge_set = models.ForeignKey(
         "knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="set_sources", verbose_name=_("knowledge set")
@@ -201,7 +201,7 @@ class SetSource(models.Model):
 
 
 class Attribute(models.Model):
-    """What documents of a tenant may say about themselves, as data (D13). Values stand in Document.metadata."""
+    """What documents of a tenant may say about themselves, as data. Values stand in Document.metadata."""
 
     class Group(models.TextChoices):
         BASIC = "basic", _("Basic")

@@ -1,4 +1,4 @@
-"""What every tenant begins with: attributes of documents (D13) and handlers of usual sources (D10), as data."""
+"""What every tenant begins with: attributes of documents and handlers of usual sources, as data."""
 
 from __future__ import annotations
 

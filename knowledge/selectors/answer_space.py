@@ -1,4 +1,4 @@
-"""What a cached answer depends on, and whether it may still be given out (D17)."""
+"""What a cached answer depends on, and whether it may still be given out."""
 
 from __future__ import annotations
 

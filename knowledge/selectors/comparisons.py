@@ -1,4 +1,4 @@
-"""Compare texts: versions of a document (B9), and pairs of near-duplicate documents (D25)."""
+"""Compare texts: versions of a document, and pairs of near-duplicate documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the owner's desk lists: sets with their health, jobs and ingestion items (B7, D12)."""
+"""What the owner's desk lists: sets with their health, jobs and ingestion items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents and chunks, with visibility defined here once (B6); passages of a version as owners see them."""
+"""Documents and chunks, with visibility defined here once; passages of a version as owners see them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def documents_askable(
     """THE definition of visibility: what a search of this asker may touch, narrowed by sets and filters.
 
     Tenant, not deleted, clearance, membership in at least one readable set, and among the readers of documents that
-    name some; all inside the query (B6, D27).
-    `within` narrows it to what a second person may ask for, too: the intersection of both rights (B2).
+    name some; all inside the query.
+    `within` narrows it to what a second person may ask for, too: the intersection of both rights.
     Raises InvalidFilterError for what knowledge.filtering does not know.
     """
     return _askable(scope, sets, filters or Filters(), within, lists=reader_lists(scope=scope))

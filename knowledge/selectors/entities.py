@@ -1,4 +1,4 @@
-"""Entities, their mentions and other names as far as the asker may know them; what owners decided about them (U8).
+"""Entities, their mentions and other names as far as the asker may know them; what owners decided about them.
 
 An entity exists for the asker's searches where a passage that they may touch mentions it, and on pages, in lists and
 exports where a document that the asker may page through does.

@@ -1,4 +1,4 @@
-"""What pages show of entities: ranked lists, sentences, and those of one passage (U8).
+"""What pages show of entities: ranked lists, sentences, and those of one passage.
 
 Everything is counted among the passages that the asker may see; see `knowledge.selectors.entities`.
 """
@@ -63,7 +63,7 @@ class EntityCard:
 
 def entity_confidence(entity: Entity, *, mentions: int, state: str = "") -> float:
     """0 to 1: half by mentions, up to five, three tenths by words of the name, up to three, two tenths for names of the
-    lexicon, abbreviations and identifiers (U8); 1 for a confirmed one.
+    lexicon, abbreviations and identifiers; 1 for a confirmed one.
     """
     if state == EntityDecision.Kind.CONFIRM:
         return 1.0

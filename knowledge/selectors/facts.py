@@ -1,4 +1,4 @@
-"""Which sets have their documents read for facts or entities, and which versions are to be read (U8)."""
+"""Which sets have their documents read for facts or entities, and which versions are to be read."""
 
 from __future__ import annotations
 

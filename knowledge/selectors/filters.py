@@ -1,4 +1,4 @@
-"""What a search can be narrowed by, within the asker's rights (V3, D13)."""
+"""What a search can be narrowed by, within the asker's rights."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def attribute_names(*, scope: Scope) -> dict[str, str]:
 def filters_check(*, scope: Scope, filters: Filters) -> None:
     """Raises UnknownFilterError for a code that no set of the tenant has on that axis.
 
-    That a set exists is no secret (D12): a closed one is not refused, it only holds nothing for the asker.
+    That a set exists is no secret: a closed one is not refused, it only holds nothing for the asker.
     """
     for field, axis, codes in (
         ("capability", KnowledgeSet.Axis.CAPABILITY, filters.capability),

@@ -142,7 +142,7 @@ def items_readable(
 
 
 def items_progress(*, scope: Scope, items: Sequence[IngestItem]) -> list[ItemProgress]:
-    """How far these items are, in their order (B7). A few queries, whatever their number.
+    """How far these items are, in their order. A few queries, whatever their number.
 
     Documents that the asker may not see have neither name nor message, which may name what is in them.
     """

@@ -1,4 +1,4 @@
-"""Who keeps a document, as a condition (B6, B11)."""
+"""Who keeps a document, as a condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who keeps a document, and what of it others may open: the one rule for writing, and originals (B6, B11)."""
+"""Who keeps a document, and what of it others may open: the one rule for writing, and originals."""
 
 from __future__ import annotations
 

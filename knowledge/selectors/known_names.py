@@ -1,4 +1,4 @@
-"""Documents that a file may be a new version of: those of its name, or nearly so, that the asker keeps (B9)."""
+"""Documents that a file may be a new version of: those of its name, or nearly so, that the asker keeps."""
 
 from __future__ import annotations
 

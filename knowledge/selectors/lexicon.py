@@ -1,4 +1,4 @@
-"""The lexicon: which terms a search uses, which the index holds, and which somebody may see and change (D8, U4).
+"""The lexicon: which terms a search uses, which the index holds, and which somebody may see and change.
 
 A search uses the terms of the tenant and of the sets that it searches and the asker may read. The index holds whole
 terms of every lexicon of the tenant: a document may come into another set without being indexed again, and a term that

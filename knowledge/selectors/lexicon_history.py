@@ -1,4 +1,4 @@
-"""What was changed in a lexicon, as it was done: changes that were made together are one row (D8)."""
+"""What was changed in a lexicon, as it was done: changes that were made together are one row."""
 
 from __future__ import annotations
 

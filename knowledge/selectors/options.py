@@ -1,4 +1,4 @@
-"""Options of a set's pipeline with the layer that each value comes from (D14, V14)."""
+"""Options of a set's pipeline with the layer that each value comes from."""
 
 from __future__ import annotations
 

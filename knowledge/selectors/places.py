@@ -1,4 +1,4 @@
-"""Folders and private hosts that tenants have: administrators see their own (D12)."""
+"""Folders and private hosts that tenants have: administrators see their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query adapters: which of them a search uses, and which somebody may see and switch (D6, D7).
+"""Query adapters: which of them a search uses, and which somebody may see and switch.
 
 Each adapter searches its own set. Of many sets at most MOST_IN_SEARCH do; the passages of the others are compared with
 the question's plain vector, so a question costs a few searches at most.

@@ -1,4 +1,4 @@
-"""Who alone may read a document: its readers as its keepers and its source name them (B6)."""
+"""Who alone may read a document: its readers as its keepers and its source name them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the lines of refusals of the asked sets lie below the shipped one (D21, D23)."""
+"""How far the lines of refusals of the asked sets lie below the shipped one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passages whose summaries or questions rules wrote because the language model did not (U6)."""
+"""Passages whose summaries or questions rules wrote because the language model did not."""
 
 from __future__ import annotations
 

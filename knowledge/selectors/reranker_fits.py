@@ -1,4 +1,4 @@
-"""Fitted weights of the linear reranker: which of them order a search, and who may see and switch them (D5)."""
+"""Fitted weights of the linear reranker: which of them order a search, and who may see and switch them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of the site that a search may use in the place of those in use: to measure them, or for a set (D6, D34)."""
+"""Models of the site that a search may use in the place of those in use: to measure them, or for a set."""
 
 from __future__ import annotations
 

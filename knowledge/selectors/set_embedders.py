@@ -1,4 +1,4 @@
-"""Embedding models of sets: which of them a search uses, and which somebody may see and switch (D6, D14)."""
+"""Embedding models of sets: which of them a search uses, and which somebody may see and switch."""
 
 from __future__ import annotations
 

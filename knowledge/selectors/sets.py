@@ -1,4 +1,4 @@
-"""Knowledge sets and sources: which exist, which the asker may read, keep, see, use and change (D12)."""
+"""Knowledge sets and sources: which exist, which the asker may read, keep, see, use and change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _among(people: Any, scope: Scope) -> Q:
 
 
 def sets_listed(*, scope: Scope) -> QuerySet[KnowledgeSet]:
-    """Every set of the tenant: everyone sees that it exists (D12). Platform administrators see all tenants."""
+    """Every set of the tenant: everyone sees that it exists. Platform administrators see all tenants."""
     return sets_where(scope=scope, doing=SET_LIST)
 
 

@@ -1,4 +1,4 @@
-"""The space in which questions are compared with passages, for fitting query adapters in it (D6, D7).
+"""The space in which questions are compared with passages, for fitting query adapters in it.
 
 Everything about it is asked here: its name, vectors of questions, and vectors of a set's passages within somebody's
 rights. An adapter takes part in searches as long as the space has the name that it was fitted in.

@@ -1,4 +1,4 @@
-"""Facts and imports that the asker may see (C1, U8)."""
+"""Facts and imports that the asker may see."""
 
 from __future__ import annotations
 

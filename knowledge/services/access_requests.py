@@ -58,7 +58,7 @@ def access_request_create(*, scope: Scope, actor: User, set_id: int, reason: str
 
 
 def deciders_of(row: KnowledgeSet) -> list[User]:
-    """Who is asked: the owners, else the tenant administrators, else the platform administrators."""
+    """People who decide a request: the set's owners, else tenant administrators, else platform administrators."""
     people = User.objects.filter(is_active=True, is_service=False)
     admins = people.filter(is_staff=True, is_superuser=True)
     for group in (people.filter(owned_sets=row), admins.filter(tenant_id=row.tenant_id)):

@@ -1,4 +1,4 @@
-"""Keep another search backend in step with Postgres, and move tenants there and back (D39).
+"""Keep another search backend in step with Postgres, and move tenants there and back.
 
 A change in the outbox says which document, not what to do. The document's entries are read from Postgres; entries of
 the backend that are not among them are deleted first, the others are written. So it does not matter how often or how
@@ -80,7 +80,7 @@ FAILURES_KEY = "knowledge.backend.failures"
 
 
 def backend_changes_apply() -> int:
-    """Apply what waits; returns how many changes. Safe to call at any time and from anywhere.
+    """Applies waiting changes to the other backend; returns their number. Idempotent and safe to run concurrently.
 
     While the backend does not answer, changes wait and it is tried again after 2, 4, … 300 seconds.
     """

@@ -1,4 +1,4 @@
-"""Lines of a bulk load: what a valid one is, and which were refused."""
+"""Parses and validates lines of a bulk load, and collects refused ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class BadLineError(PermanentError):
 
 
 class TooManyBadLinesError(PermanentError):
-    """So many lines are faulty that the load is not what its sender means."""
+    """Too many faulty lines: the load ends and nothing is stored."""
 
     code = "too_many_invalid_lines"
     default_message = "Too many lines are not valid documents. Nothing was stored."

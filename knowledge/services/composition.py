@@ -1,4 +1,4 @@
-"""Compose sets of sources (D12): which documents of a source are in which sets, and why.
+"""Compose sets of sources: which documents of a source are in which sets, and why.
 
 A set is composed of sources, each with a filter. `Document.handled["sets"]` records, for each set whose composition
 includes the document, how it came there: "source" (composition added it) or "hand" (it was there already). So:

@@ -1,4 +1,4 @@
-"""Soft deletion by the system, and removal for good of what was deleted or replaced long ago (D28, B3).
+"""Soft deletion by the system, and removal for good of what was deleted or replaced long ago.
 
 What a citation needs stays: a model that needs passages for ever has a foreign key to a document, version or chunk with
 PROTECT, which keeps the version. Files are removed last, independently of rows: every file that no row names, also

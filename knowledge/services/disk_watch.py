@@ -1,4 +1,4 @@
-"""Administrators hear of a disk that fills up, once for each step down, and again after it had recovered."""
+"""Notifies administrators of low disk space: once a level, and again after a recovery."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ KINDS = {
 
 
 def disk_watch() -> int:
-    """Tell the administrators of the site what has become worse since they were told; returns how many notifications.
+    """Notifies site administrators of places with less space than last notified; returns the number of notifications.
 
     Safe to run at any time and twice.
     """

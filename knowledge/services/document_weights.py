@@ -1,4 +1,4 @@
-"""How much a document counts in the ranking: its owner's weight (D5, D27) and its readers' ratings (U15)."""
+"""Sets weights and reader ratings of documents, which the ranking reads."""
 
 from __future__ import annotations
 

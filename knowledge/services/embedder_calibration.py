@@ -1,4 +1,4 @@
-"""What a cosine of another embedding model means, from the tenant's own passages (D6, decision 031).
+"""Calibrates `min_cosine` for another embedding model on the tenant's own passages (decision 031).
 
 Sentences of passages stand for questions. Both models are asked the same ones about the same passages: the cosine of a
 sentence with its own passage, and the best one with any other. A linear scale that lays the medians of these two on

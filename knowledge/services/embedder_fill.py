@@ -1,4 +1,4 @@
-"""Making the vectors of another embedding model in the background, beside questions and ingestion (D6, decision 031).
+"""Making the vectors of another embedding model in the background, beside questions and ingestion (decision 031).
 
 One worker at a time goes through the entries that have no vector of a model: of the one in use first, then of the one
 on its way, then of the former one, so that going back stays one transaction. What is done is in the index itself, so a

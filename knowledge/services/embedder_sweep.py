@@ -1,4 +1,4 @@
-"""Deleting the vectors of embedding models that the site has given up, beside questions (D6, decision 031).
+"""Deleting the vectors of embedding models that the site has given up, beside questions (decision 031).
 
 Whoever cancels a change or gives up the way back asks for it (`embedder_switch`). A task deletes them in batches; what
 it leaves when its process dies, weekly maintenance takes. A model that the site needs again keeps the vectors that are

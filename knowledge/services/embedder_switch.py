@@ -1,4 +1,4 @@
-"""From one embedding model of the site to another, and back, without a gap (D6, decision 031).
+"""From one embedding model of the site to another, and back, without a gap (decision 031).
 
 `switch_start` registers the target; a worker makes its vectors beside those in use (`embedder_fill`), questions are
 answered as before. `switch_finish` changes the model in one transaction: it waits for writers, makes the few vectors

@@ -1,4 +1,4 @@
-"""What of knowledge sets and their sources ends with a person."""
+"""Ends or hands over sources, sets and access requests of a person who leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of somebody who is erased, where no relation leads to them: lists of readers that a source gave (D13, B6)."""
+"""Replaces an erased person's name in reader lists of sources, which no relation leads to."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reader_names_forget(user: User) -> None:
 
 @erase_with
 def notifications_forget(user: User) -> None:
-    """Remove what others were told with the name: requests for access, and a reader of a source who was unknown."""
+    """Removes notifications that name an erased person."""
     links = [request_link(row) for row in AccessRequest.objects.filter(user=user)]
     names = (user.username, USER + user.username)
     about = Q(kind=REQUESTED, link__in=links) | Q(kind=UNKNOWN, data__value__in=names)

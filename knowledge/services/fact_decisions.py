@@ -1,4 +1,4 @@
-"""What owners decide about facts: right, or wrong and found by nobody any more. Each can be undone (U8).
+"""Stores and undoes owners' decisions about facts: confirm or reject.
 
 Decisions are about the names of a fact in a set, so that they hold for versions that are read later. One replaces the
 former one about the same fact: that one counts as undone.

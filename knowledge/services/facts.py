@@ -1,4 +1,4 @@
-"""Reading documents for facts, in the background and by set (U8).
+"""Reading documents for facts, in the background and by set.
 
 First by rules: one document at a time, its facts and the note that it was read in one transaction. Then, where a
 language model is connected, some passages at a time, with the place up to which it has read. So the work can be broken

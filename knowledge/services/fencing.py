@@ -1,4 +1,4 @@
-"""Fencing of background work: what a worker writes about a row counts only while nobody else has claimed the row.
+"""Fences background work: a worker's write on a row is applied only while it still holds the claim.
 
 Every claim gives the row another value in the column that its model names as `FENCE`: a number that counts claims, or a
 random one. A worker whose lease has lapsed meanwhile still has the old value, so that its writing changes nothing.

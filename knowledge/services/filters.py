@@ -1,4 +1,4 @@
-"""Count what filters leave to be searched, and explain why they leave nothing (V3)."""
+"""Count what filters leave to be searched, and explain why they leave nothing."""
 
 from __future__ import annotations
 

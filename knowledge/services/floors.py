@@ -1,4 +1,4 @@
-"""Below which clearance no document of a source is (D13)."""
+"""Minimum clearance of documents of a source, from the source and its folder."""
 
 from __future__ import annotations
 

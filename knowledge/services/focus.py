@@ -1,4 +1,4 @@
-"""Passages of the documents that a conversation is about, beside those of the search of everything (D2)."""
+"""Merges passages of the conversation's documents into the ranking of the whole search (decision 052)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pause, resume, cancel and retry ingestion jobs (B7)."""
+"""Pause, resume, cancel and retry ingestion jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of chat models: a platform administrator changes it, every process follows (D42)."""
+"""The registry of chat models: a platform administrator changes it, every process follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Domain vectors: fitted on a tenant's own passages, kept up with them, switched without a gap (D6, decision 025).
+"""Domain vectors: fitted on a tenant's own passages, kept up with them, switched without a gap (decision 025).
 
 Index maintenance fits, fills, measures and switches, but not to a version that finds less than the embedder alone. An
 administrator goes back to the version before or to none, and on again.

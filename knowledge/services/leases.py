@@ -1,4 +1,4 @@
-"""Leases on rows that one worker at a time works on: ingestion items and source runs.
+"""Leases of one worker on rows: ingestion items and source runs.
 
 A claim counts the attempts of a row, so (row, attempt) names one holder: what a worker writes about a row counts only
 while it is still the last one that claimed it. A lease ends by itself, where its worker died.

@@ -1,4 +1,4 @@
-"""What is left of deleted documents, wherever it may be, and removing it."""
+"""Counts and removes remains of deleted documents in tables, index, files and the other backend."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def leftovers_count(*, days: int) -> Leftovers:
 
 
 def leftovers_remove(*, days: int) -> Leftovers:
-    """Remove it, and say what is left after that."""
+    """Removes remains of deleted documents; returns what is left."""
     for ids in _in_backend(before_days=days):
         entries_delete(collection_name(), sorted(ids))
     purge(days=days)

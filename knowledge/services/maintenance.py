@@ -1,4 +1,4 @@
-"""Maintenance of the index: refresh in the background, weekly rebuild, check and repair (D28)."""
+"""Maintenance of the index: refresh in the background, weekly rebuild, check and repair."""
 
 from __future__ import annotations
 

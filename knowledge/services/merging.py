@@ -1,4 +1,4 @@
-"""Merge several results for one question into one (V2, V3, V5)."""
+"""Merge several results for one question into one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -
     first `top_k // len(results)` of each result are kept; the remaining places, because results share passages, go to
     the best of the others. Passages are ordered by the score "merge.queries", the last one of every candidate, higher
     is better: see `_fused`; documents that the question names come first. A passage that repeats a better one of
-    another ranking is dropped where each ranking was rid of its own repetitions (V16), and another takes its place.
+    another ranking is dropped where each ranking was rid of its own repetitions, and another takes its place.
     Query, arms and stages are those of the first result; the note of the stage "merge.queries" says what each form
     contributed.
     """

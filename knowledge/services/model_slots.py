@@ -1,4 +1,4 @@
-"""Limit the concurrent requests of background work to a model server, over all processes (D30, D31).
+"""Limit the concurrent requests of background work to a model server, over all processes.
 
 A slot is a member of a sorted set in Redis with the time when it expires, so the slot of a killed worker becomes free
 by itself. Only ingestion waits for slots; people's questions do not.

@@ -1,4 +1,4 @@
-"""Whether a chat model works: its latest test, and what became of its latest calls (D42)."""
+"""State of a chat model from its latest test and its latest calls."""
 
 from __future__ import annotations
 

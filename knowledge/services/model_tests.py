@@ -1,4 +1,4 @@
-"""Testing a model at its servers; only models that have passed a test answer (D42).
+"""Testing a model at its servers; only models that have passed a test answer.
 
 A test runs beside the request that wants it: whoever waits is told the result, or after a moment that it goes on.
 """
@@ -145,12 +145,12 @@ def seconds_tested(place: str) -> float | None:
 
 
 def place_of_model(model_id: int) -> str:
-    """By what the tests of a registered model are known."""
+    """Key of the tests of a registered model."""
     return f"model:{model_id}"
 
 
 def place_of_purpose(purpose: str) -> str:
-    """By what the tests of a model of the environment are known."""
+    """Key of the tests of a model that the environment sets."""
     return f"purpose:{purpose}"
 
 

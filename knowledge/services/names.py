@@ -1,4 +1,4 @@
-"""File names and folders of documents, kept for searches by name (D10, decision 021)."""
+"""File names and folders of documents, kept for searches by name (decision 021)."""
 
 from __future__ import annotations
 

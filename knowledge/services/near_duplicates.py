@@ -1,4 +1,4 @@
-"""Near-duplicate documents: compared in the background after they go live, reported to owners (D25)."""
+"""Near-duplicate documents: compared in the background after they go live, reported to owners."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def duplicates_record(*, tenant_id: int, version_ids: Sequence[int]) -> int:
 
 @transaction.atomic
 def pair_keep(*, scope: Scope, actor: User, pair_id: int) -> DuplicatePair:
-    """Keep both documents: the pair is no longer reported, to who keeps one of both only not to them.
+    """Marks a pair of near-duplicates as kept; who manages only one of both hides the pair for themselves only.
 
     Raises NotFoundError.
     """

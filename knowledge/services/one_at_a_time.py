@@ -1,4 +1,4 @@
-"""Work that one process at a time does, across transactions."""
+"""An advisory lock over several transactions: one process at a time does named work."""
 
 from __future__ import annotations
 

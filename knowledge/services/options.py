@@ -1,4 +1,4 @@
-"""Change the options of sets and of a site, with their history (D14, V14)."""
+"""Change the options of sets and of a site, with their history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored files as they are: the right bytes, missing, or damaged; and how an original comes back.
+"""Opens, verifies and restores stored originals.
 
 An original is read as a whole against its SHA-256 once. Afterwards its size and time of change are compared, which the
 row of its version remembers, until one of them is another.

@@ -1,4 +1,4 @@
-"""Sentences of passages in the place of questions: what models are measured by before anybody has asked anything (D6).
+"""Sentences of passages as stand-in questions, to measure models without users' questions.
 
 A sentence should be near to its own passage and find it among others.
 """

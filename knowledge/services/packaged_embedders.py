@@ -1,4 +1,4 @@
-"""The packaged embedding models as rows of the registry, one of which a new site begins with (D6).
+"""The packaged embedding models as rows of the registry, one of which a new site begins with.
 
 The row is what decides from then on: a release with another default, or a machine that cannot have the default, changes
 no site that has begun (decision 049).

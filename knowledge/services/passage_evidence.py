@@ -1,4 +1,4 @@
-"""Why passages were found, or were not: their scores for a question, as a search compares them (B1)."""
+"""Why passages were found, or were not: their scores for a question, as a search compares them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knowledge sets in the setup of people: which there are, and making somebody an owner or a member (D12, D43)."""
+"""Gives people ownership and membership of sets in the setup of people."""
 
 from __future__ import annotations
 

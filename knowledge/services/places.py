@@ -1,4 +1,4 @@
-"""Folders and private hosts of tenants: which they may use, and how a platform administrator gives them (D12)."""
+"""Folders and private hosts of tenants: which they may use, and how a platform administrator gives them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may stand between a saved change of a set and its publication. Apps above register it; none: nothing does."""
+"""Port of the gate between a saved change and its publication; upper apps register one, else none applies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Given = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateNotice:
-    """What people who change a set are told of its gate."""
+    """Notice about the gate of a set for people who change it."""
 
     guards: tuple[str, ...]  # names of what is measured; empty: changes are published at once
     change: int | None = None  # the change that is open

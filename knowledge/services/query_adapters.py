@@ -1,4 +1,4 @@
-"""Switching a set's fitted query vectors on, to another version, and off again (D6, D7).
+"""Switching a set's fitted query vectors on, to another version, and off again.
 
 Documents keep their vectors, so each of these is one transaction: the next question is asked the new way, and answers
 in the cache become stale. Whether a version is better was measured before (`evaluation.services.adapters`).

@@ -1,4 +1,4 @@
-"""How much a tenant stores and may store: sets, documents, bytes of originals."""
+"""Usage and quotas of a tenant: sets, documents, bytes of originals."""
 
 from __future__ import annotations
 

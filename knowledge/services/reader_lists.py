@@ -1,4 +1,4 @@
-"""Lists of readers: kept by their content, of names that a source gives or keepers enter (B6, D13).
+"""Lists of readers: kept by their content, of names that a source gives or keepers enter.
 
 A name that names nobody lets nobody in; it is looked up again once people and groups have been added.
 """

@@ -1,4 +1,4 @@
-"""Who alone may read a document, as its keepers say (B6).
+"""Who alone may read a document, as its keepers say.
 
 The source may have a list of its own (`knowledge.services.handlers`). Both hold: neither the keepers nor the source
 widen what the other allows.

@@ -1,4 +1,4 @@
-"""What people open is recorded where it is confidential."""
+"""Records in the audit log that a person opened a confidential document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws a set's own line of refusals from its passages, in the background (D21, D23; decision 037).
+"""Computes a set's refusal threshold from questions made of its passages, in the background (decision 037).
 
 Questions are made of the set's sentences by rules, asked as an owner would ask them, and scored by the model that
 decides on refusals. How low these scores are says how far below the shipped line the set's own one must lie.

@@ -114,7 +114,7 @@ def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, sou
 
     Only what the sender keeps is found. A document of others with the same bytes or external id stays as it is and is
     not told: the sender gets a record of their own, which shares its stored file.
-    Applies the source's handler and the composition of sets (D10, D12).
+    Applies the source's handler and the composition of sets.
     Raises NotAllowedError; SetNotOwnedError for a document in no set, which only administrators would see;
     LeftOutError and SupersededError if the handler refuses the document.
     """
@@ -218,7 +218,7 @@ def _found_by(*, scope: Scope, arrival: Arrival, source: Source) -> Q:
 
 
 def identity_home(*, arrival: Arrival, source: Source) -> int:
-    """To what the identity of a new document belongs: see `Document.home`."""
+    """The owner of a new document's identity: a source, a set or a place beside it (`Document.home`)."""
     return arrival.sets[0].pk if is_open(source) and arrival.sets else 0
 
 

@@ -1,4 +1,4 @@
-"""Ingest documents again with the present options (D14, D28), and apply owners' edits again in a new version.
+"""Ingest documents again with the present options, and apply owners' edits again in a new version.
 
 A new version has the same bytes. Edits are found again by the texts they were made on (architecture.md).
 """

@@ -1,4 +1,4 @@
-"""Ask the language model again for summaries and questions that rules wrote while it was down (U6).
+"""Ask the language model again for summaries and questions that rules wrote while it was down.
 
 Publishing records such passages (`RepresentationRetry`). A periodic task takes them up in small batches, those of one
 version at a time, when no ingestion is at work. The first request without an answer ends it, and everything rests until

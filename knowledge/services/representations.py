@@ -1,4 +1,4 @@
-"""Index entries of a chunk (U6): its body, and texts that a reader might search for instead."""
+"""Index entries of a chunk: its body, and texts that a reader might search for instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Switching a tenant's fitted weights of the linear reranker on, to another version, and back to the packaged (D5).
+"""Switching a tenant's fitted weights of the linear reranker on, to another version, and back to the packaged.
 
 Passages keep all they have, so each of these is one transaction: within a second every process orders the new way, and
 answers in the cache become stale. Whether a version is better was measured before (`evaluation.services`).

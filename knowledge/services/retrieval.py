@@ -1,4 +1,4 @@
-"""Search: the one entry point for REST, chat, evaluation and the lab (D3 to D5)."""
+"""Search: the one entry point for REST, chat, evaluation and the lab."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from ragcore.text.normalise import normalise_query
 from ragcore.text.spelling import corrected_text, topic_text
 from ragcore.types import Passage, StageRecord, State
 
-STATEMENT_SECONDS = 10  # V6
+STATEMENT_SECONDS = 10
 APART_FROM = 15_000  # passages, from which both arms are searched at the same time
 OWN_WORDS = 2  # keywords; a question with that many is understood without its conversation
 
@@ -58,10 +58,10 @@ def retrieve(
     on_stage: Callable[[StageRecord], None] | None = None,
     within: Scope | None = None,
 ) -> Retrieved:
-    """Passages for a question, best first, within the asker's rights; `within`: and within a second person's, too (B2).
+    """Passages for a question, best first, within the asker's rights; `within`: and within a second person's, too.
 
     The forms, parts and hypothetical answers of the request are searched, too. Without these, the style "advanced"
-    searches up to three forms (V5): as written, topic words only, and with corrected spelling. Their results are
+    searches up to three forms: as written, topic words only, and with corrected spelling. Their results are
     merged (`knowledge.services.merging`).
 
     Raises NotFoundError for a set that does not exist, UnknownFilterError, InvalidFilterError, GraphNotBuiltError,
@@ -172,7 +172,7 @@ def _graph(
 def sections_around(
     *, scope: Scope, request: RetrievalRequest, chunks: Sequence[int], max_tokens: int, within: Scope | None = None
 ) -> list[tuple[Passage, ...]]:
-    """The whole section of each chunk, in reading order, if it has at most `max_tokens` (D37).
+    """The whole section of each chunk, in reading order, if it has at most `max_tokens`.
 
     Within what the request may search, and within a second person's rights, too, where there is one.
     """
@@ -215,7 +215,7 @@ def forms_of(question: str) -> list[str]:
 def retrieval_options(
     *, scope: Scope, sets: Sequence[KnowledgeSet], request: RetrievalRequest
 ) -> Resolved[RetrievalOptions]:
-    """Options by layer: default, embedding model, purpose, site, the set if it is searched alone (D14), mode, request.
+    """Options by layer: default, embedding model, purpose, site, the set if it is searched alone, mode, request.
 
     A search by one arm alone is reranked where the request asks for it, and not because the site does so for hybrid.
     """
@@ -257,7 +257,7 @@ def _sets(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
 
 
 def _is_relevant(state: State, options: RetrievalOptions) -> bool:
-    """False if no near passage was found (D23); True where the question gives the name of a document (D10).
+    """False if no near passage was found; True where the question gives the name of a document.
 
     BM25 grows with the length of the question, so it is divided by the sum of the question's idf; a term that the
     corpus does not contain counts as much as the rarest one that it contains.

@@ -1,4 +1,4 @@
-"""The registry of embedding models and rerankers: a platform administrator changes it (D6, D14).
+"""The registry of embedding models and rerankers: a platform administrator changes it.
 
 A row says how a model is reached and asked. Which embedding model the site uses is changed by `embedder_switch`:
 passages need its vectors first. Another reranker is in use at once, where no golden set guards a knowledge set.

@@ -1,4 +1,4 @@
-"""Making vectors by the embedding models of sets in the background, beside questions and ingestion (D6, decision 041).
+"""Making vectors by the embedding models of sets in the background, beside questions and ingestion (decision 041).
 
 One worker at a time goes through the sets that have a model: those in use first. What is done is in the table itself,
 so a worker that is killed loses the batch at hand, and whoever comes next goes on. A model that does not answer keeps

@@ -1,4 +1,4 @@
-"""On which scale a set's model says what the site's model says, from the set's own passages (D6, decision 041).
+"""Fits the line from cosines of a set's model to cosines of the site's model (decision 041).
 
 Sentences of passages stand for questions, as in `embedder_calibration`: of both models the median cosine of a sentence
 with its own passage, and the median of the best other one, are laid on each other. A scale is of a pair of models.

@@ -1,4 +1,4 @@
-"""An embedding model of a set: starting it, switching it on and off, and deleting its vectors (D6, D14, decision 041).
+"""An embedding model of a set: starting it, switching it on and off, and deleting its vectors (decision 041).
 
 A worker makes the vectors beside questions (`set_embedder_fill`). Switching on, off and back is one transaction each,
 because vectors are kept and kept complete until they are deleted. Whether the model is better was measured before

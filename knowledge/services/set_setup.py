@@ -1,4 +1,4 @@
-"""A knowledge set with everything that it needs to be asked, in one act: people, a source, files (D12)."""
+"""A knowledge set with everything that it needs to be asked, in one act: people, a source, files."""
 
 from __future__ import annotations
 

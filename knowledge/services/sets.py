@@ -1,4 +1,4 @@
-"""Create, change and delete knowledge sets, and set who may read and own them (D12)."""
+"""Create, change and delete knowledge sets, and set who may read and own them."""
 
 from __future__ import annotations
 

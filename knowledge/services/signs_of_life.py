@@ -1,4 +1,4 @@
-"""Signs of life while a worker computes: written from a thread, so that long work needs no checkpoints of its own."""
+"""Heartbeats of a worker from a thread, so that long computations need no checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Titles that somebody may be typing."""
+"""Suggests document titles for a partly typed text, within the asker's rights."""
 
 from __future__ import annotations
 

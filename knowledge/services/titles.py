@@ -11,7 +11,7 @@ from ragcore.types import ParsedDocument
 
 
 def title_by_version(version: DocumentVersion, parsed: ParsedDocument) -> str:
-    """What the document is to be called while this version is live.
+    """The title of a document while this version is live.
 
     The title that its content gives, or else the file name; the present one where a person, the sender or the handler
     of the source gave it.

@@ -1,4 +1,4 @@
-"""Files of triples: kept until a worker has read them, then read line by line into their knowledge set (C1).
+"""Files of triples: kept until a worker has read them, then read line by line into their knowledge set.
 
 A thread reads lines and cuts words ahead while the database stores the batch before, so that both cores work.
 """

@@ -1,4 +1,4 @@
-"""Questions about facts, within the rights of one asker (C2–C5)."""
+"""Questions about facts, within the rights of one asker."""
 
 from __future__ import annotations
 

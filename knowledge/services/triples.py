@@ -1,4 +1,4 @@
-"""Facts come into knowledge sets from files and requests, and go again (C1).
+"""Imports and deletes facts of knowledge sets, and makes their vectors.
 
 An import is found by its words as soon as a batch of it is stored; vectors are made in the background. Both kinds of
 background work are done by one worker at a time, and imports go first.

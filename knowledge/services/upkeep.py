@@ -1,4 +1,4 @@
-"""When work on the whole corpus is done: once ingestion pauses, not again and again while it goes on (D28, D31).
+"""Delays upkeep of the whole corpus until ingestion pauses.
 
 What ingestion has changed is looked at when the last document is through, and not after each batch: domain vectors,
 refusal lines and entities would take the processors from ingestion and from questions, and be out of date at once.
@@ -25,7 +25,7 @@ READ_WITHIN = timedelta(minutes=10)  # what each document is read for
 
 
 def ingestion_ended() -> None:
-    """To be called when a batch is through: once nothing is left, start what has waited, in SETTLE_SECONDS.
+    """Starts delayed upkeep after SETTLE_SECONDS if no ingestion is left; call it at the end of a batch.
 
     Further calls meanwhile have no effect. A lost message is made up for by the scheduler.
     """

@@ -1,4 +1,4 @@
-"""Storing what was learnt from the use of a set, and forgetting it. Apps above learn; searches read it as numbers."""
+"""Stores and deletes evidence from use of a set; upper apps compute it, searches read it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragcore.metrics.use_evidence import UseEvidence as Evidence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetUse:
-    """What a night has learnt of a set; without evidence where there is not enough to learn from."""
+    """Evidence from use of a set, learnt in one night; empty where there is too little use."""
 
     answers: int
     people: int
@@ -34,7 +34,7 @@ class SetUse:
 
 @transaction.atomic
 def set_use_store(*, set_id: int, use: SetUse) -> int:
-    """Put it in the place of what was known; returns the number of passages with evidence. Safe to run twice.
+    """Replaces the stored evidence of a set; returns the number of passages with evidence. Idempotent.
 
     Cached answers become stale only where use takes part in the ranking. Nothing happens where the set is gone.
     """

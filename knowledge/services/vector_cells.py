@@ -1,4 +1,4 @@
-"""Cells of large tenants' vectors: made, filled, measured, and made again when a corpus has grown (D27)."""
+"""Cells of large tenants' vectors: made, filled, measured, and made again when a corpus has grown."""
 
 from __future__ import annotations
 

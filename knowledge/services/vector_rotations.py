@@ -1,4 +1,4 @@
-"""Rotations of coarse vectors: fitted where a corpus is large, switched without a gap (D14)."""
+"""Rotations of coarse vectors: fitted where a corpus is large, switched without a gap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether sources answer a question, without a language model (D21, D23)."""
+"""Whether sources answer a question, without a language model."""
 
 from ragcore.answerability.model import (
     Answerability,

@@ -1,4 +1,4 @@
-"""Signs that sources in the other language answer a question, Chinese or English (D21, D23).
+"""Signs that sources in the other language answer a question, Chinese or English.
 
 Words cannot match there, so the meaning of sentences says it, and beside it what both languages write alike: numbers,
 names in Latin letters, and whether a figure or time stands there when one is asked for.

@@ -1,4 +1,4 @@
-"""How likely a quoted answer is of use to whoever asked, by how likely its sources answer (D21).
+"""How likely a quoted answer is of use to whoever asked, by how likely its sources answer.
 
 The score of the sources is drawn on public sets, whose questions are about a sentence that exists. What people of an
 organisation ask is answered more often than a low score says, and less often than a high one does. Platt scaling (Platt

@@ -1,4 +1,4 @@
-"""Signs that the sources answer a question, or do not: numbers of about 0 to 1 (D21, D23).
+"""Signs that the sources answer a question, or do not: numbers of about 0 to 1.
 
 A question that nothing answers still shares most of its words with some passage. What it lacks is one of them: the
 name that was asked about, the word for what is asked for, the figure, the defining sentence. Or it says so little that

@@ -1,4 +1,4 @@
-"""What a follow-up asks of the thing that its conversation names: "and which version introduced it" (D21, D2)."""
+"""What a follow-up asks of the thing that its conversation names: "and which version introduced it"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions made of a corpus' own sentences, by rules: what is known to be answered there (D21, D23).
+"""Questions made of a corpus' own sentences, by rules: what is known to be answered there.
 
 A sentence loses one thing, which is asked for, and four of ten other content words, as people do not repeat a passage.
 How well the passages answer these is compared between corpora only: people ask in other ways.

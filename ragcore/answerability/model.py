@@ -1,4 +1,4 @@
-"""A linear model over the signs that sources answer a question, and where to draw the line (D21, D23).
+"""A linear model over the signs that sources answer a question, and where to draw the line.
 
 weights.json holds the weights of words, the thresholds and the record of the training; `python -m ragcore.training
 refusals` makes it. Logistic regression on questions that a corpus answers and questions that it does not. Each script

@@ -1,4 +1,4 @@
-"""Whether the first source has anything near to the question by meaning (D21, D23).
+"""Whether the first source has anything near to the question by meaning.
 
 Signs of words are fitted to questions that were written about a text. Of what people of an organisation ask, three
 quarters of what no document holds has no sentence in the first source that is near, whatever words it shares with it.

@@ -1,4 +1,4 @@
-"""Where a set's own line of refusals lies, from how well it answers questions made of its own passages (D21, D23).
+"""Where a set's own line of refusals lies, from how well it answers questions made of its own passages.
 
 The shipped line is drawn on public sets. In a set of forms, of short notes or of pages that resemble each other even
 questions that it answers score lower, and the shipped line refuses too many of them. What people ask there is not

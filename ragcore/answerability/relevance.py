@@ -1,4 +1,4 @@
-"""Whether what is quoted answers the question: a sign of its own beside whether it stands in the source (B4)."""
+"""Whether what is quoted answers the question: a sign of its own beside whether it stands in the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of a question that no source mentions, so that a reader sees what an answer leaves open (A3)."""
+"""Words of a question that no source mentions, so that a reader sees what an answer leaves open."""
 
 from __future__ import annotations
 

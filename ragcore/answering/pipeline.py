@@ -1,4 +1,4 @@
-"""The pipeline of an answer: stages that may wait for models and searches, run in order (D29)."""
+"""The pipeline of an answer: stages that may wait for models and searches, run in order."""
 
 from __future__ import annotations
 

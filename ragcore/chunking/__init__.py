@@ -1,4 +1,4 @@
-"""Documents to chunks (D11); a document that must stay whole is one chunk (D10)."""
+"""Documents to chunks; a document that must stay whole is one chunk."""
 
 from ragcore.chunking.splitters import HeadingTreeSplitter, WholeDocumentSplitter, split_into_windows
 from ragcore.options import ChunkingOptions

@@ -1,4 +1,4 @@
-"""Blocks to atoms, the smallest parts that a chunk border may separate (D11), with the captions of tables (D26)."""
+"""Blocks to atoms, the smallest parts that a chunk border may separate, with the captions of tables."""
 
 from __future__ import annotations
 

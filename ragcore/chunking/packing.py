@@ -1,4 +1,4 @@
-"""Atoms to pieces of about equal size, each beginning with the last sentences of the one before (D11)."""
+"""Atoms to pieces of about equal size, each beginning with the last sentences of the one before."""
 
 from __future__ import annotations
 

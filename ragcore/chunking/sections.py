@@ -1,4 +1,4 @@
-"""The tree of headings over the blocks of a document, and the outline of a long section (D11).
+"""The tree of headings over the blocks of a document, and the outline of a long section.
 
 The outline stands for a section that is too long to be a chunk: heading path, first sentences, child headings.
 """

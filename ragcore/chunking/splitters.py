@@ -1,4 +1,4 @@
-"""Documents to chunks along the heading tree (D11), to one chunk, or to windows (D10).
+"""Documents to chunks along the heading tree, to one chunk, or to windows.
 
 A section with subsections is one chunk if it is short, otherwise an outline chunk (kind "section") and its parts. A
 section without subsections is cut into pieces at sentence and paragraph borders. Small neighbours under one heading

@@ -1,4 +1,4 @@
-"""Rules that make parsed text readable and comparable (D24, D25)."""
+"""Rules that make parsed text readable and comparable."""
 
 from ragcore.cleaning.clean import CleaningResult, clean, clean_with_counts, normalise_text
 from ragcore.options import CleaningOptions

@@ -1,4 +1,4 @@
-"""All cleaning rules in their order, for a text and for a document (D24, D25)."""
+"""All cleaning rules in their order, for a text and for a document."""
 
 from __future__ import annotations
 

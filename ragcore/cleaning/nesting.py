@@ -1,4 +1,4 @@
-"""Paragraphs that are items of a list by their level: one nested list for each run of them (D10).
+"""Paragraphs that are items of a list by their level: one nested list for each run of them.
 
 Some documents say by a style or by a label such as `2>` how deep a paragraph stands below others. The level is part of
 what it says: `2>` holds only where the `1>` above it does.

@@ -1,4 +1,4 @@
-"""Cleaning rules for text (plain letters, white space, D25) and for blocks (contents, covers, side notes, D24)."""
+"""Cleaning rules for text (plain letters, white space) and for blocks (contents, covers, side notes)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Less text for the same question: sentences that matter, summaries, what fits (U9, V16)."""
+"""Less text for the same question: sentences that matter, summaries, what fits."""

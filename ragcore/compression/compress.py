@@ -1,4 +1,4 @@
-"""Compressing the passages of an answer to a share of their tokens (U9), or to what the context has room for (V16)."""
+"""Compressing the passages of an answer to a share of their tokens, or to what the context has room for."""
 
 from __future__ import annotations
 

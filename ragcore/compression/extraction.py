@@ -1,4 +1,4 @@
-"""Keeping the sentences of a passage that matter, word for word and in their order: units, their scores, choice (U9).
+"""Keeping the sentences of a passage that matter, word for word and in their order: units, their scores, choice.
 
 A unit is a sentence, or a code block, table or formula, which mean nothing in parts. Units joined are the text again.
 """
@@ -26,7 +26,7 @@ _ITEM = re.compile(r"\s*(?:[-*+•·●▪◦]\s|\d{1,3}[.)、．]\s?|[(（]\d{1
 _FORMULA = re.compile(r"\s*(\$\$|\\\[|\\begin\{(\w+\*?)\})")
 _COLON = re.compile(r"[:：][*_\s]*\Z")
 _WIDE = "\u2e7f"
-SHORTEST = 20  # columns; what is not longer is no sentence worth keeping (U9)
+SHORTEST = 20  # columns; what is not longer is no sentence worth keeping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ def _coverage(query: str, texts: Sequence[str], tokenizer: Tokenizer) -> list[fl
     return [sum(weight[word] for word in words_of_query if word in words) / total if total else 0.0 for words in have]
 
 
-# ── a text shortened by a language model (U9) ─────────────────────────────────────────────────────
+# ── a text shortened by a language model ─────────────────────────────────────────────────────
 
 
 def quality(*, retention: float, before: float, after: float, ratio: float) -> float:

@@ -1,1 +1,1 @@
-"""Why an answer failed (D36): the passage that bears the answer, followed through the stages, names the cause."""
+"""Why an answer failed: the passage that bears the answer, followed through the stages, names the cause."""

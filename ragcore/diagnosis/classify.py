@@ -1,4 +1,4 @@
-"""From what is known of a failed answer to its cause: the first stage that lost the passage is to blame (D36).
+"""From what is known of a failed answer to its cause: the first stage that lost the passage is to blame.
 
 A passage can only be lost once, so the stages are asked in the order in which a question passes them: corpus, rights,
 index, the two arms, the ranking, the sources, the text. What a stage did to the passage chooses the sub-cause.

@@ -1,4 +1,4 @@
-"""Causes of failed answers, and what is known of one answer when its cause is looked for (D36).
+"""Causes of failed answers, and what is known of one answer when its cause is looked for.
 
 Sub-causes carry the names of Leung et al. 2025, "Classifying and Addressing the Diversity of Errors in
 Retrieval-Augmented Generation Systems"; `detail` says beneath them which part of this system failed.
@@ -74,7 +74,7 @@ class FailedAnswer:
     is_written_by_model: bool = False
 
 
-Remedy = Literal[  # what would mend it (D22)
+Remedy = Literal[  # what would mend it
     "add_synonym",
     "add_question",
     "enable",

@@ -1,4 +1,4 @@
-"""Training of a query adapter: a closed form, then multiple negatives ranking; documents keep their vectors (D6, D7).
+"""Training of a query adapter: a closed form, then multiple negatives ranking; documents keep their vectors.
 
 Closed form: what questions have that their passages have not is noise: "what", "which of the following", how people
 ask. Its covariance over the pairs is shrunk towards a multiple of the identity, and a question is filtered with its

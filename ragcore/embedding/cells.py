@@ -1,4 +1,4 @@
-"""Cells of a set of vectors, and which of them can hold what is nearest to a question (an inverted file, D27).
+"""Cells of a set of vectors, and which of them can hold what is nearest to a question (an inverted file).
 
 k-means gives the centres, and each vector belongs to the cell of its nearest one (Sivic and Zisserman 2003, Video
 Google; Jégou, Douze and Schmid 2011, Product quantization, section IV). A question looks into few cells. Which ones is

@@ -1,4 +1,4 @@
-"""A packaged embedder that reads 100 languages: multilingual-e5-small and hashed n-grams in one vector (D6).
+"""A packaged embedder that reads 100 languages: multilingual-e5-small and hashed n-grams in one vector.
 
 The model (Wang et al. 2024, arXiv 2402.05672) runs on ONNX Runtime. Processes share what is large: the word table and
 the vocabulary are mapped from the folder of the export. See decision 045.
@@ -38,7 +38,7 @@ COMMON, RARE = -8.0, -14.0  # log probabilities of the words that are hardly and
 
 MODEL_SHARE = 0.75  # of the model in the inner product; see decision 045
 FLOOR = 0.33  # 95 % of questions about something else stay below .26 to .34 with their best passage
-TRUST = 0.7  # the most that D4's formula gives: both scripts are read
+TRUST = 0.7  # the most that the fusion's formula gives: both scripts are read
 CENTRES = "e5_centres_1.npy"
 
 

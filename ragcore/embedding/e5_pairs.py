@@ -1,4 +1,4 @@
-"""What makes multilingual-e5-small read a question and a sentence together: a small change of its weights (A4, D21).
+"""What makes multilingual-e5-small read a question and a sentence together: a small change of its weights.
 
 The model by itself compares two vectors that were made apart. Changed in its upper layers by products of thin matrices
 (LoRA, Hu et al. 2021, arXiv 2106.09685; 2 MB), it reads both as one text and says how likely the sentence answers the

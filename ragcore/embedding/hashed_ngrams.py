@@ -1,4 +1,4 @@
-"""Hashed character n-grams: a lexical vector for any script, without a model (D6)."""
+"""Hashed character n-grams: a lexical vector for any script, without a model."""
 
 from __future__ import annotations
 

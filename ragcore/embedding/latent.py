@@ -1,4 +1,4 @@
-"""Latent semantic analysis of a corpus as the domain part of its vectors (D6).
+"""Latent semantic analysis of a corpus as the domain part of its vectors.
 
 Passages are rows of BM25 weights times the rarity of the term, L2-normalised; their truncated singular value
 decomposition gives each term a row of numbers (Deerwester et al., Indexing by Latent Semantic Analysis, JASIS 1990).

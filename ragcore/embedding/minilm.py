@@ -1,4 +1,4 @@
-"""A packaged embedder: a small English model and hashed n-grams in one vector (D6).
+"""A packaged embedder: a small English model and hashed n-grams in one vector.
 
 The model is all-MiniLM-L6-v2 on ONNX Runtime: English text to 384 numbers.
 """

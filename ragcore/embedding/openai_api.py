@@ -1,4 +1,4 @@
-"""Embeddings from an OpenAI-compatible endpoint, such as TEI, vLLM or a hosted service (D6)."""
+"""Embeddings from an OpenAI-compatible endpoint, such as TEI, vLLM or a hosted service."""
 
 from __future__ import annotations
 

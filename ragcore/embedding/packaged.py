@@ -1,4 +1,4 @@
-"""What the embedders that need no download have in common: one model on ONNX Runtime beside hashed n-grams (D6)."""
+"""What the embedders that need no download have in common: one model on ONNX Runtime beside hashed n-grams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query adapters: a small trained change of a question's vector, so that documents keep theirs (D6, D7).
+"""Query adapters: a small trained change of a question's vector, so that documents keep theirs.
 
 A low-rank residual with a shift, v' = v + (v A) B + s, made unit length again (768 → 32 → 768). Only questions pass
 through it; so training it, comparing it and switching it on or back re-embeds nothing. That most of the gain of

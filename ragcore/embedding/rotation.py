@@ -1,4 +1,4 @@
-"""Rotations of vectors, and the shorter vectors that the coarse search compares (D6, D14).
+"""Rotations of vectors, and the shorter vectors that the coarse search compares.
 
 An orthogonal rotation of 768 numbers changes no cosine of whole vectors. It decides how much of a vector its first 384
 numbers hold. The principal directions of a corpus hold the most (Jolliffe 2002, Principal Component Analysis, ch. 3).

@@ -1,6 +1,6 @@
-"""How far a model's cosines are trusted, by script: a model that was not trained on Chinese sees little in it (D6).
+"""How far a model's cosines are trusted, by script: a model that was not trained on Chinese sees little in it.
 
-The weight of the search by meaning has an upper bound in the fusion (D4). For a model that somebody has registered, it
+The weight of the search by meaning has an upper bound in the fusion. For a model that somebody has registered, it
 follows from what the model finds among general texts of either script (`ragcore.training.general_pairs`).
 """
 

@@ -1,4 +1,4 @@
-"""Any sentence-transformers model as embedder (D6); the default of production is gte-multilingual-base."""
+"""Any sentence-transformers model as embedder; the default of production is gte-multilingual-base."""
 
 from __future__ import annotations
 

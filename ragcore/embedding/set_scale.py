@@ -1,4 +1,4 @@
-"""Bringing the cosines of a set's own embedding model to the scale of the site's (D6, decision 041).
+"""Bringing the cosines of a set's own embedding model to the scale of the site's (decision 041).
 
 Where the site's model can read the texts of the set, medians of both models are laid on each other. Where it cannot, as
 with a script that it was never trained on, its cosines say nothing: they lie close together, or are high for texts

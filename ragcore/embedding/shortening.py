@@ -1,4 +1,4 @@
-"""From the vectors of a model to the 768 numbers that the index stores, of which the first 384 serve alone (D6, D14).
+"""From the vectors of a model to the 768 numbers that the index stores, of which the first 384 serve alone.
 
 Matryoshka models order their numbers: a prefix of them is a usable vector (Kusupati et al. 2022, arXiv 2205.13147).
 Others do not, and cutting them loses what they find. Whether a model does is measured on a sample: how many of the

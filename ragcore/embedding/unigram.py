@@ -1,4 +1,4 @@
-"""A SentencePiece unigram tokenizer whose vocabulary stays on disk, shared by all processes (D6).
+"""A SentencePiece unigram tokenizer whose vocabulary stays on disk, shared by all processes.
 
 `tokenizers` holds a vocabulary of 250,000 pieces as objects of each process. Here the pieces are a trie in two arrays
 that are mapped: row i is the edge to node i + 1, its parent and its character; rows are sorted, so that a child is

@@ -1,4 +1,4 @@
-"""What answers look like: numbers, times, names, definitions, and the words that go with them (A2, A4)."""
+"""What answers look like: numbers, times, names, definitions, and the words that go with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of cells and questions that can be compared: "1 week" and "7 天", "EUR 40", "2026-09-30" (A2)."""
+"""Numbers of cells and questions that can be compared: "1 week" and "7 天", "EUR 40", "2026-09-30"."""
 
 from __future__ import annotations
 

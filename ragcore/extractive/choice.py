@@ -1,4 +1,4 @@
-"""Which sentences an extractive answer is made of: as many as the question needs, within a budget (A4)."""
+"""Which sentences an extractive answer is made of: as many as the question needs, within a budget."""
 
 from __future__ import annotations
 

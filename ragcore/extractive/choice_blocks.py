@@ -1,4 +1,4 @@
-"""What stands around a chosen sentence, as Markdown: its list, what is said elsewhere (A2)."""
+"""What stands around a chosen sentence, as Markdown: its list, what is said elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that compare two things which a question names (A2, A4)."""
+"""Tables that compare two things which a question names."""
 
 from __future__ import annotations
 

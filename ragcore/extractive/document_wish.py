@@ -1,4 +1,4 @@
-"""Questions for the document in which something stands: "where is the notice regulated", 备用机在哪个文件里 (A2)."""
+"""Questions for the document in which something stands: "where is the notice regulated", 备用机在哪个文件里."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two editions of a document, side by side (A4, D40).
+"""What differs between two editions of a document, side by side.
 
 Sections with the same heading are paired. What both say in the same words is left out; what they say with other numbers
 comes first, and when an edition comes into force last. A question with a topic gets what differs on it.

@@ -1,4 +1,4 @@
-"""Which documents are older editions of others, so that what holds now is said first (A4, D40).
+"""Which documents are older editions of others, so that what holds now is said first.
 
 "Travel rules (2024 edition)" beside "Travel rules (2026 edition)", or a document that says of itself that another one
 replaces it. What an older edition says is shown behind, unless the question asks for it or compares.

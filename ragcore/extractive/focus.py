@@ -1,4 +1,4 @@
-"""Which sentences a question that names many things is answered by: what it asks, and where that is told (A4).
+"""Which sentences a question that names many things is answered by: what it asks, and where that is told.
 
 "According to the 2021 report of Acme Ltd., summarise its risk management" names the document and the task beside what
 it asks. Every sentence of the report is about Acme Ltd.; the risk management is what tells them apart. A sentence that

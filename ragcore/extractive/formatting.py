@@ -1,4 +1,4 @@
-"""The Markdown of an extractive answer in the language and script of the question; tables that compare (A2, A4)."""
+"""The Markdown of an extractive answer in the language and script of the question; tables that compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers without a language model: the best sentences of the sources, quoted and cited (A2, A4)."""
+"""Answers without a language model: the best sentences of the sources, quoted and cited."""
 
 from __future__ import annotations
 
@@ -79,7 +79,13 @@ from ragcore.extractive.steps import find_procedure
 from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summarised_sources, summary_runs
 from ragcore.extractive.summary_wish import summary_points
-from ragcore.extractive.table_lookup import find_covering_rows, find_named_cell, find_named_rows, find_rows_of_kind
+from ragcore.extractive.table_lookup import (
+    find_coded_row,
+    find_covering_rows,
+    find_named_cell,
+    find_named_rows,
+    find_rows_of_kind,
+)
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
@@ -89,7 +95,7 @@ from ragcore.text.tokenise import stop_words
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
 QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
-UNIT_WEIGHT = 2.0  # the same of one with a figure in a unit of the property that is asked for
+UNIT_WEIGHT = 4.0  # the same of one with a figure in a unit of the property that is asked for
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 POINTED_CHARACTERS = 700  # of what stands in a document that is asked for; of more the first sentences are enough
@@ -211,6 +217,8 @@ class ExtractiveGenerator:
         known, scores = self._scored(question, found, request.within)
         scores = scores + QUANTITY_WEIGHT * gives_quantity(question, found) + UNIT_WEIGHT * gives_unit(question, found)
         scores = less_of_older(question, found, lift_reasons(question, found, scores), older)
+        if asks_procedure(question) and (row := find_coded_row(question_core(question), found, self._tokenizer)):
+            return [found_rows_block(row, words)]
         if asks_procedure(question) and (told := find_procedure(question, found, scores, self._tokenizer)) is not None:
             return procedure_blocks(told, words)
         if not known.column("definition").any():

@@ -1,4 +1,4 @@
-"""The rows of one table as questions are compared with them (A2)."""
+"""The rows of one table as questions are compared with them."""
 
 from __future__ import annotations
 

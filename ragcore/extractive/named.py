@@ -1,4 +1,4 @@
-"""What a question names by its title is what its answer is about (A4).
+"""What a question names by its title is what its answer is about.
 
 "How did Acme Ltd. finance its growth in 2020?" is answered from the reports of Acme Ltd. Sentences of other companies'
 reports that share every other word of it are true, and no answer.

@@ -1,4 +1,4 @@
-"""How much what is said in the other language loses beside sources in the question's own (A4, D21).
+"""How much what is said in the other language loses beside sources in the question's own.
 
 Whoever asks in a language that documents are written in mostly finds the answer there. How much that counts depends on
 what stands there: as soon as a sentence in the other language is nearer, and says more of the question's words, it is

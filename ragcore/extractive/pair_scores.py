@@ -1,4 +1,4 @@
-"""Sentences read together with the question, the likeliest ones only (A4, D21).
+"""Sentences read together with the question, the likeliest ones only.
 
 A model that reads both at once tells what neither words nor two vectors tell: which of two near sentences answers, and
 that none does. It takes milliseconds for each sentence, so words and vectors choose which ones it reads.

@@ -1,4 +1,4 @@
-"""Sentences that count what a question asks the number of: "64 preambles", "60 seconds", "8 个切片" (A2).
+"""Sentences that count what a question asks the number of: "64 preambles", "60 seconds", "8 个切片".
 
 Any figure looks like an answer to "how many". One right in front of the thing that is asked for is an answer. So is, of
 a property, a figure in its unit: "3 Nm" of a torque.

@@ -1,4 +1,4 @@
-"""Several questions in one message, to be answered one by one (A4)."""
+"""Several questions in one message, to be answered one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that a document itself sets below a heading that says why: "Root cause", 原因分析 (A2)."""
+"""Sentences that a document itself sets below a heading that says why: "Root cause", 原因分析."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely each sentence of the sources belongs into the answer: a logistic model beside the sentence model (A2, A4).
+"""How likely each sentence of the sources belongs into the answer: a logistic model beside the sentence model.
 
 The sentence model says which sentence answers best; its probabilities of one question sum to 1. An explanation takes
 several sentences, so here every sentence has a probability of its own. The features say how a sentence stands to the

@@ -1,4 +1,4 @@
-"""Rows that a question names, as Markdown: one row cell by cell, several as a table (A2)."""
+"""Rows that a question names, as Markdown: one row cell by cell, several as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question as the rows and columns of tables are compared with it (A2)."""
+"""A question as the rows and columns of tables are compared with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a table chosen by what a column holds: the dearest, those out of stock, those above 50 EUR (A2).
+"""Rows of a table chosen by what a column holds: the dearest, those out of stock, those above 50 EUR.
 
 Words of the question say which column is meant, where it does not name one: "expensive" a price, "out of stock" a
 stock of 0, "for at most one week" a column of times.

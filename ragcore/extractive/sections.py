@@ -1,4 +1,4 @@
-"""Answers that a document already gives in one piece: a list, or the section whose heading is the question (A2, A4).
+"""Answers that a document already gives in one piece: a list, or the section whose heading is the question.
 
 "What triggers X?" under the heading "Triggers of X" is answered by its list, "The four steps of X?" by its
 subsections, "Q: How far does X reach?" by what stands below it. A sentence that announces a list or a table ("There

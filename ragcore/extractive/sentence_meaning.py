@@ -1,4 +1,4 @@
-"""Which sentences answer a question by what they mean, beside the words that they share with it (A4).
+"""Which sentences answer a question by what they mean, beside the words that they share with it.
 
 The cosine of question and sentence is added to the log-odds of the words: little of it in the language of the question,
 where words tell most, and much in the other one, where they cannot match and count less. What a model says that reads

@@ -1,4 +1,4 @@
-"""How well a sentence of the sources answers a question: a linear model over features of its words (A2, A4).
+"""How well a sentence of the sources answers a question: a linear model over features of its words.
 
 Features are about 0 to 1. The weights ship in extractive_weights.json with the record of their training;
 `python -m ragcore.training sentences` makes them. Listwise: the softmax of the scores of one question is the

@@ -1,4 +1,4 @@
-"""The sentences of numbered sources, ready to be chosen from (A4)."""
+"""The sentences of numbered sources, ready to be chosen from."""
 
 from __future__ import annotations
 

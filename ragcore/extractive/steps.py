@@ -1,4 +1,4 @@
-"""How something is done: the whole section that tells it, where that is a list of steps (A2, A4).
+"""How something is done: the whole section that tells it, where that is a list of steps.
 
 "how do I connect to the VPN" is answered by the points below the heading "VPN", in their order and all of them. The
 best single sentences of such a section would be steps without those before and after them.

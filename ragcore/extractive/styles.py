@@ -1,4 +1,4 @@
-"""Quoted answers in the forms that people ask for: a short one, and one of nothing but quotations (V5)."""
+"""Quoted answers in the forms that people ask for: a short one, and one of nothing but quotations."""
 
 from __future__ import annotations
 

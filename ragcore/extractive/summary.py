@@ -1,4 +1,4 @@
-"""What a text says in a few of its own sentences: those that stand for most of it, in its order (A4)."""
+"""What a text says in a few of its own sentences: those that stand for most of it, in its order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a wish for a summary asks for: of which document, in how many points (A4)."""
+"""What a wish for a summary asks for: of which document, in how many points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a table that answer a question, with the columns that it asks for (A2).
+"""Rows of a table that answer a question, with the columns that it asks for.
 
 A question names a row by what its cells say ("SC-210", "ALM-7", "held in Oslo") and a column by its head or by a word
 for what is asked ("how much": price). One row is looked up, or several where it joins them ("weight and size"); where a
@@ -91,6 +91,19 @@ def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokeni
         return True
     asked = RowQuestion.of(question, tokenizer)
     return any(LookupTable(members, tokenizer, found).holds_cell(asked) for members in _tables(found))
+
+
+def find_coded_row(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
+    """The row of the question's code or amount, in the columns that it asks for; None without one.
+
+    "What do I do about ALM-7" is answered by the steps in that row, not by those of the best section.
+    """
+    asked = RowQuestion.of(question, tokenizer)
+    for members in _tables(found):
+        table = LookupTable(members, tokenizer, found)
+        if asked.codes and table.holds_cell(asked):
+            return table.shown(table.named(asked), asked)
+    return None
 
 
 def find_named_rows(

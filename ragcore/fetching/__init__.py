@@ -1,4 +1,4 @@
-"""Web pages by their address, fetched so that nobody can reach into the own network by it (D9)."""
+"""Web pages by their address, fetched so that nobody can reach into the own network by it."""
 
 from ragcore.fetching.addresses import AddressPolicy, Resolver, system_resolve
 from ragcore.fetching.fetcher import FetchedPage, Fetcher, FetchLimits, fetch

@@ -1,4 +1,4 @@
-"""Which hosts and addresses may be fetched: public ones, and those that the operator names (D9).
+"""Which hosts and addresses may be fetched: public ones, and those that the operator names.
 
 The check is on the address that is connected to, not on the name, because a name may mean another address a moment
 later (DNS rebinding), and because one address has many spellings (decimal, octal, IPv4 inside IPv6).

@@ -1,4 +1,4 @@
-"""One request over a connection to a checked address, with limits on time and bytes (D9)."""
+"""One request over a connection to a checked address, with limits on time and bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetching with redirects, robots.txt and conditional requests, and file names for what came (D9)."""
+"""Fetching with redirects, robots.txt and conditional requests, and file names for what came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages that a site lists in its sitemap (sitemaps.org protocol) (D9)."""
+"""The pages that a site lists in its sitemap (sitemaps.org protocol)."""
 
 from __future__ import annotations
 

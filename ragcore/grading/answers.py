@@ -1,4 +1,4 @@
-"""How good an answer is: confidence for the agentic loop (U7), grades with a critique for Self-RAG (V10)."""
+"""How good an answer is: confidence for the agentic loop, grades with a critique for Self-RAG."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def confidence_in(
 ) -> tuple[float, str]:
     """0 to 1 that an answer is right and complete, and who says so ("model" or "rules").
 
-    By rules: half the confidence of its citations and their support (V7, B4), half that of the evidence (A3). An empty
+    By rules: half the confidence of its citations and their support, half that of the evidence. An empty
     answer has 0, a refusal at most 0.1, whatever a model says.
     """
     if not text.strip():

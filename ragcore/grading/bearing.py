@@ -1,4 +1,4 @@
-"""Which passages state the answer to a question, by a language model whose every quotation is checked (D36)."""
+"""Which passages state the answer to a question, by a language model whose every quotation is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a loop may use up: rounds, seconds, tokens, money (U7, V10)."""
+"""What a loop may use up: rounds, seconds, tokens, money."""
 
 from __future__ import annotations
 

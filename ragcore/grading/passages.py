@@ -1,4 +1,4 @@
-"""How good the passages of a search are for a question (U7, V10), and how much evidence they bring (A3)."""
+"""How good the passages of a search are for a question, and how much evidence they bring."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ async def grade_passages(
 async def retrieval_grade(
     query: str, ranked: Sequence[Ranked], ports: StagePorts, llm: LlmClient | None
 ) -> tuple[float, str]:
-    """0 to 10, and who gave it ("model" or "rules"): whether an answer can be written from these passages (V10)."""
+    """0 to 10, and who gave it ("model" or "rules"): whether an answer can be written from these passages."""
     if ranked and llm is not None:
         reply = await llm.json("judge_retrieval", _Grade, max_tokens=100, question=query, context=shown(ranked))
         if reply is not None:

@@ -1,4 +1,4 @@
-"""The next search query, by what the last search lacked or revealed (U7, V9, V10, A3)."""
+"""The next search query, by what the last search lacked or revealed."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class _Said:
 
 
 def strategies_for(scores: PassageScores, evidence: Coverage) -> tuple[RefineStrategy, ...]:
-    """Those of all weak dimensions; without one, by the evidence: terms of the topic below 0.5, else details (A3)."""
+    """Those of all weak dimensions; without one, by the evidence: terms of the topic below 0.5, else details."""
     fired = tuple(STRATEGIES[name] for name in scores.weak)
     return fired or (("add_terms",) if evidence.confidence < LOW else ("add_details",))
 

@@ -1,4 +1,4 @@
-"""Triples as a chain of reasons and knowledge for the prompt and the reader (CoTKR, C4), and the answer in it (C5).
+"""Triples as a chain of reasons and knowledge for the prompt and the reader (CoTKR), and the answer in it.
 
 Reason 1 says what is asked, Knowledge 1 the facts about it, Reason 2 which relations or types matter, Knowledge 2 the
 facts that have them, Reason 3 the conclusion. With a language model the reasons are its own; knowledge is always
@@ -59,7 +59,7 @@ class FactChain:
 
 
 def extract_answers(question: str, kind: KindOfQuestion, triples: Sequence[ScoredTriple]) -> tuple[str, ...]:
-    """Answers in the retrieved triples, best first (C5): the ends, the relation or the type that is asked for.
+    """Answers in the retrieved triples, best first: the ends, the relation or the type that is asked for.
 
     The first triple decides; others answer, too, where they agree with it in everything but what is asked for.
     """

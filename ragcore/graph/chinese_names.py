@@ -1,4 +1,4 @@
-"""Names and compound nouns in Chinese text, by the parts of speech of jieba's dictionary (U8).
+"""Names and compound nouns in Chinese text, by the parts of speech of jieba's dictionary.
 
 The dictionary says what a word usually is; the text around it is not looked at. So only what is a name nearly always
 (persons, places, organisations, works) counts alone, other nouns in compounds of two and more, or when they are long.

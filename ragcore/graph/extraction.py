@@ -1,4 +1,4 @@
-"""Facts that a passage says plainly, without a language model (U8).
+"""Facts that a passage says plainly, without a language model.
 
 Only sentences whose subject stands at their beginning and whose relation is one of a list of cues are read: few facts,
 most of them right. Each keeps the sentence that says it. Definitions, abbreviations, lines of "key: value" and rows of

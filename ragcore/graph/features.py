@@ -1,4 +1,4 @@
-"""How a triple fits a question: the four signals of C2 and the finer measures that the learned weights use."""
+"""How a triple fits a question: four signals, and the finer measures that the learned weights use."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def _measured(
 
 
 def entity_signal(question: QuestionOfFacts, triple: Triple) -> float:
-    """C2: 0.5 for the subject in the question, 0.5 for the object, 0.1 for each of their longer words; at most 1."""
+    """0.5 for the subject in the question, 0.5 for the object, 0.1 for each of their longer words; at most 1."""
     score = 0.5 * _stands(triple.subject, question.lower) + 0.5 * _stands(triple.object, question.lower)
     names = f"{_lower(triple.subject)} {_lower(triple.object)}"
     matching = {w for w in set(question.tokenizer.words(names)) if len(w) > 3 and w in set(question.words)}

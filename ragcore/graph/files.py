@@ -1,4 +1,4 @@
-"""Triples in files: CSV, N-Triples and JSONL, read line by line, with faults by line (C1).
+"""Triples in files: CSV, N-Triples and JSONL, read line by line, with faults by line.
 
 Nothing of a file is kept but the line that is read, and of that at most MAX_LINE_BYTES.
 """

@@ -1,4 +1,4 @@
-"""Which entities a question names: exactly, nearly, and under their other names (U8)."""
+"""Which entities a question names: exactly, nearly, and under their other names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which entities a passage mentions and where, without a language model (U8; LinearRAG, arXiv 2510.10114).
+"""Which entities a passage mentions and where, without a language model (LinearRAG, arXiv 2510.10114).
 
 Names with capitals, names in quotation marks, abbreviations, identifiers, quantities with their unit, Chinese names
 and compound nouns, terms of the lexicon, the title and headings that the passage stands under, and names among the

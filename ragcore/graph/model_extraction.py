@@ -1,4 +1,4 @@
-"""Facts that a language model reads in a passage, each with the words that say it (U8).
+"""Facts that a language model reads in a passage, each with the words that say it.
 
 A model may invent. A fact is kept only if its quotation stands in the passage letter by letter (spaces, case and width
 aside), both of its ends stand in the passage, too, one of them in the quotation, and nothing there is denied.

@@ -1,4 +1,4 @@
-"""Which entities a question names: literally, misspelt, or in other words (U8)."""
+"""Which entities a question names: literally, misspelt, or in other words."""
 
 from __future__ import annotations
 

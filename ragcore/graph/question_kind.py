@@ -1,4 +1,4 @@
-"""What a question about facts asks for: a subject, an object, a relationship or a type (C3).
+"""What a question about facts asks for: a subject, an object, a relationship or a type.
 
 The kind is the place of the question word in the sentence. "Who is the leader of Belgium?" asks for the one that is
 told something of (subject); "Where is the airport located?" asks for what is told of the airport (object).

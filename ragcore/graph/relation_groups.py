@@ -1,4 +1,4 @@
-"""Which words of a text say which relation, by groups of words of one meaning (C2)."""
+"""Which words of a text say which relation, by groups of words of one meaning."""
 
 from __future__ import annotations
 

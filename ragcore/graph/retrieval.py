@@ -1,4 +1,4 @@
-"""Triples for a question in two stages: words and vectors find candidates, four signals order them (C2)."""
+"""Triples for a question in two stages: words and vectors find candidates, four signals order them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RankedTriples:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalWeights:
-    """Weights of the second stage: of the four signals as C2 gives them, and learned ones of the finer measures."""
+    """Weights of the second stage: fixed ones of the four signals, and learned ones of the finer measures."""
 
     entity: float
     relation: float

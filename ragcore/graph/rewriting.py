@@ -1,4 +1,4 @@
-"""From a question to triples, a chain of reasons and an answer: the entry point of questions about facts (C1–C5)."""
+"""From a question to triples, a chain of reasons and an answer: the entry point of questions about facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fact as subject, relation and object, and its text (C1)."""
+"""A fact as subject, relation and object, and its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the entities of a question through sentences and passages to what answers it in several steps (U8).
+"""From the entities of a question through sentences and passages to what answers it in several steps.
 
 Entities are activated sentence by sentence (LinearRAG, arXiv 2510.10114): an entity gets a share of the activation of
 one that stands in the same sentence, or in whose own passage it stands, larger the more of what is asked the sentence

@@ -1,4 +1,4 @@
-"""Which sources an answer points to, and how far citations and answer can be relied on, 0 to 1 (V7)."""
+"""Which sources an answer points to, and how far citations and answer can be relied on, 0 to 1."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WEIGHT = {"supported": 1.0, "weak": 0.5, "unsupported": 0.0}
 
 
 def citation_confidence(*, score: float, similarity: float, frequency: int) -> float:
-    """0.4 of the source's score, 0.4 of its similarity to the sentence, 0.2 of how often it is cited (V7)."""
+    """0.4 of the source's score, 0.4 of its similarity to the sentence, 0.2 of how often it is cited."""
     return 0.4 * _unit(score) + 0.4 * _unit(similarity) + 0.2 * min(frequency / 3, 1.0)
 
 
@@ -85,7 +85,7 @@ def extract_citations(
     threshold: float = WEAK_BELOW,
     addresses: Collection[str] = (),
 ) -> Extracted:
-    """Normalise the markers of an answer, take links out, and list what the markers point to (V7).
+    """Normalise the markers of an answer, take links out, and list what the markers point to.
 
     Below `threshold` a citation is weak. `addresses`: those of sources, which may be linked and shown.
     """

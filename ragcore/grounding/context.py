@@ -1,4 +1,4 @@
-"""The numbered sources that an answer is written from (V4)."""
+"""The numbered sources that an answer is written from."""
 
 from __future__ import annotations
 

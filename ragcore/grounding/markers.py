@@ -1,4 +1,4 @@
-"""Citation markers in the text of a model, normalised to `[n]` while it streams (V7).
+"""Citation markers in the text of a model, normalised to `[n]` while it streams.
 
 Understood outside of code: `[1]`, `[[1]]`, `[1, 2]`, `[1-3]`, `[^1]`, `[Source 1]`, `[Sources 1 and 2]`, `[来源1]`,
 `[1†source]`, the ids of documents (`[doc_7]`, `[doc_id: TS 38.300]`), all of them in `【】` and with full-width digits,

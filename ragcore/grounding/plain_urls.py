@@ -1,4 +1,4 @@
-"""Addresses that stand bare in what a model writes: readers of Markdown with GitHub's rules make links of them (B4).
+"""Addresses that stand bare in what a model writes: readers of Markdown with GitHub's rules make links of them.
 
 A whole address that a source holds stays. Any other is written `https[:]//evil[.]example/path`, which nothing links and
 everybody can read: also another path or query at a host of a source, because a document that names its own host could

@@ -1,4 +1,4 @@
-"""Whether the sources support each sentence of an answer: rules and a trained model, then a language model (B4, V8).
+"""Whether the sources support each sentence of an answer: rules and a trained model, then a language model.
 
 `judge_undecided` asks a language model about the sentences that the rules leave open.
 """
@@ -27,7 +27,7 @@ from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import lines_of, split_sentences
 from ragcore.types import Sentence, Source
 
-SUPPORTED_FROM = 0.5  # V8; of the probability of the model
+SUPPORTED_FROM = 0.5  # of the probability of the model
 CONTRADICTED_BELOW = 0.15  # a cited source that says so little of the sentence does not carry it
 MIN_LETTERS = 4
 OTHER_SCRIPT = 0.5  # difference of the CJK shares from which the words of two texts cannot be compared
@@ -209,7 +209,7 @@ _OPEN = frozenset({IN_PART, OTHER_LANGUAGE})
 
 
 async def judge_undecided(sentences: Sequence[Sentence], sources: Sequence[Source], llm: LlmClient) -> list[Sentence]:
-    """The sentences with those decided that the rules could not decide, in order (B4).
+    """The sentences with those decided that the rules could not decide, in order.
 
     Only cited sentences between the two thresholds, or in another language than their source, are asked about. A
     sentence without a citation, or with a figure that no source has, stays what it is: a model's word does not replace

@@ -1,4 +1,4 @@
-"""How likely sources support a sentence: features of both, and a logistic model over them (B4, V8).
+"""How likely sources support a sentence: features of both, and a logistic model over them.
 
 Features are shares in [0, 1] or small counts, so that weights can be read. A window is one to three sentences of a
 source.

@@ -1,4 +1,4 @@
-"""One chat model at several servers: the least busy healthy one is asked first (D42)."""
+"""One chat model at several servers: the least busy healthy one is asked first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting prompts to a chat model within a time, reading JSON from what it says, ending when the reader stops (V13)."""
+"""Putting prompts to a chat model within a time, reading JSON from what it says, ending when the reader stops."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def run_unless_stopped(stop: asyncio.Event | None, work: Coroutine[Any, An
         await asyncio.gather(task, stopped, return_exceptions=True)
 
 
-SECONDS = 10.0  # V6, of one request
+SECONDS = 10.0  # of one request
 MAX_TOKENS = 600
 _FENCES = "document|context|conversation|question|answer|critique|statements"
 _FENCE = re.compile(rf"<(?=\s*/?\s*(?:{_FENCES})\b)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Reads the stream of one completion: texts, reasoning, usage, and how it ended (V6)."""
+"""Reads the stream of one completion: texts, reasoning, usage, and how it ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One generator of several models: where one does not answer, the next one does (U10)."""
+"""One generator of several models: where one does not answer, the next one does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answer generators over one chat model, the final event, and where a text goes on that was cut off (V13)."""
+"""Answer generators over one chat model, the final event, and where a text goes on that was cut off."""
 
 from __future__ import annotations
 

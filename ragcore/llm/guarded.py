@@ -1,4 +1,4 @@
-"""A chat model that is not asked while it is known not to answer (V13)."""
+"""A chat model that is not asked while it is known not to answer."""
 
 from __future__ import annotations
 

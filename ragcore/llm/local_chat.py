@@ -1,4 +1,4 @@
-"""A causal language model of transformers in this process (U10)."""
+"""A causal language model of transformers in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chat completions from an OpenAI-compatible endpoint, streamed (V6)."""
+"""Chat completions from an OpenAI-compatible endpoint, streamed."""
 
 from __future__ import annotations
 

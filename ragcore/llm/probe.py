@@ -1,4 +1,4 @@
-"""Asks a model server one short question and says what is wrong where it does not answer (D42).
+"""Asks a model server one short question and says what is wrong where it does not answer.
 
 The request is the one that answers are written with: streamed, with usage. So what passes here works there.
 """

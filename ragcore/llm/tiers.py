@@ -1,4 +1,4 @@
-"""Models in tiers: their limits and prices, which tier a question needs, and what it may cost (U10)."""
+"""Models in tiers: their limits and prices, which tier a question needs, and what it may cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the requests of one answer have used, by what they were for, and what they may still cost (U10, V15)."""
+"""What the requests of one answer have used, by what they were for, and what they may still cost."""
 
 from __future__ import annotations
 

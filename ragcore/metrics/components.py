@@ -1,4 +1,4 @@
-"""Metrics of components that run alone: rewriting and compression (U1)."""
+"""Metrics of components that run alone: rewriting and compression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of the judge: by rules and small models, or by a language model where the run has one (D15)."""
+"""Metrics of the judge: by rules and small models, or by a language model where the run has one."""
 
 from __future__ import annotations
 

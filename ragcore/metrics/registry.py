@@ -1,4 +1,4 @@
-"""The register of metrics: each declares its name, label and direction on a class; a run computes all that apply (D15).
+"""The register of metrics: each declares its name, label and direction on a class; a run computes all that apply.
 
     @metric("key_points", label=_("Key points covered"), primary=True)
     class KeyPoints:

@@ -1,4 +1,4 @@
-"""Comparing two arms of a running experiment at any time: confidence sequences that stay valid under peeking (D34).
+"""Comparing two arms of a running experiment at any time: confidence sequences that stay valid under peeking.
 
 Normal mixture sequential probability ratio test: Johari, Koomen, Pekelis, Walsh, "Always Valid Inference: Continuous
 Monitoring of A/B Tests" (Operations Research 70(3), 2022, arXiv:1512.04922), after Robbins 1970. Every person counts

@@ -1,4 +1,4 @@
-"""Metrics of retrieved triples, after re-scoring and in the order of the first stage (C5)."""
+"""Metrics of retrieved triples, after re-scoring and in the order of the first stage."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Character recognition in a process of its own (D9): client.py asks, worker.py reads."""
+"""Character recognition in a process of its own: client.py asks, worker.py reads."""

@@ -1,4 +1,4 @@
-"""Client of the OCR process: starts it (worker.py), sends pictures, reads lines, restarts it when it fails (D9)."""
+"""Client of the OCR process: starts it (worker.py), sends pictures, reads lines, restarts it when it fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text recognition (OCR) for documents: scanned pages, picture files, pictures inside documents (D9)."""
+"""Text recognition (OCR) for documents: scanned pages, picture files, pictures inside documents."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def read_upright(recogniser: TextRecogniser, frame: RenderedPage) -> RecognisedP
         if _legibility(other.lines) > _legibility(best.lines):
             best = other
     level = tuple(line for line in best.lines if not _is_tall(line))
-    # a few lines across an upright page are stamps at its margin (D24); many are text that runs downwards
+    # a few lines across an upright page are stamps at its margin; many are text that runs downwards
     return replace(best, lines=level) if len(level) > 0.5 * len(best.lines) else best
 
 

@@ -1,4 +1,4 @@
-"""The options of the core, each declared once: type, default, range, label and help (V14).
+"""The options of the core, each declared once: type, default, range, label and help.
 
 Forms, the lab, the settings history, the API and docs/options.md read the declaration. To add an option, add a field
 here and read it where it is used. Comments say why a default is what it is.
@@ -36,7 +36,7 @@ COMPRESSION_METHODS = choice_values(COMPRESSION_CHOICES)
 @option_group("parsing", _("Parsing"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsingOptions:
-    """What is read from a file (D9)."""
+    """What is read from a file."""
 
     recognise_pages: bool = option(True, _("Read scanned pages"), _("OCR where a page has no text."), everyday=True)
     recognise_pictures: bool = option(True, _("Read images"), _("OCR of images in documents."), everyday=True)
@@ -47,7 +47,7 @@ class ParsingOptions:
 @option_group("cleaning", _("Cleaning"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningOptions:
-    """Cleaning rules that can be switched (D24, D25)."""
+    """Cleaning rules that can be switched."""
 
     log_timestamps: bool = option(False, _("Strip log timestamps"), _("Timestamps at line starts."))
     contents: bool = option(True, _("Drop tables of contents"), everyday=True)
@@ -58,7 +58,7 @@ class CleaningOptions:
 @option_group("chunking", _("Chunking"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkingOptions:
-    """Sizes of chunks in model tokens (D11)."""
+    """Sizes of chunks in model tokens."""
 
     section_tokens: int = option(
         2000,
@@ -80,7 +80,7 @@ class ChunkingOptions:
     overlap: float = option(
         0.12, _("Overlap"), _("Share of a passage repeated from the end of the previous one."), low=0, high=0.5
     )
-    # False: one chunk a document with several index entries (D10)
+    # False: one chunk a document with several index entries
     split: bool = option(
         True,
         _("Split into passages"),
@@ -92,7 +92,7 @@ class ChunkingOptions:
 @option_group("representations", _("Enrichment"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepresentationOptions:
-    """Index entries of a chunk besides its text (U6, D24, D26)."""
+    """Index entries of a chunk besides its text."""
 
     sections: bool = option(True, _("Summaries of long sections"))
     tables: bool = option(True, _("Tables as sentences"), _("Rows can also be found by column name."), everyday=True)
@@ -107,7 +107,7 @@ class RepresentationOptions:
 @option_group("facts", _("Knowledge graph"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactOptions:
-    """What is read in the documents of a set for its graph (U8)."""
+    """What is read in the documents of a set for its graph."""
 
     entities: bool = option(
         True,
@@ -130,7 +130,7 @@ class FactOptions:
 @option_group("retrieval", _("Searching"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalOptions:
-    """Retrieval, stages 1 to 3 (D3 to D5, D15, D23)."""
+    """Retrieval, stages 1 to 3."""
 
     coarse_limit: int = option(1500, _("First-stage candidates"), _EACH_SEARCH, low=10, high=5000)
     fine_limit: int = option(160, _("Second-stage candidates"), _EACH_SEARCH, low=10, high=1000)
@@ -158,7 +158,7 @@ class RetrievalOptions:
     vector_weight_en: float = option(
         -1.0, _("Fixed semantic weight, English"), _("-1: same as the general value."), low=-1, high=1
     )
-    # misspelt words and titles are searched by their trigrams (D15)
+    # misspelt words and titles are searched by their trigrams
     lexicon: bool = option(
         True, _("Lexicon"), _("Also searches with other names of the terms of the published lexicon.")
     )
@@ -228,13 +228,13 @@ class RetrievalOptions:
         low=0,
         high=0.5,
     )
-    # on for answers (V16)
+    # on for answers
     deduplicate: bool = option(False, _("Remove duplicate passages"), everyday=True)
     duplicate_similarity: float = option(0.9, _("Duplicate similarity threshold"), low=0.5, high=1)
     neighbours: int = option(
         0, _("Include neighbouring passages"), _("Passages before and after each one."), low=0, high=3
     )
-    # Where nothing is near enough, a page of search results is the answer (D23, ragcore.retrieval.stages.selection).
+    # Where nothing is near enough, a page of search results is the answer (ragcore.retrieval.stages.selection).
     # The match of words is the best BM25 score divided by the sum of the question's idf.
     min_match: float = option(
         1.5,
@@ -252,7 +252,7 @@ class RetrievalOptions:
 @option_group("answer", _("Answering"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOptions:
-    """From the question to the checked answer (V2, V4 to V10, U7, U9, U10, U14)."""
+    """From the question to the checked answer."""
 
     mode: str = option(
         "basic", _("Mode"), _("Effort per answer. On failure, one search."), choices=MODE_CHOICES, everyday=True
@@ -358,8 +358,8 @@ class AnswerOptions:
         high=1_000_000,
         unit="tokens",
     )
-    # 0 refuses only what D23 refuses. Sets that nothing was trained on lose up to twice as much as the line says,
-    # so the line for 3 % keeps them near 5 %.
+    # 0 refuses only what nothing is near to. Sets that nothing was trained on lose up to twice as much as the line
+    # says, so the line for 3 % keeps them near 5 %.
     false_refusals: float = option(
         0.03,
         _("Acceptable false-refusal rate"),

@@ -1,4 +1,4 @@
-"""Values of options from layers: site, set, preset, request (V14).
+"""Values of options from layers: site, set, preset, request.
 
 A layer is a plain mapping of names to values. A missing key inherits from the layer before. An unknown key or a value
 outside its range is an error.
@@ -92,7 +92,7 @@ _NOT_MORE_THAN = (
 
 
 def conflicts(groups: Mapping[str, Resolved[Any]]) -> list[Conflict]:
-    """What in these option groups, by code, cannot work together; groups that are missing are not looked at (V14)."""
+    """What in these option groups, by code, cannot work together; groups that are missing are not looked at."""
     found = []
     for option, other in _NOT_MORE_THAN:
         low, high = _own(groups, option), _own(groups, other)

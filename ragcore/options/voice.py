@@ -1,4 +1,4 @@
-"""House style: how answers sound (V5)."""
+"""House style: how answers sound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TONES = (
 @option_group("voice", _("House style"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoiceOptions:
-    """How answers sound. It reaches the language model behind the rules of grounding, which it cannot lift (V5)."""
+    """How answers sound. It reaches the language model behind the rules of grounding, which it cannot lift."""
 
     assistant_name: str = option(
         "", _("Name of the assistant"), _("What the assistant calls itself when asked."), everyday=True

@@ -1,4 +1,4 @@
-"""Files to Markdown blocks: one parser for each format, found by the ending of the file name (D9).
+"""Files to Markdown blocks: one parser for each format, found by the ending of the file name.
 
 A parser is a class in any module below this package. It has the method of `ports.DocumentParser` and declares, as
 literals and in this order:

@@ -1,4 +1,4 @@
-"""Tables of plain text whose cells stand below those of their head, also where a cell goes on in the next line (D9)."""
+"""Tables of plain text whose cells stand below those of their head, also where a cell goes on in the next line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes to text when nobody says which encoding they have (D9).
+"""Bytes to text when nobody says which encoding they have.
 
 Order: byte order mark, UTF-16 without one, strict UTF-8, the two Chinese encodings, damaged UTF-8, then
 charset-normalizer. GB18030 and Big5 overlap so far that both usually decode; what tells them apart is that

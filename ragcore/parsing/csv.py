@@ -1,4 +1,4 @@
-"""Tables as text with separators: .csv and .tsv, whatever the separator and the encoding (D9)."""
+"""Tables as text with separators: .csv and .tsv, whatever the separator and the encoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown: blocks as their author wrote them, cut along the token tree (D9)."""
+"""Markdown: blocks as their author wrote them, cut along the token tree."""
 
 from __future__ import annotations
 

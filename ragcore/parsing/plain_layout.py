@@ -1,4 +1,4 @@
-"""Headings and tables of plain text, which has no marks for them: told by how they are set (D9).
+"""Headings and tables of plain text, which has no marks for them: told by how they are set.
 
 Careful on purpose: a line that is wrongly a heading hides text, one that is wrongly none costs little.
 """

@@ -1,4 +1,4 @@
-"""A sheet of cells to blocks: which cells form a table, which are its title, which are notes below it (D9).
+"""A sheet of cells to blocks: which cells form a table, which are its title, which are notes below it.
 
 People put several tables, titles and remarks on one sheet. Empty rows and columns separate them; whether what
 follows an empty row is a new table or the rest of the one above is decided by its columns and its first row.

@@ -1,4 +1,4 @@
-"""Grids of cells to Markdown tables, shared by the formats that have tables (D9, D24)."""
+"""Grids of cells to Markdown tables, shared by the formats that have tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain text and logs: paragraphs between blank lines, headings and tables told by how they are set (D9)."""
+"""Plain text and logs: paragraphs between blank lines, headings and tables told by how they are set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentences with which an answer is refused, and how to recognise them (D21)."""
+"""The sentences with which an answer is refused, and how to recognise them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""House style as a part of prompts (V5): it comes behind the rules, which it cannot lift."""
+"""House style as a part of prompts: it comes behind the rules, which it cannot lift."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions with their expected answers, made of a passage: candidates for golden cases that people decide on (D15).
+"""Questions with their expected answers, made of a passage: candidates for golden cases that people decide on.
 
 By rules from what a text defines, from rows of its tables and from headings that ask something; by a language model
 where there is one. Every expectation is a quotation of the passage, so that a reviewer can check it at a glance.

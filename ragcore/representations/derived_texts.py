@@ -1,4 +1,4 @@
-"""Index texts from a chunk's own tables and pictures (D24, D26).
+"""Index texts from a chunk's own tables and pictures.
 
 A table row becomes a sentence, so that a question about one cell matches its row and column in words. The caption of a
 picture holds its description, its figure line, recognised text and the sentences around it.
@@ -149,7 +149,7 @@ def image_captions(blocks: Sequence[Block]) -> list[str]:
 
 
 def without_picture_links(text: str) -> str:
-    """The text as it is searched: of a picture only its description, neither its address nor its file name (D9)."""
+    """The text as it is searched: of a picture only its description, neither its address nor its file name."""
     return _IMAGE.sub(lambda match: _description(match[0]), text) if "![" in text else text
 
 

@@ -1,4 +1,4 @@
-"""From chunks to the texts that stand for them in the index (U6, D11, D24, D26)."""
+"""From chunks to the texts that stand for them in the index."""
 
 from __future__ import annotations
 

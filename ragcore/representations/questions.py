@@ -1,4 +1,4 @@
-"""Questions that a chunk answers: which questions of a model are kept, and rules that write them without one (U6)."""
+"""Questions that a chunk answers: which questions of a model are kept, and rules that write them without one."""
 
 from __future__ import annotations
 

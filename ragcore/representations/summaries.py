@@ -1,4 +1,4 @@
-"""Summaries of chunks: which of a model's are accepted, and sentences of the text in place of the others (U6)."""
+"""Summaries of chunks: which of a model's are accepted, and sentences of the text in place of the others."""
 
 from __future__ import annotations
 

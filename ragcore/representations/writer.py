@@ -1,4 +1,4 @@
-"""Summaries and questions of chunks, by a model where it does well and by rules where not (U6, D11).
+"""Summaries and questions of chunks, by a model where it does well and by rules where not.
 
 What rules wrote because the model gave nothing usable is told by chunk and kind (`WrittenTexts.missed`), so that the
 model can be asked again for exactly that.

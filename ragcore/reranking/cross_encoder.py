@@ -1,4 +1,4 @@
-"""Cross-encoders: models that read question and passage together (D5).
+"""Cross-encoders: models that read question and passage together.
 
 Any model that sentence-transformers loads as CrossEncoder, such as gte-multilingual-reranker-base, run by torch or
 OpenVINO, or exported to ONNX and run by ONNX Runtime without importing torch.
@@ -27,7 +27,7 @@ from ragcore.ports import FloatArray
 
 KIND = "pairs"  # of the model process
 DEFAULT_MODEL = "Alibaba-NLP/gte-multilingual-reranker-base"
-MAX_TOKENS = 1024  # of question and passage; passages have 800 (D11)
+MAX_TOKENS = 1024  # of question and passage; passages have 800
 
 Backend = Literal["torch", "onnx", "openvino"]
 

@@ -1,4 +1,4 @@
-"""Reranking by a server: Text Embeddings Inference, or what speaks Jina's and Cohere's protocol (D5)."""
+"""Reranking by a server: Text Embeddings Inference, or what speaks Jina's and Cohere's protocol."""
 
 from __future__ import annotations
 

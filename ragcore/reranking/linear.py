@@ -1,4 +1,4 @@
-"""A reranker without a neural network: a linear model over lexical and vector features (D5).
+"""A reranker without a neural network: a linear model over lexical and vector features.
 
 Weights belong to the embedding model whose cosines they were fitted with. They ship in a file for each packaged model
 with the record of their training; `python -m ragcore.training reranker` makes them.

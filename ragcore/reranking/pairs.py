@@ -1,4 +1,4 @@
-"""A reranker over any model that reads question and passage together (D5).
+"""A reranker over any model that reads question and passage together.
 
 Scores that are known are not computed again, and a model that failed is left alone for a while, so that not every
 question waits for its failure.

@@ -1,4 +1,4 @@
-"""What a question that gives file names or folders adds to the keyword search (D10, decision 021).
+"""What a question that gives file names or folders adds to the keyword search (decision 021).
 
 A document whose name is given counts as a text of average length that has each word of the question once. One whose
 whole name is given leads every ranking. A question that gives no name changes nothing.

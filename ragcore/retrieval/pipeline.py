@@ -1,4 +1,4 @@
-"""The pipeline of a search: stages that compute, run in order (D29, B1)."""
+"""The pipeline of a search: stages that compute, run in order."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def build(steps: Iterable[PlannedStage]) -> list[Stage]:
 
 @dataclass(frozen=True, slots=True)
 class PipelineRetriever:
-    """Runs a list of stages for one question, within the rights that its ports are bound to (D29)."""
+    """Runs a list of stages for one question, within the rights that its ports are bound to."""
 
     stages: Sequence[Stage]
     ports: Ports

@@ -1,4 +1,4 @@
-"""Which stages a search runs, in which order and with which options; several questions at once (feature V3)."""
+"""Which stages a search runs, in which order and with which options; several questions at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Steps = list[PlannedStage]
 
 
 def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
-    """The stages of a retrieval mode (hybrid, vector, bm25 or graph) with their options (V3)."""
+    """The stages of a retrieval mode (hybrid, vector, bm25 or graph) with their options."""
     coarse = {
         "limit": options.coarse_limit,
         "exact_limit": options.fine_limit if options.exact else 0,

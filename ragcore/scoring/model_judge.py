@@ -1,4 +1,4 @@
-"""A language model as judge: what it says is checked, and the rules judge where it cannot be used (D15)."""
+"""A language model as judge: what it says is checked, and the rules judge where it cannot be used."""
 
 from __future__ import annotations
 

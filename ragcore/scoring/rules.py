@@ -1,4 +1,4 @@
-"""Scores an answer against a reference answer, its question and its contexts, without a language model (D15).
+"""Scores an answer against a reference answer, its question and its contexts, without a language model.
 
 Claims of one text are checked against another with the support model (`ragcore.grounding.support_model`), in both
 directions, as RAGChecker does with a language model (Ru et al. 2024, arXiv:2408.08067); to them come the key words of

@@ -1,4 +1,4 @@
-"""How much of a question a text in the other language says, word by word, by a dictionary (D14, D21)."""
+"""How much of a question a text in the other language says, word by word, by a dictionary."""
 
 from __future__ import annotations
 

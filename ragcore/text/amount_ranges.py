@@ -1,4 +1,4 @@
-"""Amounts in questions and the ranges that cells of tables give: is 90 m within "80–120 m"? (A2)"""
+"""Amounts in questions and the ranges that cells of tables give: is 90 m within "80–120 m"?"""
 
 from __future__ import annotations
 

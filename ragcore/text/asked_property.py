@@ -1,4 +1,4 @@
-"""The property whose value a question asks for, and whether a text speaks of it: the warranty of the rack (D21).
+"""The property whose value a question asks for, and whether a text speaks of it: the warranty of the rack.
 
 A text about the rack that says nothing of a warranty does not answer, whatever it says of the rack.
 """

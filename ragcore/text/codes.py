@@ -1,4 +1,4 @@
-"""Codes in questions: names of products, versions, numbers of alarms and documents ("ALM-2007", "V3.2.1") (D21).
+"""Codes in questions: names of products, versions, numbers of alarms and documents ("ALM-2007", "V3.2.1").
 
 A code names one thing and no other. A passage about its neighbour shares every other word of a question.
 """

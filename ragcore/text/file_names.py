@@ -1,4 +1,4 @@
-"""File names for comparing: which are the same, and which differ only by what marks a version (B9)."""
+"""File names for comparing: which are the same, and which differ only by what marks a version."""
 
 from __future__ import annotations
 

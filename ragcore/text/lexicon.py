@@ -1,4 +1,4 @@
-"""The terms of an organisation: found in texts, kept whole, and widened to their other names (D8, U4).
+"""The terms of an organisation: found in texts, kept whole, and widened to their other names.
 
 A lexicon only adds. A text keeps all terms that the tokenizer gives it; each lexicon term of several words or of three
 and more Chinese characters adds one more, for the whole. So passages that were indexed before a term was known are

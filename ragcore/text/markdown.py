@@ -1,4 +1,4 @@
-"""Markdown of sources: rows of tables, sentences and tables without marks (A2, A4, D24), passages joined."""
+"""Markdown of sources: rows of tables, sentences and tables without marks, passages joined."""
 
 from __future__ import annotations
 

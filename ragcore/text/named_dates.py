@@ -1,4 +1,4 @@
-"""Days, months and years that texts name in Chinese and English: 6月12日, "12 June", 2025-05 (D21).
+"""Days, months and years that texts name in Chinese and English: 6月12日, "12 June", 2025-05.
 
 A question names a date that its answer must have. A passage about another month shares every other word with it.
 """

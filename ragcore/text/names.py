@@ -1,4 +1,4 @@
-"""File names and folders: how they are stored for searching, and where a question gives one (D10).
+"""File names and folders: how they are stored for searching, and where a question gives one.
 
 A name has two kinds of terms. Words are its parts as people write them: `_`, `-`, `.` and spaces separate, so do
 camelCase and the border between letters and digits; Chinese is stored by pairs of characters. Keys begin with a slash

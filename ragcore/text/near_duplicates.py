@@ -1,4 +1,4 @@
-"""What says the same: a few passages in milliseconds (V16), and whole texts by MinHash sketches and their bands (D25).
+"""What says the same: a few passages in milliseconds, and whole texts by MinHash sketches and their bands.
 
 Of passages: the Jaccard index of runs of five letters or digits, read off bit sets: a run sets one of 65 536 bits, so
 that texts of some thousand characters hardly collide. Passages that are alike and yet say something else, because a

@@ -1,4 +1,4 @@
-"""Pairs of a question and the passages that answer it: which of them are worth training with (D7).
+"""Pairs of a question and the passages that answer it: which of them are worth training with.
 
 Made pairs have faults that teach the wrong thing: broken characters, one question many times over, and questions that
 mean nothing without the text they were asked about ("What does this article say?").

@@ -1,4 +1,4 @@
-"""Words that say which side of a thing a question asks for ("why", "steps"), not which thing (A2)."""
+"""Words that say which side of a thing a question asks for ("why", "steps"), not which thing."""
 
 from __future__ import annotations
 

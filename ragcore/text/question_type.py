@@ -1,4 +1,4 @@
-"""What kind of answer a question asks for, by cues in its words (A2)."""
+"""What kind of answer a question asks for, by cues in its words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cache that lives as long as one answer: several steps split and tokenise the same texts (D33)."""
+"""A cache that lives as long as one answer: several steps split and tokenise the same texts."""
 
 from __future__ import annotations
 

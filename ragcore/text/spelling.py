@@ -1,4 +1,4 @@
-"""Whether one word may be a slip of the hand for another (feature D15)."""
+"""Whether one word may be a slip of the hand for another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting model tokens: exactly where the vocabulary is at hand, otherwise by a cautious estimate (V4)."""
+"""Counting model tokens: exactly where the vocabulary is at hand, otherwise by a cautious estimate."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def stem(word: str) -> str:
 
 
 class JiebaTokenizer:
-    """Implements ports.Tokenizer (D2). Thread-safe; the dictionary is read on first use (about a second).
+    """Implements ports.Tokenizer. Thread-safe; the dictionary is read on first use (about a second).
 
     `lexicon`: terms of the tenant that must stay whole, in any script. `cache_dir`: where jieba may keep its
     prefix dictionary; without it nothing is written. `glossary`: what Chinese words mean in

@@ -1,4 +1,4 @@
-"""Values of a kind that a question asks for and a text must hold: money, weight, loudness, temperature (D21).
+"""Values of a kind that a question asks for and a text must hold: money, weight, loudness, temperature.
 
 A text on the subject without any such value cannot answer, however near it is.
 """

@@ -1,4 +1,4 @@
-"""Names of several words or characters in a text: all places of thousands of names in one pass (D8).
+"""Names of several words or characters in a text: all places of thousands of names in one pass.
 
 A name is looked up by the part of it that the fewest names share: two neighbouring words that are no stop words, or
 three characters of a Chinese name. So a text is compared with a table in C, and few places are looked at in Python.

@@ -1,4 +1,4 @@
-"""Questions about nothing in particular, with what they should find: how well vectors see a language (D6, D7).
+"""Questions about nothing in particular, with what they should find: how well vectors see a language.
 
 The texts come with the product and with Python, so they are the same kind of thing everywhere: sections of Python's
 language reference, and Chinese messages of more than one sentence. Each is asked for with its first sentence; to be

@@ -1,4 +1,4 @@
-"""Weights of the answerability that read cosines, of one embedding model; on the scale of those of words (D21, D23)."""
+"""Weights of the answerability that read cosines, of one embedding model; on the scale of those of words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of `python -m ragcore.training` about the model that reads question and sentence together (A4, D21)."""
+"""Commands of `python -m ragcore.training` about the model that reads question and sentence together."""
 
 from __future__ import annotations
 

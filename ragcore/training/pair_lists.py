@@ -1,4 +1,4 @@
-"""Questions with a sentence that answers and near ones that do not, for the model that reads both together (A4, D21).
+"""Questions with a sentence that answers and near ones that do not, for the model that reads both together.
 
 Questions of public sets are clean and about a sentence that exists. So that the model learns what people ask, too, some
 become what people type (lower case, no question mark, keywords, a typing error, a polite beginning), some lose their

@@ -1,4 +1,4 @@
-"""Training of the model that reads question and sentence together (A4, D21); see `ragcore.embedding.e5_pairs`.
+"""Training of the model that reads question and sentence together; see `ragcore.embedding.e5_pairs`.
 
 Low-rank changes (LoRA) of the upper layers of multilingual-e5-small, its normalisations there, and a linear head over
 the first token and the mean. The loss is listwise, with a place for "none of these" that scores 0: the softmax of the

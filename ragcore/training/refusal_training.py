@@ -1,4 +1,4 @@
-"""How many questions without an answer are refused at given shares of wrongly refused ones; thresholds (D21, D23)."""
+"""How many questions without an answer are refused at given shares of wrongly refused ones; thresholds."""
 
 from __future__ import annotations
 

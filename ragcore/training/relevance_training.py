@@ -1,4 +1,4 @@
-"""Training of the sentences that belong into an explanation, on questions with the sentences that people chose (A4).
+"""Training of the sentences that belong into an explanation, on questions with the sentences that people chose.
 
 A folder holds answerable.jsonl and unanswerable.jsonl of rows {id, question, title, passage, selected_sentences}, as
 CLAP NQ does. Weights are judged on articles that they were not fitted to.

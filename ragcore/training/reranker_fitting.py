@@ -1,4 +1,4 @@
-"""Fitting weights of the linear reranker to judged lists of candidates (D5), from nothing or near to given weights.
+"""Fitting weights of the linear reranker to judged lists of candidates, from nothing or near to given weights.
 
 Listwise: softmax cross-entropy over the candidates of a question (Cao et al., Learning to Rank: From Pairwise Approach
 to Listwise Approach, ICML 2007). Near to given weights: a quadratic penalty on the distance from them, the estimate of

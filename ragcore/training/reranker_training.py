@@ -1,4 +1,4 @@
-"""Listwise training of the linear reranker on public sets (D5); see `reranker_fitting` for the method.
+"""Listwise training of the linear reranker on public sets; see `reranker_fitting` for the method.
 
 In two steps. What ranks passages in the language of the question is fitted to lists without others, near to the weights
 of another model: those were fitted to more questions, and much of them is about words. What ranks passages in the other

@@ -1,4 +1,4 @@
-"""Weights of one embedding model for what sentences mean (A4); see `ragcore.extractive.sentence_meaning`."""
+"""Weights of one embedding model for what sentences mean; see `ragcore.extractive.sentence_meaning`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights of the support model that read cosines, of one embedding model (B4, V8)."""
+"""Weights of the support model that read cosines, of one embedding model."""
 
 from __future__ import annotations
 

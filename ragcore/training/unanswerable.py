@@ -1,4 +1,4 @@
-"""Questions that nothing answers, made out of questions that have an answer (D21, D23).
+"""Questions that nothing answers, made out of questions that have an answer.
 
 Unanswerable questions that people wrote are rare, and there is none in Chinese that may be learnt from. Three ways of
 making some, beside taking the documents away:

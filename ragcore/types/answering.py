@@ -44,7 +44,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """A source that the answer points to (V7)."""
+    """A source that the answer points to."""
 
     number: int
     source: Source
@@ -57,7 +57,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence of the answer with how well the sources support it (B4)."""
+    """A sentence of the answer with how well the sources support it."""
 
     text: str
     support: Support
@@ -112,14 +112,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """What kind of question it is (U2, V9, A2, C3)."""
+    """What kind of question it is."""
 
     kind: QuestionKind = "simple_fact"
     cue: QuestionType = "general"
     target: FactTarget = "subject"
-    complexity: float = 0.0  # 0 to 1 (U2)
-    difficulty: int = 1  # 1 to 10 (V9)
-    needs_retrieval: bool = True  # False only for greetings and questions about the conversation itself (V10)
+    complexity: float = 0.0  # 0 to 1
+    difficulty: int = 1  # 1 to 10
+    needs_retrieval: bool = True  # False only for greetings and questions about the conversation itself
     several_sources: bool = False
     time: bool = False  # about a time, or the answer changes with it
     calculation: bool = False
@@ -134,7 +134,7 @@ class Rewrite:
 
     text: str
     method: str  # such as "multi", "hyde", "decompose"
-    is_hypothetical: bool = False  # an answer that might be; only its embedding is searched with (U5)
+    is_hypothetical: bool = False  # an answer that might be; only its embedding is searched with
 
     @property
     def is_for_people(self) -> bool:
@@ -155,7 +155,7 @@ class SearchResult:
     """What one search brought, best first."""
 
     ranked: tuple[Ranked, ...] = ()
-    relevant: bool = True  # False: both arms stayed below their thresholds (D23)
+    relevant: bool = True  # False: both arms stayed below their thresholds
     seconds: float = 0.0
 
 

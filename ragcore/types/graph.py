@@ -1,4 +1,4 @@
-"""Entities and where passages mention them, as a search sees them (U8)."""
+"""Entities and where passages mention them, as a search sees them."""
 
 from __future__ import annotations
 

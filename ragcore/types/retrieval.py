@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # readers of documents run in fresh processes and need no arr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What the asker works on, as far as they let it take part in the ranking (D4)."""
+    """What the asker works on, as far as they let it take part in the ranking."""
 
     department: str = ""
     product: str = ""
@@ -30,7 +30,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFacts:
-    """What is known of a document besides its text, as far as the asker may know it (D13)."""
+    """What is known of a document besides its text, as far as the asker may know it."""
 
     sets: tuple[int, ...] = ()
     # kind -> values; kinds are "axis 1", "axis X", "axis Y" (names and codes of sets), "tag", and names of attributes
@@ -42,7 +42,7 @@ Relation = Literal["head", "abbreviation", "long form", "synonym", "translation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
-    """Another name of something that a question mentions (D8). Its terms together never outweigh the asked ones."""
+    """Another name of something that a question mentions. Its terms together never outweigh the asked ones."""
 
     asked_terms: tuple[str, ...]  # terms of the question
     name: str
@@ -65,7 +65,7 @@ class Query:
     corrections: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # misspelt -> known -> weight
     expansions: tuple[Expansion, ...] = ()  # other names of what is asked for, from the lexicon
     profile: Profile | None = None  # None: nobody's, or switched off
-    style: str = ""  # of the answer that is asked for; "" for plain retrieval (V5)
+    style: str = ""  # of the answer that is asked for; "" for plain retrieval
     adapter: int = -1  # which query adapter its vector goes through, as the option `query_adapter` says
     set_embedder: int = -1  # which model of a set it is compared by, as the option `set_embedder` says
 
@@ -133,7 +133,7 @@ class Passage:
     tokens: int = 0
     ordinal: int = 0
     rating: float | None = None  # 1 to 5, what readers gave the document; None: nobody did
-    weight: float = 1.0  # of the document among others, 0.5 to 2, set by its owners (D13)
+    weight: float = 1.0  # of the document among others, 0.5 to 2, set by its owners
     kind: ChunkKind = "body"
     content: str = ""  # hash of the bytes that its version was read from; "" where it is not known
     merged: tuple[int, ...] = ()  # chunks whose texts were joined into `text`, in reading order; () where it is one
@@ -189,7 +189,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreScale:
-    """What the scores of a reranker mean (D5)."""
+    """What the scores of a reranker mean."""
 
     cliff: float  # gap between neighbours from which the rest is cut
     low: float | None = None  # a passage below it hardly answers; None: only differences between scores mean anything
@@ -212,7 +212,7 @@ class NameMention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedDocument:
-    """A document that a question gives by its file name or folder (D10)."""
+    """A document that a question gives by its file name or folder."""
 
     document: int
     chunks: tuple[int, ...]  # its first passages
@@ -262,16 +262,16 @@ class State:
     drops: tuple[Drop, ...] = ()
     fallen: Mapping[int, Candidate] = field(default_factory=dict)  # chunk -> the candidate as it was when dropped
     is_ranked: bool = False  # whether `candidates`, not `pool`, says what is left
-    # arm -> chunk -> the representation that hit there, for chunks where it was not the body (U6)
+    # arm -> chunk -> the representation that hit there, for chunks where it was not the body
     via: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    boosts: Mapping[int, float] = field(default_factory=dict)  # document -> factor of its fused scores, around 1 (D4)
+    boosts: Mapping[int, float] = field(default_factory=dict)  # document -> factor of its fused scores, around 1
     reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # document -> why it has a boost
     alpha_shift: float = 0.0  # what the profile adds to alpha, in [-0.1, 0.1]
     names: Mapping[int, str] = field(default_factory=dict)  # document -> its name, of which the question has a part
     named_documents: frozenset[int] = (
         frozenset()
     )  # documents whose whole name the question gives: they lead every ranking
-    graph: Mapping[str, Any] = field(default_factory=dict)  # what the graph of entities tells of the question (U14)
+    graph: Mapping[str, Any] = field(default_factory=dict)  # what the graph of entities tells of the question
     scale: ScoreScale | None = None  # of the scores "rerank"; None: nothing was reranked
     # the running stage's note; the runner moves it into the stage's record
     pending_note: Mapping[str, Any] = field(default_factory=dict)

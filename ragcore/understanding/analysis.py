@@ -1,4 +1,4 @@
-"""What kind of question it is, by the cues in its words or by a model, and what follows from that (U2, V9, A2, C3)."""
+"""What kind of question it is, by the cues in its words or by a model, and what follows from that."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _LISTED = re.compile(
 )
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 
-# C3: where the unknown part of "subject relation object" stands.
+# where the unknown part of "subject relation object" stands.
 _OBJECT = (
     re.compile(
         r"\b(?:what|whom?|which [\w -]+?|where|when|how (?:many|much)[\w -]*?)\s+(?:do|does|did|can|will|would)\b"
@@ -102,7 +102,7 @@ def question_kind(text: str) -> QuestionKind:
 
 
 def fact_target(text: str) -> FactTarget:
-    """Which part of a fact "subject relation object" is asked for (C3); the subject unless something else shows."""
+    """Which part of a fact "subject relation object" is asked for; the subject unless something else shows."""
     plain = normalise_query(text).lower()
     if cues("relationship").matches(plain):
         return "relationship"
@@ -171,7 +171,7 @@ def _unnamed() -> re.Pattern[str]:
     )
 
 
-DIRECT_TO, HYDE_FROM, DECOMPOSE_FROM = 3, 6, 7  # difficulties (V9)
+DIRECT_TO, HYDE_FROM, DECOMPOSE_FROM = 3, 6, 7  # difficulties
 # What a kind adds to the difficulty. Most questions for one fact have a complexity below 0.625 and stay direct.
 _KIND_ADDS: dict[QuestionKind, int] = {
     "simple_fact": 0,
@@ -204,8 +204,8 @@ class _Said:
 def analyse_by_rules(text: str, *, history: Sequence[Turn] = (), tokenizer: Tokenizer) -> Analysis:
     """The analysis of a question by its words.
 
-    `complexity` is U2's; `difficulty` = 1 + round(4 * complexity), more for kinds that need more steps, for
-    calculation and for several sources, at most 10. `history` is not needed for the rules of today; it decides nothing.
+    `complexity` in [0, 1]: see `compute_complexity`. `difficulty` = 1 + round(4 * complexity), more for kinds that need
+    more steps, for calculation and for several sources, at most 10. `history` decides nothing in these rules.
     """
     del history
     measured, signs = compute_complexity(text, tokenizer), extract_features(text)
@@ -247,7 +247,7 @@ async def analyse_question(
 
 
 def compute_difficulty(complexity: Complexity, signs: QuestionFeatures) -> int:
-    """1 to 10 (V9)."""
+    """1 to 10."""
     points = 1 + round(4 * complexity.value) + _KIND_ADDS[signs.kind] + signs.calculation + signs.several_sources
     least = DIRECT_TO + 1 if signs.kind in _BY_KIND else 1
     return min(10, max(least, points))
@@ -267,7 +267,7 @@ def choose_strategy(kind: QuestionKind, difficulty: int) -> StrategyName:
     return "hyde" if difficulty >= HYDE_FROM else "hybrid"
 
 
-# ── how complex the wording is (U2) ───────────────────────────────────────────────────────────────
+# ── how complex the wording is ───────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Standalone forms of Chinese questions: pronouns, 那…呢, 为什么, missing subjects and objects, 后者 (D2)."""
+"""Standalone forms of Chinese questions: pronouns, 那…呢, 为什么, missing subjects and objects, 后者."""
 
 from __future__ import annotations
 

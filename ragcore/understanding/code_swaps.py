@@ -1,4 +1,4 @@
-"""The question before, about another code: "and for the M?" after one about the QX20-E, 那3.2.1呢 after V3.3.0 (D2)."""
+"""The question before, about another code: "and for the M?" after one about the QX20-E, 那3.2.1呢 after V3.3.0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time expressions become dates that documents can be matched with: 上周, "last month" (D2).
+"""Time expressions become dates that documents can be matched with: 上周, "last month".
 
 Weeks begin on Monday (ISO 8601).
 """

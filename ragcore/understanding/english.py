@@ -1,4 +1,4 @@
-"""Standalone forms of English questions: pronouns, "what about", bare attributes, "the first one" (D2)."""
+"""Standalone forms of English questions: pronouns, "what about", bare attributes, "the first one"."""
 
 from __future__ import annotations
 

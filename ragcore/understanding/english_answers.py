@@ -1,4 +1,4 @@
-"""What English answers name: names, the subject of the first sentence, what the row of a table is about (D2)."""
+"""What English answers name: names, the subject of the first sentence, what the row of a table is about."""
 
 from __future__ import annotations
 

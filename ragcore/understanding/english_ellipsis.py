@@ -1,4 +1,4 @@
-"""Words of English questions that stand for something else than a person or thing, and what is left out (D2).
+"""Words of English questions that stand for something else than a person or thing, and what is left out.
 
 Bare question words, "what else", "I meant the other one", "the red one", "there", "the song": each is one step that
 returns None where the question has nothing of its kind.

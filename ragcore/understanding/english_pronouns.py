@@ -1,4 +1,4 @@
-"""English pronouns, "this" and "this protocol", replaced by what the conversation is about (D2)."""
+"""English pronouns, "this" and "this protocol", replaced by what the conversation is about."""
 
 from __future__ import annotations
 

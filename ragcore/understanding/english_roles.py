@@ -1,4 +1,4 @@
-"""Who leads something, asked by a verb, is asked for by the role that documents name: the project manager (D2)."""
+"""Who leads something, asked by a verb, is asked for by the role that documents name: the project manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question wants of the files that came with it: a summary, a topic, an answer, a comparison (B3)."""
+"""What a question wants of the files that came with it: a summary, a topic, an answer, a comparison."""
 
 from __future__ import annotations
 

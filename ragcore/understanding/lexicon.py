@@ -1,4 +1,4 @@
-"""A small lexicon of general technical and office terms: abbreviations, full forms, synonyms (D2, A1)."""
+"""A small lexicon of general technical and office terms: abbreviations, full forms, synonyms."""
 
 from __future__ import annotations
 

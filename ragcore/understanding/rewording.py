@@ -1,4 +1,4 @@
-"""Whether somebody asks for the same thing again in other words, which says that the first answer did not help (U11).
+"""Whether somebody asks for the same thing again in other words, which says that the first answer did not help.
 
 More is the same here than for the semantic cache (`same_question`): nothing is answered by it, it only opens a case.
 """

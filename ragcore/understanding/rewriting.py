@@ -1,4 +1,4 @@
-"""Other forms of a question to search with, by a model or by rules (V2, D2, U3 to U5, A1)."""
+"""Other forms of a question to search with, by a model or by rules."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ragcore.understanding.dates import resolve_dates
 from ragcore.understanding.standalone import add_context, render_history, resolve_user_profile
 from ragcore.understanding.words import alternatives
 
-SHORT = 20  # characters; a shorter question is searched with as it is (V2)
-CREATIVE = 0.7  # temperature of forms that should differ (V2, U5)
+SHORT = 20  # characters; a shorter question is searched with as it is
+CREATIVE = 0.7  # temperature of forms that should differ
 FORM_TOKENS = 400  # of a reply with up to three queries
-HYPOTHETICAL_TOKENS = 300  # U5
-LOW, HIGH = 0.3, 0.8  # similarity of a sub-question to its question (U3)
+HYPOTHETICAL_TOKENS = 300
+LOW, HIGH = 0.3, 0.8  # similarity of a sub-question to its question
 MOST_CHARACTERS = 2000  # of any form
 MOST_TIMES = 4  # of the length of the question
 COUNTED_CHARACTERS = 30  # characters that a question counts with at least: 为什么 may become a whole sentence
@@ -92,8 +92,8 @@ async def rewrite_question(
 ) -> tuple[Rewrite, ...]:
     """Other forms of a standalone question, best first; the question itself is none of them.
 
-    `method`: a name of METHODS, "hyde", "variants" (A1, rules only), "history" (the question with the words of its
-    conversation), "auto" (V2), or "none", which every unknown one means. A stream waits for no hypothetical answer.
+    `method`: a name of METHODS, "hyde", "variants" (rules only), "history" (the question with the words of its
+    conversation), "auto", or "none", which every unknown one means. A stream waits for no hypothetical answer.
     Never raises for a model: where it fails there are the rules, and () where they find nothing.
     """
     chosen = choose_method(method, query=query, question=question, streaming=streaming)
@@ -114,7 +114,7 @@ async def rewrite_question(
 
 
 def choose_method(method: str, *, query: str, question: Question, streaming: bool) -> str:
-    """What a method means for this question: "auto" decided, unknown ones "none" (V2)."""
+    """What a method means for this question: "auto" decided, unknown ones "none"."""
     if method == "auto":
         if question.history:
             return "history"
@@ -149,7 +149,7 @@ async def _by_model(llm: LlmClient, query: str, method: Method, question: Questi
 
 
 async def _hypothetical(query: str, question: Question, ports: StagePorts) -> tuple[Rewrite, ...]:
-    """An answer that might be, without words that say so (U5)."""
+    """An answer that might be, without words that say so."""
     text = await _imagined(ports.llm, query, question, ports) if ports.llm is not None else ""
     text = text or rules.hypothetical(query)
     if not text:
@@ -188,7 +188,7 @@ def without_hypothesis(text: str) -> str:
 
 
 async def _related(query: str, texts: Sequence[str], embedder: Embedder) -> list[str]:
-    """Sub-questions that are about the question and not the same as it (U3)."""
+    """Sub-questions that are about the question and not the same as it."""
     if not texts:
         return []
     vectors = await asyncio.to_thread(embedder.embed_queries, [query, *texts])

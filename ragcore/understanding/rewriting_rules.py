@@ -1,4 +1,4 @@
-"""Other forms of a question by rules: variants, assertions, parts, terms (D2, U3, U4, U5, A1)."""
+"""Other forms of a question by rules: variants, assertions, parts, terms."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ragcore.understanding.english_mentions import content_groups
 from ragcore.understanding.lexicon import term_spans
 from ragcore.understanding.words import alternatives, entries, section
 
-MOST = 3  # related queries of one question (D2)
-NEIGHBOURS = 2  # of one keyword (U4)
+MOST = 3  # related queries of one question
+NEIGHBOURS = 2  # of one keyword
 _ENDING = re.compile(r"[\s?？。.!！]+$")
 _SPECIFIC = re.compile(r"\b[\w.-]*\d[\w.-]*\b|\b(?:in|on|at|of|for)\s+\d{4}\b")
 _ASIDE = re.compile(r"\([^()]{0,200}\)|（[^（）]{0,200}）")
@@ -78,7 +78,7 @@ def expand(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[st
 
 
 def full_forms(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str]:
-    """The question with its abbreviations written out in its language: CA 是什么 becomes 载波聚合是什么 (D2)."""
+    """The question with its abbreviations written out in its language: CA 是什么 becomes 载波聚合是什么."""
     text = query
     for start, end in reversed(_known(query, tokenizer, lexicon)):
         term = query[start:end]
@@ -96,7 +96,7 @@ def other_names(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> li
 
 
 def variants(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str]:
-    """A1: terms of the lexicon; for a definition its concept and basics, and how it works with details."""
+    """Terms of the lexicon; for a definition its concept and basics, and how it works with details."""
     forms = expand(query, tokenizer, lexicon)[:1]
     if question_type(query) == "definition":
         topic, tongue = topic_words(query, tokenizer), _tongue(query)
@@ -105,7 +105,7 @@ def variants(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[
 
 
 def decompose(query: str, tokenizer: Tokenizer) -> list[str]:
-    """Sub-questions that the conjunctions of a question hold, at most three; [] for a question of one part (U3).
+    """Sub-questions that the conjunctions of a question hold, at most three; [] for a question of one part.
 
     A part without a subject takes that of the parts before it.
     """
@@ -126,7 +126,7 @@ def step_back(query: str, tokenizer: Tokenizer) -> list[str]:
 
 
 def simplify(query: str) -> list[str]:
-    """Without courtesies, fillers and asides (U4)."""
+    """Without courtesies, fillers and asides."""
     fillers = alternatives("phrasing", f"fillers {_tongue(query)}")
     pattern = rf"\b{fillers}\b,?" if _tongue(query) == "en" else rf"{fillers}[，,]?"
     plain = re.sub(pattern, " " if _tongue(query) == "en" else "", _ASIDE.sub("", query), flags=re.I)
@@ -135,7 +135,7 @@ def simplify(query: str) -> list[str]:
 
 
 def clarify(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str]:
-    """Abbreviations with their full form beside them; a bare topic as a question (U4)."""
+    """Abbreviations with their full form beside them; a bare topic as a question."""
     text = query
     for start, end in reversed(_known(query, tokenizer, lexicon)):
         term = query[start:end]
@@ -153,7 +153,7 @@ def clarify(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[s
 
 
 def domain(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str]:
-    """Terms under the name that documents of the field use, the first of the lexicon (U4)."""
+    """Terms under the name that documents of the field use, the first of the lexicon."""
     if lexicon is None:
         return []
     text = query
@@ -163,7 +163,7 @@ def domain(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[st
 
 
 def hypothetical(query: str) -> str:
-    """The beginning of an answer: the question as an assertion with its question words left out (U5)."""
+    """The beginning of an answer: the question as an assertion with its question words left out."""
     text = _ENDING.sub("", (simplify(query) or [query])[0])
     if _tongue(text) == "zh":
         return _assertion_zh(text)

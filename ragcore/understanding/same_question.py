@@ -1,4 +1,4 @@
-"""Whether two questions ask the same in slightly other words (D18): the guard of the semantic answer cache.
+"""Whether two questions ask the same in slightly other words: the guard of the semantic answer cache.
 
 A question becomes a sequence of what it asks: question word, names, numbers with units, dates, negations, comparisons,
 prepositions, tense. Two questions are the same where these sequences are equal, in their order. Only words of closed

@@ -1,4 +1,4 @@
-"""Whether a question needs the knowledge base (V10).
+"""Whether a question needs the knowledge base.
 
 Greetings, thanks, and questions about the conversation or about the assistant itself do not.
 """

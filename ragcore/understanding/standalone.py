@@ -1,4 +1,4 @@
-"""A question without its conversation, its day and its user, by rules (D2); and the conversation around it."""
+"""A question without its conversation, its day and its user, by rules; and the conversation around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follow-ups that want the total of what was asked for one time: "what about the total", 那总共呢 (D2)."""
+"""Follow-ups that want the total of what was asked for one time: "what about the total", 那总共呢."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class CheckedPool(ConnectionPool[Connection[Any]]):
         super().putconn(conn)
 
     def reconnect_failed(self) -> None:
-        """Somebody may still wait, and would otherwise wait for the next request."""
+        """Tries another connection where requests still wait, instead of leaving that to the next request."""
         with self._lock:
             if self._waiting:
                 self._maybe_grow_pool()

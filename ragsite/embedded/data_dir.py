@@ -44,7 +44,7 @@ def write_private(path: Path, content: str, *, replace: bool = True) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
-    """What nobody needs to know: the signing key and the passwords of the embedded services."""
+    """Generated secrets: the signing key and the passwords of the embedded services."""
 
     secret_key: str = field(default_factory=lambda: secrets.token_urlsafe(48), repr=False)
     postgres_password: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)

@@ -1,4 +1,4 @@
-"""Become another program that dies with its parent and, where needed, is not root to itself.
+"""Replaces this process by a program that ends with its parent and, where needed, runs in a user namespace.
 
 Run as a script in a fresh interpreter (`python -I -S launch.py OPTIONS PROGRAM ARGUMENT...`): that is safe where a
 `preexec_fn` is not, because the parent may have threads. OPTIONS is JSON: `parent` (process id), `death_signal`, and

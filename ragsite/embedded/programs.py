@@ -89,7 +89,7 @@ def _ingestion(env: Environment) -> Program:
 
 
 def _recognition(env: Environment) -> Program:
-    """One scan at a time, apart: texts never wait for scans (D31). Between scans it diagnoses cases."""
+    """One scan at a time, apart: texts never wait for scans. Between scans it diagnoses cases."""
     return _worker(env, "ocr", RECOGNITION_QUEUES, ("--pool", "solo"), niceness=MOST_COURTESY)
 
 

@@ -45,7 +45,7 @@ class StopRequested(BaseException):  # noqa: N818 - like KeyboardInterrupt, no e
 
 
 def say(message: str) -> None:
-    """A line for the person at the terminal, who may have closed it."""
+    """Prints a line to the terminal; a closed terminal is no error."""
     try:
         sys.stdout.write(f"{message}\n")
         sys.stdout.flush()
@@ -77,7 +77,7 @@ class Supervisor:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.env.PORT}/"
 
     def run(self) -> int:
-        """Until Ctrl-C; returns the exit code."""
+        """Runs the product until Ctrl-C; returns the exit code."""
         _on_stop_signals(self._request_stop)
         with ExitStack() as stack:
             stack.enter_context(DataLock(self.env.DATA_DIR, self.site_url))

@@ -1,4 +1,4 @@
-"""How long things about people are kept, and whether deleted documents outlive in answers."""
+"""Settings for the retention of personal data and of deleted documents that answers cite."""
 
 from ragsite.env import env
 

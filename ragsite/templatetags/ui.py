@@ -1,4 +1,4 @@
-"""Small words of our templates: icons, numbers for people, times, votes."""
+"""Template tags and filters: icons, numbers, times, votes, names of options and errors."""
 
 from __future__ import annotations
 
@@ -219,14 +219,14 @@ def ratings() -> list[tuple[int, str]]:
 
 @register.simple_tag
 def votes_of(user: User, turns: Iterable[TurnView]) -> dict[Any, Vote]:
-    """What the user thought of these answers before: message id → vote."""
+    """The user's votes on these answers: message id → vote."""
     votes = Vote.objects.filter(user=user, message__in=[turn.message.pk for turn in turns])
     return {vote.message_id: vote for vote in votes}
 
 
 @register.filter
 def said(vote: Vote | None) -> str:
-    """Reasons, comment and rating of a vote as JSON, for the forms in which they can be changed."""
+    """A stored vote (reasons, comment, rating) as JSON for its edit form."""
     if vote is None:
         return "{}"
     return json.dumps({"reasons": vote.reasons, "comment": vote.comment, "rating": vote.rating})

@@ -1,4 +1,4 @@
-"""The triage desk: what reviewers do with a case, and what they see of it (B2, D15, D36)."""
+"""The triage desk: what reviewers do with a case, and what they see of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reviewers find about cases: one at a time and many at once, undone, and as golden cases (D36)."""
+"""What reviewers find about cases: one at a time and many at once, undone, and as golden cases."""
 
 from __future__ import annotations
 

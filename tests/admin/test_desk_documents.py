@@ -1,4 +1,4 @@
-"""The page of a document: both sides, edits, versions, where its options come from (B9, D13, D14)."""
+"""The page of a document: both sides, edits, versions, where its options come from."""
 
 from __future__ import annotations
 

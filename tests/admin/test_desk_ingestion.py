@@ -1,4 +1,4 @@
-"""Following uploads and jobs: what is said about each item, and what can be done (B7)."""
+"""Following uploads and jobs: what is said about each item, and what can be done."""
 
 from __future__ import annotations
 

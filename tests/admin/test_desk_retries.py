@@ -1,4 +1,4 @@
-"""What owners see of passages that rules described, and the button that asks the model again (U6)."""
+"""What owners see of passages that rules described, and the button that asks the model again."""
 
 from __future__ import annotations
 

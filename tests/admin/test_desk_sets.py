@@ -1,4 +1,4 @@
-"""Sets by axis with their health, and how they are configured (D12, D14, V14)."""
+"""Sets by axis with their health, and how they are configured."""
 
 from __future__ import annotations
 

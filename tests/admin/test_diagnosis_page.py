@@ -1,4 +1,4 @@
-"""The page "Why did this fail?": what it tells, to whom, and in which words (D36)."""
+"""The page "Why did this fail?": what it tells, to whom, and in which words."""
 
 from __future__ import annotations
 

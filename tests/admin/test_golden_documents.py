@@ -1,4 +1,4 @@
-"""Golden cases name documents that exist: refused where they do not, shown and left out where they vanish (D15)."""
+"""Golden cases name documents that exist: refused where they do not, shown and left out where they vanish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of language models: connecting one, testing it, what stands locked, who sees what (D42)."""
+"""The page of language models: connecting one, testing it, what stands locked, who sees what."""
 
 from __future__ import annotations
 

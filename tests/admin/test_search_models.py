@@ -1,4 +1,4 @@
-"""The page of embedding models and rerankers: adding one, testing it, the way to it and back, who sees what (D6)."""
+"""The page of embedding models and rerankers: adding one, testing it, the way to it and back, who sees what."""
 
 from __future__ import annotations
 

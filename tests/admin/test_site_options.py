@@ -1,4 +1,4 @@
-"""The configuration of a site and its sets: form, history, export and import (V14)."""
+"""The configuration of a site and its sets: form, history, export and import."""
 
 from __future__ import annotations
 

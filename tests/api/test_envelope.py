@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request, the answer below /api/ and /v1/ is JSON in the one shape (V1, D38)."""
+"""Whatever is wrong with a request, the answer below /api/ and /v1/ is JSON in the one shape."""
 
 from __future__ import annotations
 

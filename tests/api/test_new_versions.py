@@ -1,4 +1,4 @@
-"""New versions of documents by the API (B9)."""
+"""New versions of documents by the API."""
 
 from __future__ import annotations
 

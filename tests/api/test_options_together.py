@@ -1,4 +1,4 @@
-"""Options that cannot work together are refused where they are saved and where they are sent (V14, D38)."""
+"""Options that cannot work together are refused where they are saved and where they are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the description of the API allows, and whatever it forbids, is answered without a fault of ours (D38).
+"""Whatever the description of the API allows, and whatever it forbids, is answered without a fault of ours.
 
 What succeeds is what the description says, in status, type and schema; what does not has the one shape of errors.
 Each request is sent with a key that has the scope of its route and no other, and, as often as the form says, with keys

@@ -1,4 +1,4 @@
-"""The figures of `make bench-diagnosis`: shares, calibration, and what was answered after the click (D36)."""
+"""The figures of `make bench-diagnosis`: shares, calibration, and what was answered after the click."""
 
 from __future__ import annotations
 

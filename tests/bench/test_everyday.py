@@ -1,4 +1,4 @@
-"""Verdicts on answers to everyday questions (B12, D21)."""
+"""Verdicts on answers to everyday questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of labelled failures, and the figures of `make bench-failures` (D36)."""
+"""The list of labelled failures, and the figures of `make bench-failures`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking, reading, checking and judging in a real browser (D1, D32, D35, B3, B5)."""
+"""Asking, reading, checking and judging in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner's desk in a real browser: drop files, follow them, look at them, correct a passage (B7, B9, D12, D26)."""
+"""The owner's desk in a real browser: drop files, follow them, look at them, correct a passage."""
 
 from __future__ import annotations
 

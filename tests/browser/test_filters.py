@@ -1,4 +1,4 @@
-"""Narrowing a question in a real browser: by mouse, by keyboard, on a phone, in Chinese (V3)."""
+"""Narrowing a question in a real browser: by mouse, by keyboard, on a phone, in Chinese."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The retrieval lab in a real browser: search, explain, compare, save (B1)."""
+"""The retrieval lab in a real browser: search, explain, compare, save."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the system learns, walked through in a real browser: lexicon, query vectors, models, weights (D6–D8).
+"""What the system learns, walked through in a real browser: lexicon, query vectors, models, weights.
 
 Each part is started in the administration, followed to its end by the real worker, switched on and taken back. The
-short form walks in English; the long form walks in Chinese, too. Both take the pictures of docs/owners.md.
+short form walks in English; the long form walks in Chinese, too. Both take the pictures of docs/tuning.md.
 """
 
 from __future__ import annotations

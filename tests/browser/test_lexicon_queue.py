@@ -1,4 +1,4 @@
-"""The queue of suggested terms in a real browser: how many wait, and going back over the end of a page (D8)."""
+"""The queue of suggested terms in a real browser: how many wait, and going back over the end of a page."""
 
 from __future__ import annotations
 

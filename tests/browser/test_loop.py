@@ -1,4 +1,4 @@
-"""The loop that makes answers better, walked through in a real browser (D15, D22, D34–D36, B8).
+"""The loop that makes answers better, walked through in a real browser.
 
 Thumbs down → case → diagnosis → mark → remedy → test → golden case → run → comparison → gate → publication; then the
 approved answer, the weekly report, the same pages on a telephone, and in the long form the same walk in Chinese.

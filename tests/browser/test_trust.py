@@ -1,4 +1,4 @@
-"""What trust in the chat rests on: claims lead to their words, nothing typed is lost, tabs agree (B3, B4, B5)."""
+"""What trust in the chat rests on: claims lead to their words, nothing typed is lost, tabs agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New versions by upload, edited passages and the guided page of a set, by a person's means (B9, D12)."""
+"""New versions by upload, edited passages and the guided page of a set, by a person's means."""
 
 from __future__ import annotations
 

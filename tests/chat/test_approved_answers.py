@@ -1,4 +1,4 @@
-"""Approved answers: shown to the same question in other words, to people who may find every source, counted (D36)."""
+"""Approved answers: shown to the same question in other words, to people who may find every source, counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A passage that its owner has edited says so wherever an answer cites it (B3, B9)."""
+"""A passage that its owner has edited says so wherever an answer cites it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers as files with their sources (D1)."""
+"""Answers as files with their sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters on the chat page: sent with a question, kept with it, said when they leave nothing (V3)."""
+"""Filters on the chat page: sent with a question, kept with it, said when they leave nothing."""
 
 from __future__ import annotations
 

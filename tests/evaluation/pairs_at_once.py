@@ -1,4 +1,4 @@
-"""Pairs of a set collected with all of its passages in memory: plain and slow, to compare the product's with (D7)."""
+"""Pairs of a set collected with all of its passages in memory: plain and slow, to compare the product's with."""
 
 from __future__ import annotations
 

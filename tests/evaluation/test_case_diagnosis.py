@@ -1,4 +1,4 @@
-"""All cases are diagnosed at night and on demand: none twice, none lost, with the asker's rights (D36)."""
+"""All cases are diagnosed at night and on demand: none twice, none lost, with the asker's rights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a failed answer recovers when its passage is put in at each place (D36)."""
+"""Where a failed answer recovers when its passage is put in at each place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample documents and their golden set: what a change of the product must not make worse (D34)."""
+"""The sample documents and their golden set: what a change of the product must not make worse."""
 
 from __future__ import annotations
 

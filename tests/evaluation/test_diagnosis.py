@@ -1,4 +1,4 @@
-"""Why an answer failed: failures are planted one stage at a time, and the diagnosis names the stage (D36)."""
+"""Why an answer failed: failures are planted one stage at a time, and the diagnosis names the stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remedies of a case: offered, applied with the rights of the person, tested, and taken back (D22, D36)."""
+"""Remedies of a case: offered, applied with the rights of the person, tested, and taken back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of embedding models of sets, in both languages (D6)."""
+"""The pages of embedding models of sets, in both languages."""
 
 from __future__ import annotations
 

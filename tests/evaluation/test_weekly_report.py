@@ -1,4 +1,4 @@
-"""The weekly report: counted within the rights of its reader, clustered, with recommendations and gaps (D36)."""
+"""The weekly report: counted within the rights of its reader, clustered, with recommendations and gaps."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Questions as people type them over a small company's files, without a language model: floors of what they are worth.
 
-Measured with `make bench-everyday DATA=tests/everyday`, `SAMPLE=40` for the sample, for each packaged model (B12, D21).
+Measured with `make bench-everyday DATA=tests/everyday`, `SAMPLE=40` for the sample, for each packaged model.
 Shares lie .03 from what was measured, numbers are what was measured.
 """
 

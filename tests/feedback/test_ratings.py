@@ -1,4 +1,4 @@
-"""Votes on answers rate the documents that these cite (U15)."""
+"""Votes on answers rate the documents that these cite."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ VAGUE = frozenset({
 CEILINGS = {
     "ragcore": 15,
     "ragcore/answerability": 62,
-    "ragcore/extractive": 348,
+    "ragcore/extractive": 350,
     "ragcore/training": 220,
     "accounts": 1,
     "chat": 2,

@@ -1,4 +1,4 @@
-"""Embedding models of the site where something is amiss: they fail, change behind their names, or are deleted (D6)."""
+"""Embedding models of the site where something is amiss: they fail, change behind their names, or are deleted."""
 
 from __future__ import annotations
 

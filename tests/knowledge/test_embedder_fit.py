@@ -1,4 +1,4 @@
-"""How the configured model is shortened: measured once, stored, never changed (D6, D14)."""
+"""How the configured model is shortened: measured once, stored, never changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From one embedding model of the site to another and back: nothing fails, nothing is missed (D6, decision 031)."""
+"""From one embedding model of the site to another and back: nothing fails, nothing is missed (decision 031)."""
 
 from __future__ import annotations
 

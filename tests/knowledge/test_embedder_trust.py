@@ -1,4 +1,4 @@
-"""How far a registered model is trusted, by script (D6, decision 042)."""
+"""How far a registered model is trusted, by script (decision 042)."""
 
 from __future__ import annotations
 

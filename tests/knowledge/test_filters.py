@@ -1,4 +1,4 @@
-"""Narrowing a search by sets, tags and attributes (V3, D27): always within one's rights."""
+"""Narrowing a search by sets, tags and attributes: always within one's rights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typos, profiles, styles, titles and several questions at once, through the real search (D4, D15, V3, V5, U6)."""
+"""Typos, profiles, styles, titles and several questions at once, through the real search."""
 
 import random
 
@@ -50,7 +50,7 @@ def corpus(owner, common):
     return ingest(owner, common, **ENGLISH, **CHINESE)
 
 
-# ── with errors (D15) ───────────────────────────────────────────────────────────────────────────
+# ── with errors ───────────────────────────────────────────────────────────────────────────
 
 
 def misspelt(word, pick):
@@ -142,7 +142,7 @@ def test_a_misspelt_title_that_no_word_explains_brings_its_document(owner, commo
     assert 1 < best.detail["boost"]["factor"] <= 1.2
 
 
-# ── weights by style and language (D4, V5) ──────────────────────────────────────────────────────
+# ── weights by style and language ──────────────────────────────────────────────────────
 
 
 @pytest.mark.usefixtures("corpus")
@@ -178,7 +178,7 @@ def test_words_in_the_title_lift_a_passage(owner, common):
     assert gain[1]["b"] - gain[0]["b"] > gain[1]["a"] - gain[0]["a"]
 
 
-# ── profile (D4) ────────────────────────────────────────────────────────────────────────────────
+# ── profile ────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture
@@ -235,7 +235,7 @@ def test_a_profile_never_shows_more_than_the_rights_allow(owner, common):
     assert "boost" not in result.state.candidates[0].detail
 
 
-# ── representations (U6) ────────────────────────────────────────────────────────────────────────
+# ── representations ────────────────────────────────────────────────────────────────────────
 
 
 def test_a_passage_counts_once_however_many_entries_it_has(owner, common):
@@ -267,7 +267,7 @@ def test_the_kind_of_entry_that_was_hit_is_told(owner, common):
     assert "via" not in found["b"].detail
 
 
-# ── several questions (V3) ──────────────────────────────────────────────────────────────────────
+# ── several questions ──────────────────────────────────────────────────────────────────────
 
 QUESTIONS = ["random access preamble", "随机接入响应", "premable", "handover packets", "zzzz", "?!"]
 
@@ -316,7 +316,7 @@ def test_other_styles_are_plain(owner, style):
     assert [c.scores for c in plain.state.candidates] == [c.scores for c in styled.state.candidates]
 
 
-# ── the rights of two people (B2) ───────────────────────────────────────────────────────────────
+# ── the rights of two people ───────────────────────────────────────────────────────────────
 
 
 @pytest.fixture

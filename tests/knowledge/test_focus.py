@@ -1,4 +1,4 @@
-"""Passages of documents that a conversation is about join those of a search (D2)."""
+"""Passages of documents that a conversation is about join those of a search."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Everybody locks in one order: the statistics of a tenant, jobs, documents, items, and the epoch last (D28)."""
+"""Everybody locks in one order: the statistics of a tenant, jobs, documents, items, and the epoch last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several rankings for one question become one (V2, V3, V5)."""
+"""Several rankings for one question become one."""
 
 from dataclasses import replace
 
@@ -255,7 +255,7 @@ def test_what_the_conversation_was_about_makes_nothing_near(owner, common):
     assert retrieve(scope=scope_of(owner), request=elliptical).relevant
 
 
-# ── repetitions (V16) ─────────────────────────────────────────────────────────────────────────────
+# ── repetitions ─────────────────────────────────────────────────────────────────────────────
 
 
 def with_texts(result, texts, similarity):

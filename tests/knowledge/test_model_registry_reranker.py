@@ -1,4 +1,4 @@
-"""Which reranker orders, by configuration (D5)."""
+"""Which reranker orders, by configuration."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Registered models: who does what, below the environment, in effect everywhere without a restart (D42)."""
+"""Registered models: who does what, below the environment, in effect everywhere without a restart."""
 
 from __future__ import annotations
 

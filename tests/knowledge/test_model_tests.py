@@ -1,4 +1,4 @@
-"""Only models that have passed a test answer; tests of slow servers go on beside the page (D42)."""
+"""Only models that have passed a test answer; tests of slow servers go on beside the page."""
 
 from __future__ import annotations
 

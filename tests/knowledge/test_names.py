@@ -1,4 +1,4 @@
-"""Documents asked for by file name and folder, through the real search (D10)."""
+"""Documents asked for by file name and folder, through the real search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that say nearly the same are reported, never dropped (D25)."""
+"""Documents that say nearly the same are reported, never dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing many versions at once gives what comparing them one after another gives (D25)."""
+"""Comparing many versions at once gives what comparing them one after another gives."""
 
 from __future__ import annotations
 

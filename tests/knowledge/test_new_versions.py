@@ -1,4 +1,4 @@
-"""A file of a known name: which documents it may be a new version of, and what becomes of it as one (B9)."""
+"""A file of a known name: which documents it may be a new version of, and what becomes of it as one."""
 
 from __future__ import annotations
 

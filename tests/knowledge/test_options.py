@@ -1,4 +1,4 @@
-"""Options of sets and sites, and where each value comes from (D14, V14)."""
+"""Options of sets and sites, and where each value comes from."""
 
 from __future__ import annotations
 

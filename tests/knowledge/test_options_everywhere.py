@@ -1,4 +1,4 @@
-"""A change of options holds for the next request of every process, without a restart (V14)."""
+"""A change of options holds for the next request of every process, without a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who changed which options, and going back (V14)."""
+"""Who changed which options, and going back."""
 
 from __future__ import annotations
 

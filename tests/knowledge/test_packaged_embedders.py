@@ -1,4 +1,4 @@
-"""Which packaged model a site begins with, and that it keeps it when a release has another one (D6, decision 049)."""
+"""Which packaged model a site begins with, and that it keeps it when a release has another one (decision 049)."""
 
 from __future__ import annotations
 

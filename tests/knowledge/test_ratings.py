@@ -1,4 +1,4 @@
-"""Ratings of documents reach the ranking as a number (U15)."""
+"""Ratings of documents reach the ranking as a number."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What rules wrote while the language model was down is written by the model once it answers (U6)."""
+"""What rules wrote while the language model was down is written by the model once it answers."""
 
 from __future__ import annotations
 

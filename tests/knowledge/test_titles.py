@@ -1,4 +1,4 @@
-"""Titles of documents: by their content, unless a person or the sender named them (D9, D12)."""
+"""Titles of documents: by their content, unless a person or the sender named them."""
 
 from __future__ import annotations
 

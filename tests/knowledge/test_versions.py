@@ -1,4 +1,4 @@
-"""What changed between two versions (B9)."""
+"""What changed between two versions."""
 
 from __future__ import annotations
 

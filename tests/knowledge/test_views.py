@@ -1,4 +1,4 @@
-"""The source viewer: originals, page pictures, the text of a document (B3, B6)."""
+"""The source viewer: originals, page pictures, the text of a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options in layers (V14)."""
+"""Options in layers."""
 
 import pytest
 from hypothesis import given

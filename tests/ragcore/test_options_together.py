@@ -1,4 +1,4 @@
-"""Options that cannot work together (V14)."""
+"""Options that cannot work together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets and modes are valid layers of options, and what a request sends itself wins (V18, U14)."""
+"""Presets and modes are valid layers of options, and what a request sends itself wins."""
 
 from __future__ import annotations
 

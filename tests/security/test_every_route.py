@@ -1,4 +1,4 @@
-"""Every address of the site against an oracle: nobody sees, is refused or changes what they should not (B6, B11)."""
+"""Every address of the site against an oracle: nobody sees, is refused or changes what they should not."""
 
 from __future__ import annotations
 

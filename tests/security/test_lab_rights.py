@@ -1,4 +1,4 @@
-"""The lab never shows what its viewer, or the person in whose place they ask, may not read: random rights (B2, B6)."""
+"""The lab never shows what its viewer, or the person in whose place they ask, may not read: random rights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents and models that try to lead an answer, its citations or its reader astray (V7, B4, D21)."""
+"""Documents and models that try to lead an answer, its citations or its reader astray."""
 
 import asyncio
 

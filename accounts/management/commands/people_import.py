@@ -1,4 +1,4 @@
-"""`manage.py people_import FILE [--dry-run]`: people, groups and profiles of a personnel system (D43)."""
+"""`manage.py people_import FILE [--dry-run]`: people, groups and profiles of a personnel system."""
 
 from __future__ import annotations
 

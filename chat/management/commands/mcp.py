@@ -1,4 +1,4 @@
-"""`manage.py mcp --stdio` or `--http`: the tools of the Model Context Protocol (D37)."""
+"""`manage.py mcp --stdio` or `--http`: the tools of the Model Context Protocol."""
 
 from __future__ import annotations
 

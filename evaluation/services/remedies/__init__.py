@@ -1,4 +1,4 @@
-"""One-click remedies of feedback cases (D22): one file each. The order of the imports is the order on the page."""
+"""One-click remedies of feedback cases: one file each. The order of the imports is the order on the page."""
 
 # ruff: noqa: I001  # the order of the page
 from evaluation.services.remedies import question

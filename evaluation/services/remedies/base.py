@@ -1,4 +1,4 @@
-"""What a remedy is: one class, one file. It says when it helps, does it, and takes it back (D22).
+"""What a remedy is: one class, one file. It says when it helps, does it, and takes it back.
 
 A remedy uses the services that people use by hand, with the rights of the person who clicks; nothing else is changed.
 """

@@ -1,4 +1,4 @@
-"""Add a synonym to the lexicon of a set that holds the document, or of the tenant, and publish it (D8)."""
+"""Add a synonym to the lexicon of a set that holds the document, or of the tenant, and publish it."""
 
 from __future__ import annotations
 

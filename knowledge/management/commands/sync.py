@@ -1,4 +1,4 @@
-"""`manage.py sync FOLDER --set CODE`: keep a knowledge set in step with a folder (D12)."""
+"""`manage.py sync FOLDER --set CODE`: keep a knowledge set in step with a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py triples import FILE --set CODE`: read a file of facts into a knowledge set (C1)."""
+"""`manage.py triples import FILE --set CODE`: read a file of facts into a knowledge set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entities: reading documents for them in the background, and what owners decide about their names (U8)."""
+"""Entities: reading documents for them in the background, and what owners decide about their names."""
 
 from knowledge.services.entities.decisions import (
     entities_merge,

@@ -1,4 +1,4 @@
-"""What owners decide about entities: two names are one, or are not, or one is none. Each can be undone (U8).
+"""Stores and undoes owners' decisions about entities: merge, split, reject, confirm.
 
 Decisions are about names, so that they hold for documents that are read later. One decision replaces an earlier one of
 the same lexicon about the same names: that one counts as undone.

@@ -1,4 +1,4 @@
-"""Reading documents for the entities that they mention, in the background and by set (U8).
+"""Reading documents for the entities that they mention, in the background and by set.
 
 A stage of ingestion of its own behind the switch to live: a few documents at a time, their mentions and the note that
 they were read in one transaction, so that it can be broken off and goes on. A document that is replaced meanwhile is
@@ -98,7 +98,7 @@ def _read_tenant(tenant_id: int, sets: Sequence[int], *, until: float) -> bool:
 
 
 def rules_of(lexicon: TermLexicon | None) -> str:
-    """What a reading depends on: our rules, and the names of the tenant's lexicons."""
+    """Fingerprint of what reading entities depends on: the rules and the tenant's lexicon names."""
     if not lexicon:
         return RULES_VERSION
     names = "\n".join(sorted(lexicon.all_names()))

@@ -1,4 +1,4 @@
-"""Source handlers: how documents of one kind of source are treated (D10)."""
+"""Source handlers: how documents of one kind of source are treated."""
 
 from knowledge.services.handlers.changes import (
     arrival_apply,

@@ -1,4 +1,4 @@
-"""Writing on documents what their handler says, so that it can be taken back (D10).
+"""Applies the outcome of a source's handler to its documents, reversibly.
 
 `Document.handled` remembers what was written. Values that people or the source itself gave are never overwritten: a
 handler fills what is missing. The exception is the title, whose former wording is remembered.
@@ -188,7 +188,7 @@ def _write(document: Document, plain: PlainDocument, outcome: HandlerOutcome) ->
 
 @transaction.atomic
 def handlers_seed(tenant: Tenant) -> int:
-    """Support documents, wiki, cases, design documents, 3GPP, questions and answers (D10); returns how many are new."""
+    """Support documents, wiki, cases, design documents, 3GPP, questions and answers; returns how many are new."""
     if SourceHandler.objects.filter(tenant=tenant).exists():
         return 0
     rows = seed_handlers()
@@ -202,7 +202,7 @@ def handlers_seed(tenant: Tenant) -> int:
 
 
 def attributes_seed(tenant: Tenant) -> int:
-    """The four groups of attributes (D13); returns how many are new."""
+    """The four groups of attributes; returns how many are new."""
     if Attribute.objects.filter(tenant=tenant).exists():
         return 0
     return len(Attribute.objects.bulk_create([Attribute(tenant=tenant, **row) for row in seed_attributes()]))

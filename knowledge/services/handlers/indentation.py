@@ -1,4 +1,4 @@
-"""Nested lists by the rules of a handler: levels from the style of a paragraph or from how its lines begin (D10)."""
+"""Nested lists by the rules of a handler: levels from the style of a paragraph or from how its lines begin."""
 
 from __future__ import annotations
 

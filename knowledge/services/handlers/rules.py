@@ -1,4 +1,4 @@
-"""What the rules of a source handler make of one document, and of a series: only its latest stays (D10).
+"""Evaluates the rules of a source handler for a document and keeps only the latest of a series.
 
 Patterns run in the `regex` library because it can stop in the middle of a match. The standard library cannot, and one
 pattern such as `(a|aa)+$` would block a worker for ever.

@@ -1,4 +1,4 @@
-"""Clearance and readers of a document as its source says, through the field map or a rule of its handler (D13).
+"""Clearance and readers of a document as its source says, through the field map or a rule of its handler.
 
 The targets `clearance` and `readers` are no attributes: what stands there is who may read. A clearance is never below
 the floors of the source and of its folder, nor below what a sender asked for by name. A value that cannot be read takes

@@ -1,6 +1,6 @@
 """Process one batch of an ingestion job: parse, OCR, chunk, represent, embed, publish (architecture.md).
 
-An item passes through up to three queues (D31). `ingest` reads. Scans and pictures go on in `ocr`, long documents in
+An item passes through up to three queues. `ingest` reads. Scans and pictures go on in `ocr`, long documents in
 `embed`; everything else stays with the worker that read it, because handing over a short text costs more than embedding
 it. Each stage starts from stored data, so it may be interrupted and repeated. Small files do not wait for long work: a
 thread beside it reads them (`short_lane`).

@@ -1,4 +1,4 @@
-"""From clean blocks to passages, their representations and their vectors (D6, D11, D30, U6).
+"""From clean blocks to passages, their representations and their vectors.
 
 Owners' edits of earlier versions are applied again to the new passages.
 """

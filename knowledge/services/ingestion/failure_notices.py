@@ -1,4 +1,4 @@
-"""Tell whoever sent documents that some could not be processed."""
+"""Notifies senders that some of their documents could not be processed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an original to clean blocks: parse, apply the source's handler, read scans and pictures (D9, D10, D24, D31)."""
+"""From an original to clean blocks: parse, apply the source's handler, read scans and pictures."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _delete_on_commit(storage: Storage, names: Iterable[str | None]) -> None:
 
 
 def pictures_save(version: DocumentVersion, pictures: Sequence[Picture]) -> None:
-    """Store these pictures of a version (D26), and remove others."""
+    """Store these pictures of a version, and remove others."""
     rows = [
         DocumentPicture(version=version, name=p.name, media_type=p.media_type, page=p.page, alt=p.alt[:512])
         for p in pictures

@@ -1,4 +1,4 @@
-"""Make versions live: chunks, index entries, statistics and the switch in one transaction (D28)."""
+"""Make versions live: chunks, index entries, statistics and the switch in one transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDF renditions of office documents, for pictures of their pages; a convenience that may be missing (B3)."""
+"""PDF renditions of office documents, for pictures of their pages; a convenience that may be missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose turn it is in a queue of ingestion, where tenants have shares of it.
+"""Chooses the next job of an ingestion queue by the tenants' shares.
 
 Start-time fair queueing (Goyal, Vin, Cheng, 1996): a batch costs its tenant 1 / share of virtual time, and the tenant
 that would begin earliest is served. So places are divided by the shares among the tenants that have work, and one that

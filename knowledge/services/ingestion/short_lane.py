@@ -1,4 +1,4 @@
-"""Small files do not wait for long work: a thread beside it reads those that no worker has taken.
+"""Reads waiting small files in a thread beside long work.
 
 A long document keeps its worker for minutes, in whichever stage it is, and with as many of them as workers everybody
 else would wait. The thread begins only when work lasts, and takes small files alone, so each worker has a second lane

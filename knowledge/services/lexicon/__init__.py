@@ -1,4 +1,4 @@
-"""The lexicon: editing terms, files, publishing, and finding terms in documents (D8, U4)."""
+"""The lexicon: editing terms, files, publishing, and finding terms in documents."""
 
 from knowledge.services.lexicon.mining import mining_cancel, mining_run, mining_start, minings_resume
 from knowledge.services.lexicon.publishing import (

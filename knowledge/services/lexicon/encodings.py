@@ -1,4 +1,4 @@
-"""The text of a lexicon file whose encoding nobody names: read where it is certain, else refused (D8).
+"""The text of a lexicon file whose encoding nobody names: read where it is certain, else refused.
 
 A wrong guess becomes gibberish that is approved, so a reading must have no rival. What tells the encodings of short
 lists apart was tried on the words of Django's catalogs, 1 to 100 of them in a file.

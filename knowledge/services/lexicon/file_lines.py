@@ -1,4 +1,4 @@
-"""Lines of a lexicon file as changes of terms, in memory: what is stored, with a few statements, comes after (D8)."""
+"""Lines of a lexicon file as changes of terms, in memory: what is stored, with a few statements, comes after."""
 
 from __future__ import annotations
 

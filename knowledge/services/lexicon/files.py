@@ -1,4 +1,4 @@
-"""Lexicon files: CSV, TSV and TBX in and out, with the faults of each line (D8)."""
+"""Lexicon files: CSV, TSV and TBX in and out, with the faults of each line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching the documents of a set, or of the tenant, for terms: suggestions that somebody reviews (D8).
+"""Searching the documents of a set, or of the tenant, for terms: suggestions that somebody reviews.
 
 It reads what its author may read, except documents that only named readers may see; for the lexicon of the tenant only
 documents of sets that are open to everyone, because all administrators see the suggestions, and not all of them are

@@ -1,4 +1,4 @@
-"""Publishing a lexicon: whole terms into the index beside running searches, then the switch (D8, D17).
+"""Publishing a lexicon: whole terms into the index beside running searches, then the switch.
 
 A version is published in two steps. First, passages that contain its names get one more term for each whole name,
 batch by batch; passages that are processed meanwhile get them, too. Searches go on with the version before: nothing

@@ -1,4 +1,4 @@
-"""What a feedback case may do to the lexicon: one synonym, published at once, taken back at once (D8).
+"""Adds one synonym from a feedback case to the lexicon and publishes it; takes both back.
 
 Only this term is published: what an owner has approved and not published yet goes on waiting.
 """

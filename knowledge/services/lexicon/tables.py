@@ -1,4 +1,4 @@
-"""Lexicons as CSV and TSV: heads and values in both languages of the interface, faults by line (D8).
+"""Lexicons as CSV and TSV: heads and values in both languages of the interface, faults by line.
 
 A column of abbreviations beside that of the terms makes the abbreviation the term, and the term its long form.
 """

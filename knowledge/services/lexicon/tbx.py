@@ -1,4 +1,4 @@
-"""Lexicons as TBX: TBX-Basic of ISO 30042:2019 is written, it and the edition of 2008 are read (D8).
+"""Lexicons as TBX: TBX-Basic of ISO 30042:2019 is written, it and the edition of 2008 are read.
 
 One concept is one term of the lexicon. The language that stands first is that of the term: an abbreviation in it is the
 term and its full form the long form, the other names are synonyms. Names in other languages are translations.

@@ -1,4 +1,4 @@
-"""Terms are written here only: every change is recorded with its values before and after, and can be undone (D8)."""
+"""Terms are written here only: every change is recorded with its values before and after, and can be undone."""
 
 from __future__ import annotations
 

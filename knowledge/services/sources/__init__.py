@@ -1,4 +1,4 @@
-"""Sources of documents: create them, run them, and receive what they send (D12, D28)."""
+"""Sources of documents: create them, run them, and receive what they send."""
 
 from knowledge.services.sources.changes import (
     credentials_set,

@@ -1,4 +1,4 @@
-"""Folders as sources, where the operator allows it and never out of them by a link; files of archives (U6)."""
+"""Folders as sources, where the operator allows it and never out of them by a link; files of archives."""
 
 from __future__ import annotations
 

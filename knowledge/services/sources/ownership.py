@@ -1,4 +1,4 @@
-"""Whether somebody answers for a source: nothing is taken in from one whose owner is gone or deactivated."""
+"""Checks that a source has an active owner; without one it takes in nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a source may be read where it is: its tenant has the folder or hosts until they are withdrawn (D12)."""
+"""Checks that the tenant still has the folder or hosts of a source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run sources: fetch what is new or has changed, and register it under one job (D12, D28).
+"""Run sources: fetch what is new or has changed, and register it under one job.
 
 Memory is bounded: one item at a time, and eight bytes for each item seen. An interrupted run is taken up again and
 finds most items unchanged. Nothing is deleted because of a list that may be incomplete.

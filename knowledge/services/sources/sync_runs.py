@@ -239,7 +239,7 @@ SENT_AT_ONCE = 20  # of them; most find that it is not their turn
 
 @transaction.atomic
 def set_ingest(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
-    """Run the enabled sources of a set that the asker keeps, and add matching documents to the set (D12).
+    """Run the enabled sources of a set that the asker keeps, and add matching documents to the set.
 
     Sources that others share are run by their owners and schedules. Raises NotFoundError, NotAllowedError.
     """

@@ -1,4 +1,4 @@
-"""Pages and site maps as sources, fetched with the protection of ragcore.fetching (D12); one page by its address.
+"""Pages and site maps as sources, fetched with the protection of ragcore.fetching; one page by its address.
 
 Addresses of private networks are refused, also after redirects and whatever a name resolves to, unless the operator
 has given the host to the tenant or a platform administrator has allowed the hosts of one source. A single page

@@ -1,4 +1,4 @@
-"""Webhooks of source systems (D28): signed requests, each valid once and for some minutes."""
+"""Webhooks of source systems: signed requests, each valid once and for some minutes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""From the search to the numbered sources, each a stage of an answer (V4).
+"""From the search to the numbered sources, each a stage of an answer.
 
-Search, whole sections instead of fragments (D37), less text of the same passages (U9, V16), numbering.
+Search, whole sections instead of fragments, less text of the same passages, numbering.
 """
 
 from __future__ import annotations

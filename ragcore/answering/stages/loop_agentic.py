@@ -1,4 +1,4 @@
-"""The agentic loop: search, judge, answer, refine, until the answer can be relied on (U7, A3)."""
+"""The agentic loop: search, judge, answer, refine, until the answer can be relied on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ragcore.types.answering import AnswerState, Ranked, SearchResult
 
 # The most that judging passages takes: six of 1200 characters, at most a token each, the prompt and the reply.
 JUDGEMENT_TOKENS = 10_000
-ENOUGH_MEAN = 0.7  # of the four dimensions; below it the search is improved, however sure the answer is (U7)
+ENOUGH_MEAN = 0.7  # of the four dimensions; below it the search is improved, however sure the answer is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class LoopAgentic:
     """Replaces search, context and writing; passages, sources, text and confidence of the best iteration are returned.
 
     Ends at a confidence of `enough`, where the passages have no weak dimension and a mean of 0.7; where rules grade,
-    also at an evidence confidence of 0.7 (A3); at a limit of the budget; when no new query is left; or when an
+    also at an evidence confidence of 0.7; at a limit of the budget; when no new query is left; or when an
     iteration fails. Where the budget ends before anything is written, the sources are returned for the caller to write
     from; where nothing was found either, only the steps.
     """

@@ -1,4 +1,4 @@
-"""Self-RAG: passages and answers are graded, and searched or written again where they are not good enough (V10)."""
+"""Self-RAG: passages and answers are graded, and searched or written again where they are not good enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all loops share, and the simplest of them: search in several hops (V9, multi-hop).
+"""What all loops share, and the simplest of them: search in several hops (multi-hop).
 
 A loop searches, numbers sources and writes once an iteration, and reports each step.
 """

@@ -1,4 +1,4 @@
-"""What is known of the question before any search, each a stage of an answer (D2, U2, V2, V9, A2, C3).
+"""What is known of the question before any search, each a stage of an answer.
 
 The question without its conversation, its kind, the plan that follows from it, and other forms to search with.
 """
@@ -34,7 +34,7 @@ from ragcore.understanding.rewriting_rules import full_forms, other_names
 from ragcore.understanding.standalone import MOST_TERMS, Standalone, render_history, standalone_by_rules
 
 NAME = "understand.standalone"
-MOST_QUERIES = 3  # D2
+MOST_QUERIES = 3
 STORY_SHARE = 0.7  # of a message's columns, the most that the part which asks may have beside a story
 REPLY_TOKENS = 600
 _LANGUAGES = {"zh": "Chinese", "en": "English", "other": "the language of the question"}
@@ -61,7 +61,7 @@ class UnderstandStandalone:
     """
 
     model: bool = True
-    seconds: float = 1.0  # D2
+    seconds: float = 1.0
     related: bool = True
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
@@ -156,7 +156,7 @@ class UnderstandAnalysis:
     """Sets state.analysis, and the same as figures. By rules unless `model` is on and there is one."""
 
     model: bool = True
-    target: str = ""  # C3: given by the caller instead of found; no word of FactTarget: found
+    target: str = ""  # given by the caller instead of found; no word of FactTarget: found
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         llm = ports.llm if self.model else None
@@ -183,7 +183,7 @@ class Plan:
     loop: LoopName = "none"
     top_k: int = 10  # passages of one search
     max_chunks: int = 10  # of them in the context, at most
-    whole_sections: bool = False  # steps and lists are worth more in one piece (D37)
+    whole_sections: bool = False  # steps and lists are worth more in one piece
     reasons: tuple[str, ...] = ()
 
 
@@ -194,7 +194,7 @@ PLANS: Mapping[StrategyName, Plan] = {
     "iterative": Plan(strategy="iterative", rewrite_method="none", loop="iterative", top_k=12, max_chunks=12),
     "hybrid": Plan(strategy="hybrid", rewrite_method="multi", top_k=15, max_chunks=12),
 }
-# What the cue of a question changes besides (A2).
+# What the cue of a question changes besides.
 BY_CUE: Mapping[QuestionType, Mapping[str, int | bool]] = {
     "definition": {},
     "process": {"whole_sections": True},

@@ -1,4 +1,4 @@
-"""Zip archives of documents: one document with a section per member, or the members one by one (D9)."""
+"""Zip archives of documents: one document with a section per member, or the members one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Untrusted zip archives: readable names, and limits that are counted while unpacking (D9).
+"""Untrusted zip archives: readable names, and limits that are counted while unpacking.
 
 The sizes in the headers of an archive are not trusted.
 """

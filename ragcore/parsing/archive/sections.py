@@ -1,4 +1,4 @@
-"""Files inside files: members of archives and attachments of messages as sections of one document (D9)."""
+"""Files inside files: members of archives and attachments of messages as sections of one document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree of HTML elements to Markdown blocks, with the cells of data tables (D24)."""
+"""A tree of HTML elements to Markdown blocks, with the cells of data tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drops the boilerplate of web pages: navigation, banners, footers, comments, hidden elements (D9).
+"""Drops the boilerplate of web pages: navigation, banners, footers, comments, hidden elements.
 
 Element names and ARIA roles are trusted. Words in class and id count only where the element is small and looks like
 boilerplate, because "share" is also a column of figures.

@@ -1,4 +1,4 @@
-"""EPUB books: the chapters in reading order, with their pictures (D9).
+"""EPUB books: the chapters in reading order, with their pictures.
 
 `read_book` reads the package document: title, chapters in the order of the spine, their labels, encrypted parts.
 """

@@ -1,4 +1,4 @@
-"""HTML pages: the main text without the boilerplate around it (D9, D24)."""
+"""HTML pages: the main text without the boilerplate around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures that a page or message carries itself. Other pictures stay links and are never fetched (D9)."""
+"""Pictures that a page or message carries itself. Other pictures stay links and are never fetched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Picture files: one block and one picture; character recognition adds the text (D9)."""
+"""Picture files: one block and one picture; character recognition adds the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages and pictures to pixels, in a sandboxed process: hostile files attack image decoders (D9).
+"""Pages and pictures to pixels, in a sandboxed process: hostile files attack image decoders.
 
 The answer of the process (pixels_child.py) is one JSON line with the sizes, followed by the raw pixels.
 """

@@ -1,4 +1,4 @@
-"""Messages as mail programs save them: .eml (RFC 5322, MIME) (D9)."""
+"""Messages as mail programs save them: .eml (RFC 5322, MIME)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message as a document, whatever format it came in: headers, body, attachments (D9)."""
+"""A message as a document, whatever format it came in: headers, body, attachments."""
 
 from __future__ import annotations
 

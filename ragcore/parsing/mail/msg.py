@@ -1,4 +1,4 @@
-"""Messages as Outlook saves them: .msg (MS-OXMSG) (D9).
+"""Messages as Outlook saves them: .msg (MS-OXMSG).
 
 Older versions store text in 8 bits, in a code page that the message names or does not. Its recipients and attachments
 never name one: theirs is that of the message.

@@ -1,4 +1,4 @@
-"""Word documents in reading order: headings, lists with their numbers, tables with merged cells filled (D9, D24)."""
+"""Word documents in reading order: headings, lists with their numbers, tables with merged cells filled."""
 
 from __future__ import annotations
 

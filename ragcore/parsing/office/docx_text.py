@@ -1,4 +1,4 @@
-"""Text of Word paragraphs, formulas (OMML to TeX) and table cells (D9, D24).
+"""Text of Word paragraphs, formulas (OMML to TeX) and table cells.
 
 Tracked changes count as accepted. Deleted text, field codes and comments are left out.
 """
@@ -101,7 +101,7 @@ def _is_hidden(run: Element) -> bool:
 
 
 def _pictures(node: Element, links: Links) -> Iterator[str]:
-    """The pictures of a drawing or of its old form VML, each with the description of the drawing (D26)."""
+    """The pictures of a drawing or of its old form VML, each with the description of the drawing."""
     described = next(node.iter(_WP + "docPr"), None)
     for picture in node.iter(_A + "blip", _V + "imagedata"):
         if next(picture.iterancestors(BOX), None) is not next(node.iterancestors(BOX), None):

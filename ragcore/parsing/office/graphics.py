@@ -1,4 +1,4 @@
-"""Pictures, charts and diagrams of office files, shared by Word, Excel, PowerPoint and OpenDocument (D26)."""
+"""Pictures, charts and diagrams of office files, shared by Word, Excel, PowerPoint and OpenDocument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old office formats, and office files under a wrong name (D9).
+"""Old office formats, and office files under a wrong name.
 
 LibreOffice converts .doc, .xls, .ppt and .rtf in a sandboxed process that has no network, no privileges and no files
 but a temporary folder. It is optional: without it `convert_in_sandbox` raises ConverterMissingError. The content

@@ -1,4 +1,4 @@
-"""Numbers and dates as a spreadsheet shows them, by the number format of the cell (D9).
+"""Numbers and dates as a spreadsheet shows them, by the number format of the cell.
 
 The codes are those of ECMA-376 part 1, 18.8.31. What is implemented is what people read and search for: digits,
 thousands, percentages, currency signs, units, dates. Other codes (fractions, exponents, conditions) show the plain

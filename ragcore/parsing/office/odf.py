@@ -1,4 +1,4 @@
-"""OpenDocument files: texts (.odt), spreadsheets (.ods) and presentations (.odp) (D9)."""
+"""OpenDocument files: texts (.odt), spreadsheets (.ods) and presentations (.odp)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of zip packages of office programs (OOXML, OpenDocument) before a library opens one (D9).
+"""Checks of zip packages of office programs (OOXML, OpenDocument) before a library opens one.
 
 A package is refused for what it declares (members, sizes, names) and for entity declarations in its XML parts, so
 that no library behind this check ever sees a member that unpacks without end or an entity that expands.

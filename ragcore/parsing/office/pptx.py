@@ -1,4 +1,4 @@
-"""PowerPoint presentations slide by slide: title, text in reading order, tables, charts, pictures, notes (D9).
+"""PowerPoint presentations slide by slide: title, text in reading order, tables, charts, pictures, notes.
 
 Shapes are ordered by recursive cuts along the widest empty stripe. Source: Nagy and Seth, "Hierarchical representation
 of optically scanned documents" (1984), known as the X-Y cut.

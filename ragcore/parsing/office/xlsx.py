@@ -1,4 +1,4 @@
-"""Excel workbooks: each sheet as a heading and its tables, with the values that people see (D9)."""
+"""Excel workbooks: each sheet as a heading and its tables, with the values that people see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of runs to blocks; PDF text and recognised text share it (D9, D24)."""
+"""Pages of runs to blocks; PDF text and recognised text share it."""
 
 from __future__ import annotations
 

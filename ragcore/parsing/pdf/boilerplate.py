@@ -1,4 +1,4 @@
-"""Drops repeated headers and footers, page numbers, margin marks and tables of contents from PDF pages (D24).
+"""Drops repeated headers and footers, page numbers, margin marks and tables of contents from PDF pages.
 
 cleaning/block_rules.py drops tables of contents in formats where each entry is a paragraph.
 """

@@ -1,4 +1,4 @@
-"""Words that the end of a line in a narrow cell has broken without a hyphen (D24).
+"""Words that the end of a line in a narrow cell has broken without a hyphen.
 
 Programs that set tables break a word that is wider than its cell: "ContentionResolutionTim" above "er". A line that is
 one word and ends at the edge of the cell was broken so if the word goes on like an identifier, or if the page has the

@@ -43,7 +43,7 @@ _loose_box = _native("FPDFText_GetLooseCharBox", ctypes.c_void_p, ctypes.c_int, 
 def read_page(page: Any, number: int) -> tuple[PageText, Drawing]:
     """Runs of a pypdfium2 page, and its lines and pictures in the same upright coordinates.
 
-    Text that stands across (stamps at the margin, D24) is dropped. A run ends at a vertical line.
+    Text that stands across (stamps at the margin) is dropped. A run ends at a vertical line.
     """
     left, bottom, right, top = _visible_area(page)
     textpage = page.get_textpage()

@@ -1,7 +1,7 @@
 """Lines and pictures of a PDF page.
 
 Lines may be the rulings of tables (ruled_tables.py). Pictures are kept unless they are logos, backgrounds or ornaments;
-each gets its caption (D9, D26). Positions are left, top, right, bottom in the coordinates of the file; characters.py
+each gets its caption. Positions are left, top, right, bottom in the coordinates of the file; characters.py
 turns them upright.
 """
 

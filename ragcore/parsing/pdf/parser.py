@@ -1,4 +1,4 @@
-"""PDF files: reading order, headings, lists, tables and pictures, each with its page and box (D9, D24)."""
+"""PDF files: reading order, headings, lists, tables and pictures, each with its page and box."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables with drawn lines: grids of crossing lines, and the text in their fields as Markdown (D24).
+"""Tables with drawn lines: grids of crossing lines, and the text in their fields as Markdown.
 
 Fields without a line between them are one merged cell. PDF pages bring their lines from drawing.py, pictures of tables
 from ragcore/ocr/layout.py. Units are points.

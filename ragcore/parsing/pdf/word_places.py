@@ -1,4 +1,4 @@
-"""Where words stand on a page of a PDF as it is shown (B3)."""
+"""Where words stand on a page of a PDF as it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits that a process sets for itself before it opens an untrusted file (D9).
+"""Limits that a process sets for itself before it opens an untrusted file.
 
 They cover memory, time, disk, network, programs and privileges. Resource limits hold everywhere. On Linux the process
 also leaves the network, drops root, restricts the files that it may open (Landlock) and refuses system calls (seccomp);

@@ -1,4 +1,4 @@
-"""Parses untrusted files in a process of their own, with limits on memory, time, output and network (D9)."""
+"""Parses untrusted files in a process of their own, with limits on memory, time, output and network."""
 
 from __future__ import annotations
 

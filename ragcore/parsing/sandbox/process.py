@@ -1,4 +1,4 @@
-"""Runs one of our modules as a process for one untrusted file: starts, limits, watches and ends it (D9)."""
+"""Runs one of our modules as a process for one untrusted file: starts, limits, watches and ends it."""
 
 from __future__ import annotations
 

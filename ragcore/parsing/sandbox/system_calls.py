@@ -1,4 +1,4 @@
-"""System calls that a confined process may make, as a seccomp filter (D9).
+"""System calls that a confined process may make, as a seccomp filter.
 
 Parsing gets a list of what it may do: memory, descriptors that are open, reading files, threads, time. All else fails
 with EPERM: programs, sockets, other processes, namespaces, and changing files, also where the kernel's other means do

@@ -1,4 +1,4 @@
-"""The graph of entities as a third ranking beside words and vectors (U8, V3, U14)."""
+"""The graph of entities as a third ranking beside words and vectors."""
 
 from __future__ import annotations
 

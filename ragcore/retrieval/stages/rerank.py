@@ -1,8 +1,9 @@
-"""Stage 3, a closer look at few candidates: a reranker (D5), then length, rating and weight of documents (U15)."""
+"""Stage 3, a closer look at few candidates: a reranker, then length, rating and weight of documents."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, isfinite, prod
@@ -12,11 +13,12 @@ from ragcore.errors import RagError, RerankerRefusedError
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import AbsoluteScores, Ports, Reranker, RerankInput, RerankScore, Tokenizer
 from ragcore.retrieval.pipeline import stage
-from ragcore.text.codes import codes_in, without_codes
+from ragcore.text.codes import codes_in, folded_code, without_codes
 from ragcore.types import Candidate, Passage, Query, ScoreScale, State
 
 logger = logging.getLogger(__name__)
-MOST_HOLDERS = 3  # passages with a code that tells them from others; a product's name stands in many
+MOST_ROWS = 3  # passages with a row of one code; what heads more of them is hardly the thing that is asked about
+_FIRST_CELL = re.compile(r"^\|[ ]?([A-Za-z0-9._/-]{2,40})[ ]?\|", re.MULTILINE)
 
 
 @stage("rerank", label=_("reranking"), optional=True, timing="rerank", ranking="rerank")
@@ -25,8 +27,8 @@ class Rerank:
     """Order by the score of the reranker (its own scale, higher is better). Drops nothing.
 
     Passages of documents whose title names a version that is asked for count one cliff more: beside them stand the
-    notes of other versions, which share every other word. So do the few passages that hold another code of the
-    question: "ALM-2007" in one row of a table.
+    notes of other versions, which share every other word. So do the few passages with a row of a table that begins
+    with another code of the question, such as "ALM-2007".
     Skipped where no reranker is configured. Where it fails, the second one orders and the record names both;
     without a second one the order stays and the record has the error.
     """
@@ -47,15 +49,20 @@ class Rerank:
 
 
 def _lifted(question: str, passages: Mapping[int, Passage]) -> set[int]:
-    """Chunks of documents of a version that is asked for, and the few ones with another code of the question."""
+    """Chunks of documents of a version that is asked for, and the few with a row of another code of it."""
     codes = codes_in(question)
     versions = [code for code in codes if "." in code]
     lifted = {chunk for chunk, passage in passages.items() if versions and _names_version(passage.title, versions)}
     for code in codes:
-        holders = {chunk for chunk, passage in passages.items() if not without_codes([code], passage.text)}
-        if code not in versions and len(holders) <= MOST_HOLDERS:
-            lifted |= holders
+        rows = {chunk for chunk, passage in passages.items() if _has_row_of(code, passage.text)}
+        if code not in versions and len(rows) <= MOST_ROWS:
+            lifted |= rows
     return lifted
+
+
+def _has_row_of(code: str, text: str) -> bool:
+    """Whether the first cell of a row is this code."""
+    return any(folded_code(match[1]) == code for match in _FIRST_CELL.finditer(text))
 
 
 def _names_version(title: str, versions: Sequence[str]) -> bool:

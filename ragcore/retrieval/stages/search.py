@@ -1,4 +1,4 @@
-"""Finding candidates: terms that were meant (D15), both arms of stage 1 (D3), exact vectors of stage 2 (D4), texts."""
+"""Finding candidates: terms that were meant, both arms of stage 1, exact vectors of stage 2, texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a ranking becomes the result: score gap (D5), best k, no duplicates (V16), neighbours; is it near (D23)."""
+"""What of a ranking becomes the result: score gap, best k, no duplicates, neighbours; is it near."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Terms found in texts without a model: abbreviations, names in two languages, and frequent specialist phrases (D8)."""
+"""Terms found in texts without a model: abbreviations, names in two languages, and frequent specialist phrases."""

@@ -1,4 +1,4 @@
-"""Abbreviations with their long forms: in brackets, in glossaries and tables, and where a sentence says so (D8)."""
+"""Abbreviations with their long forms: in brackets, in glossaries and tables, and where a sentence says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of one thing in Chinese and English: in brackets, in columns of a glossary, and in headings (D8).
+"""Names of one thing in Chinese and English: in brackets, in columns of a glossary, and in headings.
 
 With them a Chinese question finds an English passage, and the other way round, without a multilingual model.
 """

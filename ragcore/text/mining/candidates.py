@@ -1,4 +1,4 @@
-"""All finders together: documents in, candidates for a lexicon out, best first (D8)."""
+"""All finders together: documents in, candidates for a lexicon out, best first."""
 
 from __future__ import annotations
 

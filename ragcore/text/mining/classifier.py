@@ -1,4 +1,4 @@
-"""Which phrases are terms: learnt from surely good ones and noisy others, averaged over many small models (D8).
+"""Which phrases are terms: learnt from surely good ones and noisy others, averaged over many small models.
 
 As AutoPhrase (Shang et al. 2018): positives are names that the documents define themselves, negatives a random sample
 of the other phrases, of which few are terms. Each model sees another sample; the mean of all is the score. What a

@@ -1,4 +1,4 @@
-"""Whether a phrase is built like a term, by parts of speech (D8).
+"""Whether a phrase is built like a term, by parts of speech.
 
 After Justeson & Katz, Technical terminology: some linguistic properties and an algorithm for identification in text,
 1995: adjectives and nouns before a noun. A Chinese term may also hold verbs, and end with one (随机接入, 载波聚合).

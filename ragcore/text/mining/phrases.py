@@ -1,4 +1,4 @@
-"""Frequent specialist phrases: n-grams of words with the figures that tell a term from a chance neighbourhood (D8).
+"""Frequent specialist phrases: n-grams of words with the figures that tell a term from a chance neighbourhood.
 
 Figures of a phrase: pointwise mutual information of its best split (how much its parts belong together), entropy of
 what stands left and right (how freely it is used), inverse document frequency, completeness (how seldom it is only

@@ -1,4 +1,4 @@
-"""Names that may mean the same: they stand among the same words, and their vectors are near (D8).
+"""Names that may mean the same: they stand among the same words, and their vectors are near.
 
 Distributional similarity: rows of positive pointwise mutual information over the words around a name, compared by
 cosine (Church & Hanks 1990; Levy, Goldberg & Dagan, Improving distributional similarity, 2015, for the smoothed

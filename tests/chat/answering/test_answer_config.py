@@ -1,4 +1,4 @@
-"""Options in layers, and what a client may and may not change (V5, V14, U10, U14)."""
+"""Options in layers, and what a client may and may not change."""
 
 import pytest
 
@@ -185,7 +185,7 @@ def test_reranking_is_named_where_nothing_can_rerank(owner, settings, reranker, 
     assert unused_options(*asked(owner, rerank=False)) == []
 
 
-# ── answer templates of sets (V5) ─────────────────────────────────────────────────────────────────
+# ── answer templates of sets ─────────────────────────────────────────────────────────────────
 
 
 def test_a_set_that_is_asked_alone_says_the_form_of_its_answers(owner):

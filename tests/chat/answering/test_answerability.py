@@ -1,4 +1,4 @@
-"""How sure a quoted answer may be (D21, V7)."""
+"""How sure a quoted answer may be."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A question that comes with a file is about the file: first, and alone where it answers (B3)."""
+"""A question that comes with a file is about the file: first, and alone where it answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The key law of the answer cache (D17): what changes a key, and what does not."""
+"""The key law of the answer cache: what changes a key, and what does not."""
 
 from __future__ import annotations
 

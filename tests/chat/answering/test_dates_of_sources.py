@@ -1,4 +1,4 @@
-"""A question about a day, month or year that no source is of is refused where the best document is of others (D21)."""
+"""A question about a day, month or year that no source is of is refused where the best document is of others."""
 
 from datetime import date
 

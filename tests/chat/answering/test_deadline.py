@@ -1,4 +1,4 @@
-"""How long anybody waits for a model that does not answer: through the API, and in what writes (V6, V13, U14)."""
+"""How long anybody waits for a model that does not answer: through the API, and in what writes."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The page of search results (D23), and replies to small talk (V10)."""
+"""The page of search results, and replies to small talk."""
 
 import asyncio
 import html

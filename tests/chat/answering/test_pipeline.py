@@ -1,4 +1,4 @@
-"""Which way an answer was made, how sure it is, and what a strict client gets: through the API (U7, U14, V7, V13)."""
+"""Which way an answer was made, how sure it is, and what a strict client gets: through the API."""
 
 import json
 

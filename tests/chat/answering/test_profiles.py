@@ -1,4 +1,4 @@
-"""What of a person's work takes part in the ranking (D4)."""
+"""What of a person's work takes part in the ranking."""
 
 import pytest
 from django.utils import timezone

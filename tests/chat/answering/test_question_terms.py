@@ -1,4 +1,4 @@
-"""Which lexicons a question is read with: those that its searches use (D8)."""
+"""Which lexicons a question is read with: those that its searches use."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a search for an answer is asked with (V2, V9)."""
+"""What a search for an answer is asked with."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One computation for equal questions at once, over tasks and processes (D17)."""
+"""One computation for equal questions at once, over tasks and processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer costs, and that it never costs more than is allowed: through the whole path (U10, V15)."""
+"""What an answer costs, and that it never costs more than is allowed: through the whole path."""
 
 import json
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""A document that is named and to be summed up is read whole, within rights (A4)."""
+"""A document that is named and to be summed up is read whole, within rights."""
 
 import pytest
 from asgiref.sync import sync_to_async

@@ -1,4 +1,4 @@
-"""A narrowed search never refuses what a search of everything answers from a document inside (D21, D23)."""
+"""A narrowed search never refuses what a search of everything answers from a document inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact answer cache, seen from outside (D17)."""
+"""The exact answer cache, seen from outside."""
 
 import asyncio
 import json

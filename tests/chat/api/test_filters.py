@@ -1,4 +1,4 @@
-"""Filters of searches and answers, and what can be filtered by, over HTTP (V3, D13)."""
+"""Filters of searches and answers, and what can be filtered by, over HTTP."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The state of every part, each on its own (V1)."""
+"""The state of every part, each on its own."""
 
 from __future__ import annotations
 

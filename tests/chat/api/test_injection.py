@@ -1,4 +1,4 @@
-"""A document gives orders and the model obeys: the answer comes out without what they wanted, by every way (B4, V13).
+"""A document gives orders and the model obeys: the answer comes out without what they wanted, by every way.
 
 What a client makes of the answer is tried with a Markdown renderer that allows everything, HTML included.
 """

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible calls, asked by OpenAI's own client over real HTTP (D37)."""
+"""The OpenAI-compatible calls, asked by OpenAI's own client over real HTTP."""
 
 from __future__ import annotations
 

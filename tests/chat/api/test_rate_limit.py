@@ -1,4 +1,4 @@
-"""So many questions a minute and person, by whatever way they come (V13)."""
+"""So many questions a minute and person, by whatever way they come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/rag/retrieve`: the trace, its cost, profiles and odd questions (V3, D4)."""
+"""`/rag/retrieve`: the trace, its cost, profiles and odd questions."""
 
 import json
 

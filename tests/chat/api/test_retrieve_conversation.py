@@ -1,4 +1,4 @@
-"""`/rag/retrieve` in a conversation: the question is understood with the turns before it (D2, V2, V3)."""
+"""`/rag/retrieve` in a conversation: the question is understood with the turns before it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Every method of rewriting through the API: the form that it promises is searched with (V2, U4, A1)."""
+"""Every method of rewriting through the API: the form that it promises is searched with."""
 
 import json
 

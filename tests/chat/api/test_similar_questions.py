@@ -1,4 +1,4 @@
-"""Answers to reworded questions, seen from outside: an option, off by default (D18)."""
+"""Answers to reworded questions, seen from outside: an option, off by default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streamed answers over HTTP (V11, B5)."""
+"""Streamed answers over HTTP."""
 
 import asyncio
 

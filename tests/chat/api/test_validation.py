@@ -1,4 +1,4 @@
-"""What does not fit is refused at the door (D38, V17)."""
+"""What does not fit is refused at the door."""
 
 import pytest
 

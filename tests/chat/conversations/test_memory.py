@@ -1,4 +1,4 @@
-"""Conversation state (D16) and the window of history (D19)."""
+"""Conversation state and the window of history."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""Turns for which a prompt has no room stand in the summary of their conversation (D20)."""
+"""Turns for which a prompt has no room stand in the summary of their conversation."""
 
 import pytest
 

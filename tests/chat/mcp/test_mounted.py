@@ -1,4 +1,4 @@
-"""The tools at `/mcp` of the site itself, asked by the SDK's client over real HTTP (D37)."""
+"""The tools at `/mcp` of the site itself, asked by the SDK's client over real HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server in processes of its own, asked by the SDK's client over both transports (D37)."""
+"""The server in processes of its own, asked by the SDK's client over both transports."""
 
 from __future__ import annotations
 

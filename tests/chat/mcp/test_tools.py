@@ -1,4 +1,4 @@
-"""What the tools find, answer and read, and for whom (D37, B6)."""
+"""What the tools find, answer and read, and for whom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader who stops before the last writing is not kept waiting: through turns, with a model that holds (V13)."""
+"""A reader who stops before the last writing is not kept waiting: through turns, with a model that holds."""
 
 import asyncio
 import json

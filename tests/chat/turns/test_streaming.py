@@ -1,4 +1,4 @@
-"""Events of turns in Redis Streams (B5)."""
+"""Events of turns in Redis Streams."""
 
 import asyncio
 import uuid

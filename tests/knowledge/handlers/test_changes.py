@@ -1,4 +1,4 @@
-"""Writing on documents what handlers say, taking it back, and keeping only the latest of a series (D10)."""
+"""Writing on documents what handlers say, taking it back, and keeping only the latest of a series."""
 
 from __future__ import annotations
 

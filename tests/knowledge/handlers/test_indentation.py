@@ -1,4 +1,4 @@
-"""Rules for indentation: levels from styles, labels and tabs, from the file to the passages (D10)."""
+"""Rules for indentation: levels from styles, labels and tabs, from the file to the passages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What handlers make of names, paths and texts: pure (D10)."""
+"""What handlers make of names, paths and texts: pure."""
 
 from __future__ import annotations
 

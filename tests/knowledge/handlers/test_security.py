@@ -1,4 +1,4 @@
-"""Clearance and readers by the words of a source, through the field map of its handler (D13)."""
+"""Clearance and readers by the words of a source, through the field map of its handler."""
 
 from __future__ import annotations
 

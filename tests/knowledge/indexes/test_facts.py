@@ -1,4 +1,4 @@
-"""What is known of documents besides their texts (D4)."""
+"""What is known of documents besides their texts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""EXPLAIN: filters and what can be filtered by use their indexes (D27)."""
+"""EXPLAIN: filters and what can be filtered by use their indexes."""
 
 from __future__ import annotations
 

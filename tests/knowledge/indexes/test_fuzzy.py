@@ -1,4 +1,4 @@
-"""Words and titles that look like given ones, among what the asker may see (D15)."""
+"""Words and titles that look like given ones, among what the asker may see."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""Archives whose files become documents of their own (U6)."""
+"""Archives whose files become documents of their own."""
 
 from __future__ import annotations
 

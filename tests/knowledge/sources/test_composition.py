@@ -1,4 +1,4 @@
-"""Sets composed of sources: who goes in, who comes out, and what people did by hand (D12)."""
+"""Sets composed of sources: who goes in, who comes out, and what people did by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of folder sources: what is new, what has changed, what is gone (D12, D28)."""
+"""Runs of folder sources: what is new, what has changed, what is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages and site maps as sources, and single pages, against a real web server (D12)."""
+"""Pages and site maps as sources, and single pages, against a real web server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relevance is a sign of its own beside support (B4)."""
+"""Relevance is a sign of its own beside support."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws that hold for the chunks of any document (D11)."""
+"""Laws that hold for the chunks of any document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paragraphs with levels as nested lists (D10)."""
+"""Paragraphs with levels as nested lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the passage was lost, and what the text made of it, names the cause (D36)."""
+"""Where the passage was lost, and what the text made of it, names the cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shorter vectors of models that are Matryoshka and of those that are not (D6, D14)."""
+"""Shorter vectors of models that are Matryoshka and of those that are not."""
 
 from __future__ import annotations
 

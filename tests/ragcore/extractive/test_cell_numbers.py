@@ -1,4 +1,4 @@
-"""Numbers of cells that can be compared (A2)."""
+"""Numbers of cells that can be compared."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Two things that a question compares, side by side (A2, A4)."""
+"""Two things that a question compares, side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions for the document in which something stands (A2)."""
+"""Questions for the document in which something stands."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What differs between two editions of a document (A4)."""
+"""What differs between two editions of a document."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A question that names a document's title is answered from it, not from another company's report (A4)."""
+"""A question that names a document's title is answered from it, not from another company's report."""
 
 from __future__ import annotations
 

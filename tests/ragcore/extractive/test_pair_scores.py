@@ -1,4 +1,4 @@
-"""Sentences that are read together with the question (A4, D21)."""
+"""Sentences that are read together with the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows chosen by what a column holds (A2)."""
+"""Rows chosen by what a column holds."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The summary of a file from its own sentences (A4)."""
+"""The summary of a file from its own sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of which document a summary is wanted, and how long it may be (A4)."""
+"""Of which document a summary is wanted, and how long it may be."""
 
 from __future__ import annotations
 

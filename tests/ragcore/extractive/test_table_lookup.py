@@ -1,4 +1,4 @@
-"""Rows and columns of tables that questions name (A2)."""
+"""Rows and columns of tables that questions name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No loop exceeds its rounds, tokens or money by more than the one request that reaches the limit (U7, V9, V10)."""
+"""No loop exceeds its rounds, tokens or money by more than the one request that reaches the limit."""
 
 import json
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Citations of an answer (V7)."""
+"""Citations of an answer."""
 
 import pytest
 from hypothesis import given

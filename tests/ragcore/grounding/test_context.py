@@ -1,4 +1,4 @@
-"""The context builder (V4)."""
+"""The context builder."""
 
 import pytest
 from hypothesis import assume, given

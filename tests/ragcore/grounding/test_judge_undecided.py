@@ -1,4 +1,4 @@
-"""A language model's word on what the rules leave open (B4)."""
+"""A language model's word on what the rules leave open."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Normalising citation markers (V7)."""
+"""Normalising citation markers."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Bare addresses that stand whole in no source are read and not followed (B4)."""
+"""Bare addresses that stand whole in no source are read and not followed."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""What stands in a source is never marked as unsupported (B4), and no mark of a picture gets into an answer."""
+"""What stands in a source is never marked as unsupported, and no mark of a picture gets into an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Support states (B4, V8)."""
+"""Support states."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""One model at several servers (D42)."""
+"""One model at several servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test of a model server says where it fails (D42)."""
+"""What a test of a model server says where it fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that nobody waits for any more (V13)."""
+"""Models that nobody waits for any more."""
 
 from decimal import Decimal
 

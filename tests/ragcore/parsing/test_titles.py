@@ -1,4 +1,4 @@
-"""Titles by what files say (D9): declared, or the first heading; never what a program left there."""
+"""Titles by what files say: declared, or the first heading; never what a program left there."""
 
 from __future__ import annotations
 

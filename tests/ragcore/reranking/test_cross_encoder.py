@@ -1,4 +1,4 @@
-"""Cross-encoders on torch and on ONNX Runtime (D5)."""
+"""Cross-encoders on torch and on ONNX Runtime."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Reranking by a server (D5)."""
+"""Reranking by a server."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What names in a question add to a search, on values (D10)."""
+"""What names in a question add to a search, on values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A caption is said once: by the picture or by the line below it (D26)."""
+"""A caption is said once: by the picture or by the line below it."""
 
 from __future__ import annotations
 

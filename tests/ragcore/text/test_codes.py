@@ -1,4 +1,4 @@
-"""Codes that questions name, and whether texts hold them (D21)."""
+"""Codes that questions name, and whether texts hold them."""
 
 from __future__ import annotations
 

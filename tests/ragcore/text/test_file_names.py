@@ -1,4 +1,4 @@
-"""Names of files that are the same, or versions of each other (B9)."""
+"""Names of files that are the same, or versions of each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dates that questions name, and whether texts may be of them (D21)."""
+"""Dates that questions name, and whether texts may be of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File names and folders in words and keys, and where questions give them (D10)."""
+"""File names and folders in words and keys, and where questions give them."""
 
 from __future__ import annotations
 

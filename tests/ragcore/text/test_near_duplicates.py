@@ -1,4 +1,4 @@
-"""Which passages only repeat another one (V16)."""
+"""Which passages only repeat another one."""
 
 import numpy as np
 import pytest

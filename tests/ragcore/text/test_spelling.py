@@ -1,4 +1,4 @@
-"""Slips of the hand (D15)."""
+"""Slips of the hand."""
 
 import pytest
 from hypothesis import given

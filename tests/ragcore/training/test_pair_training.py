@@ -1,4 +1,4 @@
-"""Training of what reads question and sentence together, on a tiny model (A4, D21)."""
+"""Training of what reads question and sentence together, on a tiny model."""
 
 from __future__ import annotations
 

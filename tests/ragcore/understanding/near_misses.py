@@ -1,4 +1,4 @@
-"""Pairs of questions for the guard of the semantic cache: near misses by kind, and true paraphrases (D18).
+"""Pairs of questions for the guard of the semantic cache: near misses by kind, and true paraphrases.
 
 Near misses are made from templates: two questions that differ in the one thing that the kind names.
 """

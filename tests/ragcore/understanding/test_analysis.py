@@ -28,7 +28,7 @@ def rules(text):
     return analyse_by_rules(text, history=(), tokenizer=tokenizer())
 
 
-# ── complexity (U2) ──
+# ── complexity ──
 
 
 def test_complexity_by_hand():
@@ -67,7 +67,7 @@ def test_complexity_is_between_0_and_1_for_any_text(text):
     assert 0 <= compute_complexity(text, tokenizer()).value <= 1
 
 
-# ── kinds, flags and strategy (V9) ──
+# ── kinds, flags and strategy ──
 
 KINDS = [
     ("What is PRACH?", "simple_fact", "direct"),
@@ -151,7 +151,7 @@ def test_whatever_is_asked_the_analysis_agrees_with_itself(text):
     assert found == rules(text)
 
 
-# ── target (C3) ──
+# ── target ──
 
 
 @pytest.mark.parametrize(

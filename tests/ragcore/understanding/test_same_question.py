@@ -1,4 +1,4 @@
-"""The guard of the semantic cache: near misses never pass, some paraphrases do (D18)."""
+"""The guard of the semantic cache: near misses never pass, some paraphrases do."""
 
 from __future__ import annotations
 

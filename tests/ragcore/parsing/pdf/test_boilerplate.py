@@ -1,4 +1,4 @@
-"""What stands on pages without being text: running headers, page numbers, contents, footnotes in the way (D24)."""
+"""What stands on pages without being text: running headers, page numbers, contents, footnotes in the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of PDF files stay whole: kerned letters, letters set apart, identifiers in narrow cells (D9, D24)."""
+"""Words of PDF files stay whole: kerned letters, letters set apart, identifiers in narrow cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of a text on the page of a PDF, as it is shown (B3)."""
+"""Words of a text on the page of a PDF, as it is shown."""
 
 from __future__ import annotations
 

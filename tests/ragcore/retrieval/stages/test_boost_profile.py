@@ -1,4 +1,4 @@
-"""What the asker works on (D4)."""
+"""What the asker works on."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Misspelt words and titles (D15)."""
+"""Misspelt words and titles."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Of passages that say the same the best one stays (V16)."""
+"""Of passages that say the same the best one stays."""
 
 from dataclasses import replace
 

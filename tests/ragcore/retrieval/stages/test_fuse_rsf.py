@@ -1,4 +1,4 @@
-"""Relative score fusion (D4)."""
+"""Relative score fusion."""
 
 from dataclasses import replace
 

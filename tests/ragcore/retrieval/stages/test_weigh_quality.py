@@ -1,4 +1,4 @@
-"""Length, rating and weight of the document in the order (U15)."""
+"""Length, rating and weight of the document in the order."""
 
 from dataclasses import replace
 from math import exp
