@@ -48,10 +48,10 @@ class AccessEnded:
 
 
 def access_ended_publish(
-    *, user_id: int, session: str = "", key: int = 0, kept: Collection[str] = (), with_keys: bool = False
+    *, user_id: int, session: str = "", key: int = 0, except_sessions: Collection[str] = (), with_keys: bool = False
 ) -> None:
     """Connections that this concerns are closed as soon as the transaction is committed."""
-    ended = AccessEnded(user_id=user_id, session=session, key=key, kept=tuple(kept), with_keys=with_keys)
+    ended = AccessEnded(user_id=user_id, session=session, key=key, kept=tuple(except_sessions), with_keys=with_keys)
     transaction.on_commit(lambda: _publish(ended))
 
 

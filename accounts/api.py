@@ -106,8 +106,8 @@ class UserViewSet(ResourceViewSet):
         """Make a user; a new tenant name makes the tenant (platform administrators)."""
         if not administers(scope=self.scope, doing=USERS_MANAGE):
             raise MissingRightError("make_users")
-        made = user_create(actor=self.user, **self.body(UserBody))
-        return Response(UserFields(made).data, status=201)
+        user = user_create(actor=self.user, **self.body(UserBody))
+        return Response(UserFields(user).data, status=201)
 
 
 @extend_schema(tags=["people"])
@@ -146,7 +146,7 @@ def _key_owner(*, scope: Scope, user: User, username: str) -> User:
         people = people.filter(service_owner=user, tenant_id=user.tenant_id)
     elif scope.administers == "tenant":
         people = people.filter(tenant_id=scope.tenant_id)
-    found = people.filter(username=username).first()
-    if found is None:
+    person = people.filter(username=username).first()
+    if person is None:
         raise NotFoundError("user", username=username)
-    return found
+    return person

@@ -81,10 +81,10 @@ class CompiledQuery(Generic[Row]):
 
     def _composed(self) -> _Composed:
         connection = connections[DEFAULT_DB_ALIAS]
-        kept: _Composed | None = getattr(self._local, "composed", None)
-        if kept is None or kept.connection is not connection:
-            kept = self._local.composed = self._compose(connection)
-        return kept
+        composed: _Composed | None = getattr(self._local, "composed", None)
+        if composed is None or composed.connection is not connection:
+            composed = self._local.composed = self._compose(connection)
+        return composed
 
     def _marks(self, start: int) -> dict[str, Any]:
         return {name: _MARKS[kind](number) for number, (name, kind) in enumerate(self._kinds.items(), start)}
@@ -94,12 +94,12 @@ class CompiledQuery(Generic[Row]):
         built = self._build(**first)
         compiler = built.query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()
-        other_sql, others = self._build(**second).query.get_compiler(connection=connection).as_sql()
+        other_sql, other_params = self._build(**second).query.get_compiler(connection=connection).as_sql()
         names = tuple(
             next((name for name in first if (param, other) == (first[name], second[name])), None)
-            for param, other in zip(params, others, strict=True)
+            for param, other in zip(params, other_params, strict=True)
         )
-        fixed = [param == other for param, other, name in zip(params, others, names, strict=True) if name is None]
+        fixed = [param == other for param, other, name in zip(params, other_params, names, strict=True) if name is None]
         if set(self._kinds) - set(names) or other_sql != sql or not all(fixed):
             raise ImproperlyConfigured(f"the query does not hold each of {sorted(self._kinds)} as it is")
         return _Composed(
@@ -132,9 +132,9 @@ def _reader(built: models.QuerySet[Any, Any], compiler: Any) -> Callable[[Sequen
 
     def instances(rows: Sequence[Any]) -> Iterator[Any]:
         for row in rows:
-            made = model.from_db(DEFAULT_DB_ALIAS, names, row[start:end])
+            instance = model.from_db(DEFAULT_DB_ALIAS, names, row[start:end])
             for populator in related:
-                populator.populate(row, made)
-            yield made
+                populator.populate(row, instance)
+            yield instance
 
     return instances

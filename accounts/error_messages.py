@@ -45,8 +45,8 @@ def code_message(code: str) -> str:
     """What an error says of which only the code was stored: that of no class stays as it is."""
     if code == "internal":
         return gettext("Something went wrong. It has been logged.")
-    found = next((kind.default_message for kind in error_classes() if kind.code == code), None)
-    return code if found is None else gettext(found)
+    sentence = next((kind.default_message for kind in error_classes() if kind.code == code), None)
+    return code if sentence is None else gettext(sentence)
 
 
 def translated(sentence: Sentence, data: Mapping[str, Any]) -> str:
@@ -56,8 +56,8 @@ def translated(sentence: Sentence, data: Mapping[str, Any]) -> str:
         template = ngettext(sentence.one, sentence.other, number if isinstance(number, int) else 2)
     else:
         template = gettext(sentence)
-    shown = {name: error_message(value) if isinstance(value, RagError) else value for name, value in data.items()}
-    return fill(template, shown)
+    values = {name: error_message(value) if isinstance(value, RagError) else value for name, value in data.items()}
+    return fill(template, values)
 
 
 def sentences() -> dict[tuple[str, str], Sentence]:

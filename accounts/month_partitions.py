@@ -27,14 +27,14 @@ class MonthPartitions:
 
     def make_ahead(self, today: date) -> list[str]:
         """Make this month and the next ones; returns the new ones. What stands in the default partition moves."""
-        made = []
+        names = []
         with connection.cursor() as cursor:
             for ahead in range(MONTHS_AHEAD + 1):
                 call = sql.SQL("SELECT {}(%s)").format(sql.Identifier(self.function))
                 cursor.execute(call, [months_after(today, ahead)])
                 (name,) = cursor.fetchone()
-                made += [name] if name else []
-        return made
+                names += [name] if name else []
+        return names
 
     def drop_before(self, oldest: date) -> dict[str, int]:
         """Drop the months before that of `oldest`; name -> how many rows it had."""

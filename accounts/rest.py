@@ -174,9 +174,9 @@ class ResourceViewSet(ViewSet):
     def page(self, rows: QuerySet[Any], kind: type[serializers.ModelSerializer[Any]]) -> Response:
         """One page of rows with the way to the next."""
         pages = Pages()
-        found = cast(list[Model], pages.paginate_queryset(rows, self.request, view=self))
-        return pages.get_paginated_response(kind(found, many=True).data)
+        items = cast(list[Model], pages.paginate_queryset(rows, self.request, view=self))
+        return pages.get_paginated_response(kind(items, many=True).data)
 
-    def _validated(self, given: StrictSerializer) -> dict[str, Any]:
-        given.is_valid(raise_exception=True)
-        return cast(dict[str, Any], given.validated_data)
+    def _validated(self, body: StrictSerializer) -> dict[str, Any]:
+        body.is_valid(raise_exception=True)
+        return cast(dict[str, Any], body.validated_data)

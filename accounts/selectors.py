@@ -52,7 +52,7 @@ def _administers(user: User) -> Literal["nothing", "tenant", "everything"]:
 def roles_held(user: User) -> list[Role]:
     """The roles of a person, strongest first; owner and editor: of any set or source."""
     scope = scope_for(user)
-    held: dict[Role, bool] = {
+    holds: dict[Role, bool] = {
         Role.PLATFORM_ADMIN: scope.administers == "everything",
         Role.TENANT_ADMIN: scope.administers == "tenant",
         Role.OWNER: user.owned_sets.exists() or user.owned_sources.exists(),
@@ -60,15 +60,15 @@ def roles_held(user: User) -> list[Role]:
         Role.REVIEWER: user.is_staff and user.has_perm(REVIEW_PERMISSION),
         Role.EMPLOYEE: True,
     }
-    return [role for role, is_held in held.items() if is_held]
+    return [role for role, is_held in holds.items() if is_held]
 
 
 def roles_in_words(user: User) -> list[str]:
     """What a person is here, strongest first, for pages: an employee only where they are nothing else."""
-    held = [str(role.label) for role in roles_held(user) if role != Role.EMPLOYEE]
+    words = [str(role.label) for role in roles_held(user) if role != Role.EMPLOYEE]
     if user.can_create_sets and not {Role.PLATFORM_ADMIN, Role.TENANT_ADMIN}.intersection(roles_held(user)):
-        held.append(gettext("may create knowledge sets"))
-    return held or [str(Role.EMPLOYEE.label)]
+        words.append(gettext("may create knowledge sets"))
+    return words or [str(Role.EMPLOYEE.label)]
 
 
 def person_name(user: User) -> str:

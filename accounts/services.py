@@ -78,10 +78,10 @@ def user_create(
 
 
 def _service_owner(home: Tenant, username: str) -> User:
-    found = User.objects.filter(username=username, tenant=home, is_active=True, is_service=False).first()
-    if found is None:
+    owner = User.objects.filter(username=username, tenant=home, is_active=True, is_service=False).first()
+    if owner is None:
         raise NotFoundError("person")
-    return found
+    return owner
 
 
 def _tenant_for(*, actor: User, name: str | None) -> Tenant:
@@ -128,22 +128,22 @@ def api_key_create(
         expires=expires,
         requests_per_minute=requests_per_minute,
     )
-    said = {"key": row.prefix, "name": name, "scopes": chosen, "expires": expires and expires.isoformat()}
-    audit_record(actor=actor or user, action="api_key.create", target=user.username, **said)
+    details = {"key": row.prefix, "name": name, "scopes": chosen, "expires": expires and expires.isoformat()}
+    audit_record(actor=actor or user, action="api_key.create", target=user.username, **details)
     return row, secret
 
 
 def _scopes_for(*, actor: User | None, scopes: Sequence[str] | None, through: ApiKey | None) -> list[str]:
     """The scopes of a new key in the order of their declaration."""
-    own = ALL_SCOPES if through is None else through.scopes
+    allowed = ALL_SCOPES if through is None else through.scopes
     if scopes is None:
-        return [scope.value for scope in EVERYDAY_SCOPES if scope in own]
+        return [scope.value for scope in EVERYDAY_SCOPES if scope in allowed]
     chosen = [scope.value for scope in ALL_SCOPES if scope in scopes]
     if not chosen:
         raise KeySettingsError("no_scope")
     if KeyScope.KEYS in chosen and actor is not None and not may_give_keys_scope(actor):
         raise MissingRightError("give_keys_scope")
-    if beyond := [scope for scope in chosen if scope not in own]:
+    if beyond := [scope for scope in chosen if scope not in allowed]:
         raise MissingScopeError("given", scope=beyond[0])
     return chosen
 

@@ -48,12 +48,12 @@ class Watched:
         except DatabaseError as error:
             logger.warning("whether an access still holds cannot be checked: %s", error)
             return
-        left = None if end is None else (end - timezone.now()).total_seconds()
-        if left is not None and left <= 0:
+        seconds = None if end is None else (end - timezone.now()).total_seconds()
+        if seconds is not None and seconds <= 0:
             self.end()
-        elif left is not None and not self._is_over:
+        elif seconds is not None and not self._is_over:
             self._stop_timer()
-            self._timer = asyncio.get_running_loop().call_later(left, self._begin_check)
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._begin_check)
 
     def end(self) -> None:
         """Marks the connection as ended, which wakes everything that waits for it."""

@@ -60,7 +60,7 @@ def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
         "message": message,
         "answer_html": answer_html(message) if rights.is_whole else "",
         "withheld": rights.hidden,
-        "citations": [one for one in rights.citations if one.number in rights.readable],
+        "citations": [citation for citation in rights.citations if citation.number in rights.readable],
         "metadata_text": _readable_json(message.metadata) if is_told else "",
         "trace_text": _readable_json(message.trace) if is_told else "",
     }
@@ -205,14 +205,17 @@ class StrategyStatisticsAdmin(ReviewerAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         days = _days(request)
-        found = strategy_figures(scope=admin_scope(request), days=days)
-        rows = [{"name": STRATEGY_WORDS.get(one.strategy, one.strategy), "figures": one} for one in found]
+        strategies = strategy_figures(scope=admin_scope(request), days=days)
+        rows = [
+            {"name": STRATEGY_WORDS.get(figures.strategy, figures.strategy), "figures": figures}
+            for figures in strategies
+        ]
         context = {
             **self.admin_site.each_context(request),
             "title": _("Answer statistics"),
             "opts": self.model._meta,
             "rows": rows,
-            "total": sum(one.answers for one in found),
+            "total": sum(figures.answers for figures in strategies),
             "periods": [(period, PERIOD_WORDS[period], period == days) for period in PERIODS],
             **(extra_context or {}),
         }
@@ -229,5 +232,5 @@ class StrategyStatisticsAdmin(ReviewerAdmin):
 
 def _days(request: HttpRequest) -> int:
     """The period of the address; the default for anything else."""
-    given = request.GET.get("days", "")
-    return int(given) if given in map(str, PERIODS) else DEFAULT_DAYS
+    period = request.GET.get("days", "")
+    return int(period) if period in map(str, PERIODS) else DEFAULT_DAYS

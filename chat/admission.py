@@ -206,13 +206,13 @@ class Places:
         """While any place is held. Also brings places back that a restarted Redis does not know."""
         while self._held:
             await asyncio.sleep(RENEW_SECONDS)
-            held = list(self._held)
-            if not held:
+            members = list(self._held)
+            if not members:
                 return
             try:
                 async with asyncio.timeout(REDIS_SECONDS):
-                    await client().register_script(_RENEW)(keys=[KEY], args=[int(LEASE_SECONDS * 1000), *held])
-                    if ended := [member for member in held if member not in self._held]:
+                    await client().register_script(_RENEW)(keys=[KEY], args=[int(LEASE_SECONDS * 1000), *members])
+                    if ended := [member for member in members if member not in self._held]:
                         await client().zrem(KEY, *ended)
             except (RedisError, TimeoutError, OSError) as error:
                 self._rest(error)
@@ -227,5 +227,5 @@ def _places() -> Places:
 
 async def close_places() -> None:
     """Stop the task of the running event loop."""
-    if found := _of_loops.pop():
-        await found.close()
+    if places := _of_loops.pop():
+        await places.close()

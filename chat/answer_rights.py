@@ -61,12 +61,12 @@ class AnswerRights:
         """The checked sentences in order; None in the place of one that is withheld. Headings and code are no claims
         and are not among them.
         """
-        texts = {one.number: source_words(one) for one in self.citations}
+        texts = {citation.number: source_words(citation) for citation in self.citations}
         closed = [words for number, words in texts.items() if number not in self.readable]
-        shown = {number: words for number, words in texts.items() if number in self.readable}
+        readable_words = {number: words for number, words in texts.items() if number in self.readable}
         return [
-            str(one.get("text", "")) if sentence_shown(one, readable=shown, closed=closed) else None
-            for one in self.message.sentences
+            str(sentence.get("text", "")) if sentence_shown(sentence, readable=readable_words, closed=closed) else None
+            for sentence in self.message.sentences
         ]
 
 
@@ -81,10 +81,10 @@ def answers_rights(*, scope: Scope, messages: Sequence[Message], path: Sequence[
     """The same of several turns of one branch, `path`. As few statements for many as for one, where the citations with
     chunks and documents and those of attached files are fetched already.
     """
-    found = {message.pk: list(message.citations.all()) for message in messages}
-    readable = chunks_shown(scope=scope, citations=[one for some in found.values() for one in some])
+    citations_of = {message.pk: list(message.citations.all()) for message in messages}
+    readable = chunks_shown(scope=scope, citations=[citation for some in citations_of.values() for citation in some])
     earlier = earlier_hidden(scope=scope, path=path)
-    return [_rights(message, found[message.pk], readable, earlier[message.pk]) for message in messages]
+    return [_rights(message, citations_of[message.pk], readable, earlier[message.pk]) for message in messages]
 
 
 def question_shown(*, scope: Scope, message: Message) -> str:
@@ -103,24 +103,26 @@ def rounds_shown(*, scope: Scope, message: Message) -> bool:
     A model has read it, and the queries that it wrote then may repeat it, whatever the answer rests on in the end.
     """
     reasoning = message.trace.get("reasoning") or {}
-    written = {step.get("name") for step in reasoning.get("agentic_steps") or ()} & ROUND_STEPS
-    if not written:
+    step_names = {step.get("name") for step in reasoning.get("agentic_steps") or ()} & ROUND_STEPS
+    if not step_names:
         return True
     chunks = {chunk for search in reasoning.get("retrieval_history") or () for chunk in search.get("chunks") or ()}
-    if "hop" in written:  # each hop searches for all queries so far: its candidates hold those of the hops before
-        chunks |= {one.get("chunk_id") for one in message.trace.get("candidates") or ()}
+    if "hop" in step_names:  # each hop searches for all queries so far: its candidates hold those of the hops before
+        chunks |= {candidate.get("chunk_id") for candidate in message.trace.get("candidates") or ()}
     return chunks_readable(scope=scope).filter(pk__in=chunks).count() == len(chunks)
 
 
 def _rights(
     message: Message, citations: Iterable[MessageCitation], readable: Collection[int], earlier: int
 ) -> AnswerRights:
-    ordered = sorted(citations, key=lambda one: one.number)
-    shown = frozenset(one.number for one in ordered if one.chunk_id in readable)
-    hidden = len(ordered) - len(shown) + sources_lost(message=message, documents=len(ordered))
+    ordered = sorted(citations, key=lambda citation: citation.number)
+    readable_numbers = frozenset(citation.number for citation in ordered if citation.chunk_id in readable)
+    hidden = len(ordered) - len(readable_numbers) + sources_lost(message=message, documents=len(ordered))
     if is_written(message):
         hidden += earlier + is_unaccounted(message.status, message.answer)
-    return AnswerRights(message=message, citations=ordered, readable=shown, hidden=hidden, hidden_earlier=earlier)
+    return AnswerRights(
+        message=message, citations=ordered, readable=readable_numbers, hidden=hidden, hidden_earlier=earlier
+    )
 
 
 # ── single sentences ────────────────────────────────────────────────────────────────────────────
@@ -147,8 +149,8 @@ def sentence_shown(
     words = words_of(_MARKER.sub(" ", str(sentence.get("text", ""))))
     if not _pieces(words) <= set[str]().union(*(_pieces(readable[number]) for number in numbers)):
         return False
-    own = _runs(words)
-    return not own & set().union(*map(_runs, closed)) - set().union(*map(_runs, readable.values()))
+    runs = _runs(words)
+    return not runs & set().union(*map(_runs, closed)) - set().union(*map(_runs, readable.values()))
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -159,12 +161,12 @@ def words_of(text: str) -> tuple[str, ...]:
 def _pieces(words: Sequence[str]) -> set[str]:
     """What has to stand in a source: words, and each two CJK characters in a row (a single one where it is alone)."""
     counting = [word for word in words if word not in _function_words()]
-    found: set[str] = set()
+    pieces: set[str] = set()
     for word, following in zip(counting, [*counting[1:], ""], strict=True):
-        found.add(word)
+        pieces.add(word)
         if _CJK.fullmatch(word) and _CJK.fullmatch(following):
-            found.add(word + following)
-    return found
+            pieces.add(word + following)
+    return pieces
 
 
 def _runs(words: Sequence[str]) -> set[tuple[str, ...]]:

@@ -53,8 +53,8 @@ def _plan(message: Message, cue: str) -> str:
         searched = ngettext("One search in %(n)s wording", "One search in %(n)s wordings", wordings) % {"n": wordings}
     else:
         searched = _("One search")
-    wanted = _wanted().get(cue)
-    return _("%(search)s, for %(wanted)s") % {"search": searched, "wanted": wanted} if wanted else searched
+    form = _wanted().get(cue)
+    return _("%(search)s, for %(wanted)s") % {"search": searched, "wanted": form} if form else searched
 
 
 def _coverage(cited: Sequence[SourceLine]) -> str:
@@ -62,21 +62,21 @@ def _coverage(cited: Sequence[SourceLine]) -> str:
         return ""
     documents = len({source.title for source in cited})
     topics = len(_topics(cited))
-    told = ngettext("%(n)s document", "%(n)s documents", documents) % {"n": documents}
+    document_count = ngettext("%(n)s document", "%(n)s documents", documents) % {"n": documents}
     if topics < 2:
-        return told
+        return document_count
     about = ngettext("%(n)s topic", "%(n)s topics", topics) % {"n": topics}
-    return _("%(documents)s on %(topics)s") % {"documents": told, "topics": about}
+    return _("%(documents)s on %(topics)s") % {"documents": document_count, "topics": about}
 
 
 def _further(cited: Sequence[SourceLine], sources: Sequence[SourceLine]) -> list[SourceLine]:
     """The best uncited source of each document whose sets are all others than those of the cited ones."""
     topics = _topics(cited)
-    found: dict[str, SourceLine] = {}
+    by_title: dict[str, SourceLine] = {}
     for source in sources:
         if not source.cited and source.readable and source.sets and not topics & _topics([source]):
-            found.setdefault(source.title, source)
-    return list(found.values())[:MOST_FURTHER]
+            by_title.setdefault(source.title, source)
+    return list(by_title.values())[:MOST_FURTHER]
 
 
 def _topics(sources: Sequence[SourceLine]) -> set[str]:

@@ -88,12 +88,12 @@ def approved_listed(*, scope: Scope, is_reviewer: bool) -> QuerySet[ApprovedAnsw
         rows = rows.filter(tenant_id=scope.tenant_id)
     sources = ApprovedSource.objects.filter(answer=OuterRef("pk"))
     readable = documents_readable(scope=scope).order_by().values("pk")
-    left = sources.order_by().values("answer").annotate(left=Count("pk")).values("left")
-    rows = rows.filter(~Exists(sources.exclude(document__in=readable)), source_count=Coalesce(Subquery(left), 0))
+    number = sources.order_by().values("answer").annotate(left=Count("pk")).values("left")
+    rows = rows.filter(~Exists(sources.exclude(document__in=readable)), source_count=Coalesce(Subquery(number), 0))
     if is_reviewer or scope.administers != "nothing":
         return rows
-    mine = sets_managed(scope=scope).order_by().values("pk")
-    return rows.filter(Q(approved_by=scope.user_id) | Exists(sources.filter(document__sets__in=mine)))
+    sets = sets_managed(scope=scope).order_by().values("pk")
+    return rows.filter(Q(approved_by=scope.user_id) | Exists(sources.filter(document__sets__in=sets)))
 
 
 @transaction.atomic
@@ -128,16 +128,16 @@ def answer_approve(
     for chunk in sources:
         if chunk.version.document_id not in readable or not _is_live(chunk):
             raise NotFoundError("any_document")
-    asked = [line for raw in paraphrases if (line := " ".join(raw.split()))][:MOST_PARAPHRASES]
-    keys = list(dict.fromkeys(question_key(text) for text in (question, *asked)))
+    phrasings = [line for raw in paraphrases if (line := " ".join(raw.split()))][:MOST_PARAPHRASES]
+    keys = list(dict.fromkeys(question_key(text) for text in (question, *phrasings)))
     tenant_id = message.conversation.tenant_id if message is not None else scope.tenant_id
-    mine = approved_listed(scope=scope, is_reviewer=is_reviewer).filter(tenant_id=tenant_id)
-    for earlier in mine.filter(in_force(), keys__overlap=[keys[0]]):
+    answers = approved_listed(scope=scope, is_reviewer=is_reviewer).filter(tenant_id=tenant_id)
+    for earlier in answers.filter(in_force(), keys__overlap=[keys[0]]):
         _replace(earlier, actor)
     approved = ApprovedAnswer.objects.create(
         tenant_id=tenant_id,
         question=question,
-        paraphrases=asked,
+        paraphrases=phrasings,
         keys=keys,
         answer=_with_markers(answer, len(sources)),
         source_count=len(sources),
@@ -176,11 +176,11 @@ def _withdraw_by_hand(row: ApprovedAnswer, actor: User) -> bool:
 @transaction.atomic
 def approved_withdraw(*, scope: Scope, actor: User, answer_id: int, is_reviewer: bool) -> ApprovedAnswer:
     """Stop showing an approved answer; twice changes nothing more. Raises NotFoundError."""
-    found = approved_listed(scope=scope, is_reviewer=is_reviewer).filter(pk=answer_id).first()
-    if found is None:
+    row = approved_listed(scope=scope, is_reviewer=is_reviewer).filter(pk=answer_id).first()
+    if row is None:
         raise NotFoundError
-    _withdraw_by_hand(found, actor)
-    return found
+    _withdraw_by_hand(row, actor)
+    return row
 
 
 def approved_check() -> int:
@@ -188,9 +188,9 @@ def approved_check() -> int:
     rows = ApprovedAnswer.objects.filter(withdrawn=None)
     live = Q(sources__version__live_for__isnull=False, sources__document__deleted=None, sources__chunk__retired=None)
     counted = rows.annotate(live=Count("sources", filter=live)).exclude(live=F("source_count"))
-    found = [row for row in counted.select_related("approved_by") if source_gone(row)]
+    outdated = [row for row in counted.select_related("approved_by") if source_gone(row)]
     expired = rows.filter(expires__lte=timezone.now()).update(withdrawn=timezone.now(), withdrawal=Withdrawal.EXPIRED)
-    return len(found) + expired
+    return len(outdated) + expired
 
 
 @transaction.atomic

@@ -46,7 +46,7 @@ class AskingView:
 
     @staticmethod
     def _named(choices: Sequence[AskingChoice], value: str) -> list[str]:
-        return [str(one.name) for one in choices if one.value == value and value]
+        return [str(choice.name) for choice in choices if choice.value == value and value]
 
 
 def _named(option: str, value: str) -> Promise:
@@ -93,5 +93,5 @@ AGAIN = (
 
 def asking_view(*, scope: Scope) -> AskingView:
     """For the page, with what the person has chosen last."""
-    kept = preferences_get(scope=scope)
-    return AskingView(style=kept.style, depth=kept.depth, hints_seen=kept.hints_seen)
+    preferences = preferences_get(scope=scope)
+    return AskingView(style=preferences.style, depth=preferences.depth, hints_seen=preferences.hints_seen)

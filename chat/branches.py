@@ -28,11 +28,11 @@ class Branches:
 
     def path_to(self, message_id: uuid.UUID | None) -> list[uuid.UUID]:
         """The branch from its first turn to this one; [] for None."""
-        found: dict[uuid.UUID, None] = {}
-        while message_id is not None and message_id in self.parents and message_id not in found:
-            found[message_id] = None
+        path: dict[uuid.UUID, None] = {}
+        while message_id is not None and message_id in self.parents and message_id not in path:
+            path[message_id] = None
             message_id = self.parents[message_id]
-        return [*reversed(found)]
+        return [*reversed(path)]
 
     @cached_property
     def shown(self) -> list[uuid.UUID]:
@@ -41,10 +41,10 @@ class Branches:
 
     def end_of(self, message_id: uuid.UUID) -> uuid.UUID:
         """The last turn below this one, by way of the newest version at each turn."""
-        seen = {message_id}
-        while (below := self._children.get(message_id)) and below[-1] not in seen:
+        visited = {message_id}
+        while (below := self._children.get(message_id)) and below[-1] not in visited:
             message_id = below[-1]
-            seen.add(message_id)
+            visited.add(message_id)
         return message_id
 
     def versions_of(self, message_id: uuid.UUID) -> list[uuid.UUID]:
@@ -65,10 +65,10 @@ class Branches:
 
     @cached_property
     def _children(self) -> dict[uuid.UUID | None, list[uuid.UUID]]:
-        found: dict[uuid.UUID | None, list[uuid.UUID]] = {}
+        children: dict[uuid.UUID | None, list[uuid.UUID]] = {}
         for pk, parent in self.parents.items():
-            found.setdefault(parent, []).append(pk)
-        return found
+            children.setdefault(parent, []).append(pk)
+        return children
 
 
 def branches_of(conversation: Conversation) -> Branches:
@@ -83,9 +83,9 @@ def parent_of_new(branches: Branches, *, instead_of: uuid.UUID | None, after: uu
     `after`: a turn of the branch that the asker sees; where turns were added to it meanwhile, the new one comes behind
     them. None: the branch that is shown. Raises NotFoundError for a turn that is not of this conversation.
     """
-    named = instead_of or after
-    if named is not None and named not in branches.parents:
-        raise NotFoundError("message", message=str(named))
+    reference = instead_of or after
+    if reference is not None and reference not in branches.parents:
+        raise NotFoundError("message", message=str(reference))
     if instead_of is not None:
         return branches.parents[instead_of]
     end = after or next(reversed(branches.shown), None)

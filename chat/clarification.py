@@ -30,16 +30,19 @@ def sets_meant(*, scope: Scope, message: Message, document_ids: Sequence[int]) -
     readable = {row.pk: row for row in sets_readable(scope=scope).only("name", "name_zh", "axis")}
     askable = documents_askable(scope=scope).filter(pk__in=document_ids).order_by().values("pk")
     pairs = Document.sets.through.objects.filter(document__in=askable, knowledgeset__in=readable)
-    held: dict[int, set[int]] = {}
+    documents_of_set: dict[int, set[int]] = {}
     for set_id, document in pairs.values_list("knowledgeset_id", "document_id"):
-        held.setdefault(set_id, set()).add(document)
-    every = set().union(*held.values()) if held else set()
-    if len(every) < 2 or every in held.values():
+        documents_of_set.setdefault(set_id, set()).add(document)
+    every = set().union(*documents_of_set.values()) if documents_of_set else set()
+    if len(every) < 2 or every in documents_of_set.values():
         return []
-    ranked = sorted(held, key=lambda pk: (ORDER.get(KnowledgeSet.Axis(readable[pk].axis), 2), -len(held[pk]), pk))
-    told = [MeantSet(id=pk, name=readable[pk].shown_name) for pk in ranked[:MOST]]
-    asked = message.question.casefold()
-    return [] if any(one.name.casefold() in asked for one in told) else told
+    ranked = sorted(
+        documents_of_set,
+        key=lambda pk: (ORDER.get(KnowledgeSet.Axis(readable[pk].axis), 2), -len(documents_of_set[pk]), pk),
+    )
+    offered = [MeantSet(id=pk, name=readable[pk].shown_name) for pk in ranked[:MOST]]
+    question = message.question.casefold()
+    return [] if any(item.name.casefold() in question for item in offered) else offered
 
 
 def _is_uncertain(message: Message) -> bool:

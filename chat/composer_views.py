@@ -26,8 +26,8 @@ logger = logging.getLogger(__name__)
 class PreferencesForm(forms.Form):
     """Style and depth of the next questions; `hints`: the tour of the first visit was read."""
 
-    style = forms.ChoiceField(required=False, choices=[(one.value, one.name) for one in STYLES])
-    depth = forms.ChoiceField(required=False, choices=[(one.value, one.name) for one in DEPTHS])
+    style = forms.ChoiceField(required=False, choices=[(choice.value, choice.name) for choice in STYLES])
+    depth = forms.ChoiceField(required=False, choices=[(choice.value, choice.name) for choice in DEPTHS])
     hints = forms.BooleanField(required=False)
 
 
@@ -37,7 +37,7 @@ class PreferencesForm(forms.Form):
 def suggest(request: HttpRequest, scope: Scope) -> HttpResponse:
     """Suggestions for the text in `?q=`."""
     typed = request.GET.get("q", "").replace("\x00", "")
-    return JsonResponse({"suggestions": [asdict(one) for one in suggestions(scope=scope, typed=typed)]})
+    return JsonResponse({"suggestions": [asdict(suggestion) for suggestion in suggestions(scope=scope, typed=typed)]})
 
 
 @require_safe
@@ -46,11 +46,11 @@ def suggest(request: HttpRequest, scope: Scope) -> HttpResponse:
 def examples(request: HttpRequest, scope: Scope) -> HttpResponse:
     """Suggested questions that have an answer; searches for those that nobody with these rights has seen yet."""
     try:
-        found = examples_checked(scope=scope)
+        offered = examples_checked(scope=scope)
     except (RagError, RedisError):
         logger.exception("example questions could not be checked")
-        found = []
-    return render(request, "chat/examples.html", {"examples": found})
+        offered = []
+    return render(request, "chat/examples.html", {"examples": offered})
 
 
 @require_POST
@@ -60,6 +60,6 @@ def preferences(request: HttpRequest, scope: Scope) -> HttpResponse:
     form = PreferencesForm(request.POST)
     if not form.is_valid():
         return HttpResponse(status=422)
-    given = {name: form.cleaned_data[name] for name in ("style", "depth") if name in request.POST}
-    preferences_save(scope=scope, hints_seen=form.cleaned_data["hints"] or None, **given)
+    values = {name: form.cleaned_data[name] for name in ("style", "depth") if name in request.POST}
+    preferences_save(scope=scope, hints_seen=form.cleaned_data["hints"] or None, **values)
     return HttpResponse(status=204)

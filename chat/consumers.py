@@ -174,9 +174,9 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         elif isinstance(message, Stop):
             await turn_stop(scope=scope, message_id=message.message_id)
         else:
-            found = await run_db(message_get, scope=scope, message_id=message.message_id)
-            await self._announce(found)
-            await self._follow(found.pk, message.after, scope)
+            row = await run_db(message_get, scope=scope, message_id=message.message_id)
+            await self._announce(row)
+            await self._follow(row.pk, message.after, scope)
 
     def _asker(self) -> tuple[User, Scope]:
         """The user as of now: rights may have changed, or been withdrawn, since the connection was made."""
@@ -217,11 +217,11 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     async def _go_on(self, key: uuid.UUID, scope: Scope) -> bool:
         """Follow a question of the asker that is stored already; False where there is none."""
         try:
-            found = await run_db(message_get, scope=scope, message_id=key)
+            row = await run_db(message_get, scope=scope, message_id=key)
         except NotFoundError:
             return False
-        await self._announce(found)
-        await self._follow(found.pk, 0, scope)
+        await self._announce(row)
+        await self._follow(row.pk, 0, scope)
         return True
 
     async def _announce(self, turn: Message) -> None:
@@ -244,7 +244,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             return
         task = asyncio.create_task(self._forward(message_id, after, scope))
         self.followed[message_id] = task
-        task.add_done_callback(lambda done: self._forget(message_id, done))
+        task.add_done_callback(lambda ended: self._forget(message_id, ended))
 
     def _forget(self, message_id: uuid.UUID, task: asyncio.Task[None]) -> None:
         if self.followed.get(message_id) is task:
@@ -266,8 +266,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
                 if event.type not in API_ONLY:
                     data = dict(event.data)
                     if event.type == "error":
-                        told = data.pop("message_data", {})
-                        data["message"] = failure_message(data.get("code", ""), data.get("message", ""), told)
+                        details = data.pop("message_data", {})
+                        data["message"] = failure_message(data.get("code", ""), data.get("message", ""), details)
                     await self.send_json(
                         {"id": event.sequence, "type": event.type, "message_id": str(message_id), "data": data}
                     )

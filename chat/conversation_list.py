@@ -84,8 +84,8 @@ def conversation_groups(*, scope: Scope) -> ConversationList:
     """Pinned ones, folders by name, today's, earlier ones; without the archive."""
     listed = _listed(scope).filter(archived=False)
     is_kept = Q(pinned=True) | ~Q(folder="")
-    kept, recent = list(listed.filter(is_kept)[: KEPT + 1]), list(listed.exclude(is_kept)[: RECENT + 1])
-    rows = [*kept[:KEPT], *recent[:RECENT]]
+    pinned_rows, recent = list(listed.filter(is_kept)[: KEPT + 1]), list(listed.exclude(is_kept)[: RECENT + 1])
+    rows = [*pinned_rows[:KEPT], *recent[:RECENT]]
     today = timezone.localdate()
     pinned = [row for row in rows if row.pinned]
     loose = [row for row in rows if not row.pinned and not row.folder]
@@ -103,7 +103,7 @@ def conversation_groups(*, scope: Scope) -> ConversationList:
         ConversationGroup(name=_("Today"), conversations=[row for row in loose if _day(row) == today]),
         ConversationGroup(name=_("Earlier"), conversations=[row for row in loose if _day(row) != today]),
     ]
-    has_more = len(kept) > KEPT or len(recent) > RECENT
+    has_more = len(pinned_rows) > KEPT or len(recent) > RECENT
     return ConversationList(groups=[group for group in groups if group.conversations], has_more=has_more)
 
 
@@ -124,28 +124,33 @@ def conversation_search(*, scope: Scope, words: str) -> ConversationSearch:
 
     Each word may stand anywhere in the question or in the answer, as stored or without Markdown and citation markers.
     """
-    mine, wanted = _listed(scope), list(dict.fromkeys(words.split()))[:MOST_WORDS]
-    shown = Func(
+    conversations, words_wanted = _listed(scope), list(dict.fromkeys(words.split()))[:MOST_WORDS]
+    visible_answer = Func(
         "answer", Value(_MARKS.pattern), Value(""), Value("g"), function="regexp_replace", output_field=TextField()
     )
-    turns, titled = Message.objects.filter(conversation__in=mine.order_by().values("pk")).alias(shown=shown), Q()
-    for word in wanted:  # the expensive comparison comes last: it is made only where the others fail
-        said = Q(question__icontains=word) | Q(answer__icontains=word) | Q(shown__icontains=word)
-        turns, titled = turns.filter(said), titled & Q(title__icontains=word)
+    turns, titled = (
+        Message.objects.filter(conversation__in=conversations.order_by().values("pk")).alias(shown=visible_answer),
+        Q(),
+    )
+    for word in words_wanted:  # the expensive comparison comes last: it is made only where the others fail
+        contains = Q(question__icontains=word) | Q(answer__icontains=word) | Q(shown__icontains=word)
+        turns, titled = turns.filter(contains), titled & Q(title__icontains=word)
     rows = list(turns.order_by("-created").only("conversation_id", "question", "answer")[: FOUND + 1])
     places: dict[uuid.UUID, list[Place]] = {}
     for row in rows[:FOUND]:
-        places.setdefault(row.conversation_id, []).append(_place(row, wanted))
-    found = list(mine.filter(Q(pk__in=places) | titled)[: RECENT + 1])
-    hits = [ConversationHit(conversation=row, places=places.get(row.pk, ())[:PLACES]) for row in found[:RECENT]]
-    return ConversationSearch(hits=hits, has_more=len(rows) > FOUND or len(found) > RECENT)
+        places.setdefault(row.conversation_id, []).append(_place(row, words_wanted))
+    titled_or_placed = list(conversations.filter(Q(pk__in=places) | titled)[: RECENT + 1])
+    hits = [
+        ConversationHit(conversation=row, places=places.get(row.pk, ())[:PLACES]) for row in titled_or_placed[:RECENT]
+    ]
+    return ConversationSearch(hits=hits, has_more=len(rows) > FOUND or len(titled_or_placed) > RECENT)
 
 
 def _listed(scope: Scope) -> QuerySet[Conversation]:
     """The asker's conversations of the chat page; `running`: whether one is being answered."""
     running = Message.objects.filter(conversation=OuterRef("pk"), state=Message.State.RUNNING)
-    mine = selectors.conversations_of(scope=scope, channel=Conversation.Channel.WEB)
-    return mine.annotate(running=Exists(running))
+    conversations = selectors.conversations_of(scope=scope, channel=Conversation.Channel.WEB)
+    return conversations.annotate(running=Exists(running))
 
 
 def _day(row: Conversation) -> date:
@@ -154,29 +159,29 @@ def _day(row: Conversation) -> date:
 
 def _place(message: Message, words: Sequence[str]) -> Place:
     """The words in the answer, or else in the question, as people see them."""
-    one = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-    pattern = re.compile(rf"(?:{one})(?:\s+(?:{one}))*", re.IGNORECASE)
+    alternatives = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    pattern = re.compile(rf"(?:{alternatives})(?:\s+(?:{alternatives}))*", re.IGNORECASE)
     for text in (_MARKS.sub("", message.answer), message.question, message.answer):
         lines = (line for line in visible(text).splitlines() if not is_rule(line))
-        shown = _GAPS.sub(" ", "\n".join(lines)).strip()
-        if found := [match.span() for match in islice(pattern.finditer(shown), TRIED)]:
-            return Place(message_id=message.pk, pieces=list(_pieces(shown, found, words)))
+        visible_text = _GAPS.sub(" ", "\n".join(lines)).strip()
+        if spans := [match.span() for match in islice(pattern.finditer(visible_text), TRIED)]:
+            return Place(message_id=message.pk, pieces=list(_pieces(visible_text, spans, words)))
     return Place(message_id=message.pk, pieces=[Piece(text=message.question[:BEHIND])])
 
 
-def _pieces(shown: str, found: Sequence[tuple[int, int]], words: Sequence[str]) -> Iterator[Piece]:
+def _pieces(visible_text: str, spans: Sequence[tuple[int, int]], words: Sequence[str]) -> Iterator[Piece]:
     """A text around that of its places around which most of the words stand, with all of them marked."""
 
     def said(span: tuple[int, int]) -> int:
-        near = shown[span[0] : span[1] + BEHIND].casefold()
+        near = visible_text[span[0] : span[1] + BEHIND].casefold()
         return sum(word.casefold() in near for word in words)
 
-    start, end = max(found, key=said)
-    at, last = max(start - BEFORE, 0), min(end + BEHIND, len(shown))
-    lead, trail = "…" if at else "", "…" if last < len(shown) else ""
-    for begin, stop in found:
+    start, end = max(spans, key=said)
+    at, last = max(start - BEFORE, 0), min(end + BEHIND, len(visible_text))
+    lead, trail = "…" if at else "", "…" if last < len(visible_text) else ""
+    for begin, stop in spans:
         if begin >= at and stop <= last:
-            yield Piece(text=lead + shown[at:begin])
-            yield Piece(text=shown[begin:stop], is_found=True)
+            yield Piece(text=lead + visible_text[at:begin])
+            yield Piece(text=visible_text[begin:stop], is_found=True)
             at, lead = stop, ""
-    yield Piece(text=shown[at:last] + trail)
+    yield Piece(text=visible_text[at:last] + trail)

@@ -42,8 +42,8 @@ def conversations(request: HttpRequest, scope: Scope) -> HttpResponse:
     """The list of the side bar; `?q=` looks for words in titles, questions and answers, `?archived=1` the archive."""
     words = request.GET.get("q", "").replace("\x00", "").strip()[:200]
     if words:
-        found = conversation_list.conversation_search(scope=scope, words=words)
-        return render(request, "chat/hits.html", {"found": found, "words": words})
+        results = conversation_list.conversation_search(scope=scope, words=words)
+        return render(request, "chat/hits.html", {"found": results, "words": words})
     is_archive = bool(request.GET.get("archived"))
     listed = conversation_list.conversation_archive if is_archive else conversation_list.conversation_groups
     context = {
@@ -62,8 +62,8 @@ def earlier(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> H
     before = uuid_or_none(request.GET.get("before"))
     if before is None:
         return HttpResponse(status=422)
-    shown = selectors.turns_page(scope=scope, conversation_id=conversation_id, before=before)
-    context = {"shown": shown, "turns": view_models.turn_views(scope=scope, messages=shown.messages)}
+    turns_page = selectors.turns_page(scope=scope, conversation_id=conversation_id, before=before)
+    context = {"shown": turns_page, "turns": view_models.turn_views(scope=scope, messages=turns_page.messages)}
     return render(request, "chat/earlier.html", context)
 
 

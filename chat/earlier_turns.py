@@ -42,16 +42,16 @@ def earlier_hidden(*, scope: Scope, path: Sequence[uuid.UUID]) -> dict[uuid.UUID
     for message, chunk in MessageCitation.objects.filter(message__in=path).values_list("message_id", "chunk_id"):
         cited.setdefault(message, []).append(chunk)
     attached = Counter(AttachmentCitation.objects.filter(message__in=path).values_list("message_id", flat=True))
-    chunks = {chunk for one in cited.values() for chunk in one}
+    chunks = {chunk for chunk_ids in cited.values() for chunk in chunk_ids}
     readable = set(chunks_readable(scope=scope).filter(pk__in=chunks).order_by().values_list("pk", flat=True))
     hidden: dict[uuid.UUID, int] = {}
     before = 0
     for turn in path:
         hidden[turn] = before
-        mine, earlier = cited.get(turn, []), turns.get(turn)
-        before += sum(chunk not in readable for chunk in mine)
+        chunks_of_turn, earlier = cited.get(turn, []), turns.get(turn)
+        before += sum(chunk not in readable for chunk in chunks_of_turn)
         if earlier is not None:
-            before += max(earlier.documents - len(mine), 0) + max(earlier.files, attached[turn])
+            before += max(earlier.documents - len(chunks_of_turn), 0) + max(earlier.files, attached[turn])
             before += earlier.model not in NOT_WRITTEN and is_unaccounted(earlier.status, earlier.refusal)
     return hidden
 

@@ -30,7 +30,11 @@ def failure_message(code: str, message: str, data: Mapping[str, Any] | None = No
 
 def answer_html(message: Message) -> str:
     """The stored HTML of an answer with the reasons beside its sentences in the user's language."""
-    reasons = {one["reason"]: one.get("reason_data") or {} for one in message.sentences if one.get("reason")}
+    reasons = {
+        sentence["reason"]: sentence.get("reason_data") or {}
+        for sentence in message.sentences
+        if sentence.get("reason")
+    }
 
     def shown(match: re.Match[str]) -> str:
         reason = html.unescape(match[1])

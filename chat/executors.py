@@ -53,8 +53,8 @@ def run_in_every_thread(function: Callable[[], object]) -> None:
         start.wait(START_SECONDS)
         function()
 
-    for done in [_database.submit(_closing, run) for _ in range(settings.DATABASE_THREADS)]:
-        done.result()
+    for future in [_database.submit(_closing, run) for _ in range(settings.DATABASE_THREADS)]:
+        future.result()
 
 
 async def _run(pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:

@@ -30,21 +30,21 @@ class Assignment:
     retrieval: Mapping[str, Any] = field(default_factory=dict)  # what the candidate says of the search, above the set
 
 
-def assign(*, scope: Scope, asked: KnowledgeSet) -> Assignment:
+def assign(*, scope: Scope, knowledge_set: KnowledgeSet) -> Assignment:
     """The settings that this person's questions to the set get now. Uses the ORM.
 
     Who tries a draft of options takes part in no experiment.
     """
     if is_draft_in_force():
-        return Assignment(options=set_options_in_force(asked))
-    running = Experiment.objects.filter(knowledge_set=asked, state=Experiment.State.RUNNING).first()
+        return Assignment(options=set_options_in_force(knowledge_set))
+    running = Experiment.objects.filter(knowledge_set=knowledge_set, state=Experiment.State.RUNNING).first()
     if running is None:
-        return Assignment(options=asked.options)
+        return Assignment(options=knowledge_set.options)
     arm = arm_of(running, user_id=scope.user_id)
     name = f"{running.pk}:{arm}"
     if arm == TurnFigures.Arm.LIVE:
-        return Assignment(options=asked.options, experiment=name)
-    options = candidate_options(asked.options, running.options)
+        return Assignment(options=knowledge_set.options, experiment=name)
+    options = candidate_options(knowledge_set.options, running.options)
     return Assignment(options=options, experiment=name, retrieval=allowed_options(running.options).get("retrieval", {}))
 
 
@@ -55,20 +55,20 @@ def arm_of(experiment: Experiment, *, user_id: int) -> str:
     return TurnFigures.Arm.CANDIDATE if place * 100 < experiment.share else TurnFigures.Arm.LIVE
 
 
-def candidate_options(own: Mapping[str, Any], candidate: Mapping[str, Any]) -> dict[str, Any]:
+def candidate_options(of_set: Mapping[str, Any], candidate: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a set with those of a candidate above them; what a candidate may not have stays the set's."""
-    merged = dict(own)
-    for group, wanted in allowed_options(candidate).items():
-        merged[group] = {**(own.get(group) or {}), **wanted}
+    merged = dict(of_set)
+    for group, values in allowed_options(candidate).items():
+        merged[group] = {**(of_set.get(group) or {}), **values}
     return merged
 
 
 def allowed_options(candidate: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What of the options a candidate may have, by group; groups without any are left out."""
-    found = {}
+    allowed = {}
     for group in GROUPS:
-        kept = KEPT.get(group, frozenset())
-        wanted = {name: value for name, value in (candidate.get(group) or {}).items() if name not in kept}
-        if wanted:
-            found[group] = wanted
-    return found
+        fixed = KEPT.get(group, frozenset())
+        values = {name: value for name, value in (candidate.get(group) or {}).items() if name not in fixed}
+        if values:
+            allowed[group] = values
+    return allowed

@@ -96,9 +96,9 @@ class FairQueue:
         0 while no step waits and few streams are read. What a model writes meanwhile is read at once: a reading costs
         as much for one token as for twenty.
         """
-        waiting, others = sum(map(len, self._waiting.values())), max(self._streams - FREE_STREAMS, 0)
+        waiting, further = sum(map(len, self._waiting.values())), max(self._streams - FREE_STREAMS, 0)
         longest = LONGEST_PAUSE_SECONDS if waiting else LONGEST_UNHURRIED_SECONDS
-        return min(PAUSE_SECONDS * waiting + STREAM_PAUSE_SECONDS * others, longest)
+        return min(PAUSE_SECONDS * waiting + STREAM_PAUSE_SECONDS * further, longest)
 
     def served(self, person: int) -> float:
         """Seconds of threads that a person got lately."""

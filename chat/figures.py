@@ -30,23 +30,23 @@ def figures_of(
     *, scope: Scope, by_message: Mapping[uuid.UUID, Sequence[MessageCitation]]
 ) -> dict[uuid.UUID, list[FigureLine]]:
     """The pictures of cited passages by message, as far as the asker may open them at this moment."""
-    found = {
+    figures_of_message = {
         message: [
-            FigureLine(number=one.number, version_id=one.version_id, name=name, words=words)
-            for one in citations
-            if one.cited
-            for name, words in pictures_in(one.chunk.text)
+            FigureLine(number=citation.number, version_id=citation.version_id, name=name, words=words)
+            for citation in citations
+            if citation.cited
+            for name, words in pictures_in(citation.chunk.text)
         ]
         for message, citations in by_message.items()
     }
-    versions = {figure.version_id for figures in found.values() for figure in figures}
+    versions = {figure.version_id for figures in figures_of_message.values() for figure in figures}
     if not versions:
         return {}
     openable = documents_openable(scope=scope).filter(live_version__in=versions)
-    shown = set(openable.values_list("live_version_id", flat=True))
+    versions_open = set(openable.values_list("live_version_id", flat=True))
     return {
-        message: [figure for figure in figures if figure.version_id in shown][:MAX_FIGURES]
-        for message, figures in found.items()
+        message: [figure for figure in figures if figure.version_id in versions_open][:MAX_FIGURES]
+        for message, figures in figures_of_message.items()
     }
 
 

@@ -28,14 +28,14 @@ class FilterSummary:
 
 def filters_of(message: Message) -> Filters:
     """What the question was asked with."""
-    kept: Mapping[str, Any] = message.request.get("filters") or {}
+    stored: Mapping[str, Any] = message.request.get("filters") or {}
     return Filters(
-        axis=kept.get("axis"),
-        capability=tuple(kept.get("capability", ())),
-        organisation=tuple(kept.get("organisation", ())),
-        tags=tuple(kept.get("tags", ())),
-        metadata=kept.get("metadata", {}),
-        documents=tuple(kept.get("documents", ())),
+        axis=stored.get("axis"),
+        capability=tuple(stored.get("capability", ())),
+        organisation=tuple(stored.get("organisation", ())),
+        tags=tuple(stored.get("tags", ())),
+        metadata=stored.get("metadata", {}),
+        documents=tuple(stored.get("documents", ())),
     )
 
 
@@ -57,17 +57,17 @@ def filter_summaries(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, 
 
 def sets_asked_in(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, list[str]]:
     """Message → names of the knowledge sets to which its search was narrowed; none for all that the reader may ask."""
-    asked = {message.pk: set(message.request.get("sets") or ()) for message in messages}
-    asked = {pk: ids for pk, ids in asked.items() if ids}
-    if not asked:
+    sets_of_message = {message.pk: set(message.request.get("sets") or ()) for message in messages}
+    sets_of_message = {pk: ids for pk, ids in sets_of_message.items() if ids}
+    if not sets_of_message:
         return {}
     readable = set(sets_readable(scope=scope).values_list("pk", flat=True))
-    wanted = set().union(*asked.values())
-    listed = sets_listed(scope=scope).filter(tenant_id=scope.tenant_id, pk__in=wanted)
+    set_ids = set().union(*sets_of_message.values())
+    listed = sets_listed(scope=scope).filter(tenant_id=scope.tenant_id, pk__in=set_ids)
     names = dict(listed.order_by("pk").values_list("pk", name_in_language()))
     return {
         pk: [names[number] for number in sorted(ids) if number in names]
-        for pk, ids in asked.items()
+        for pk, ids in sets_of_message.items()
         if not ids >= readable
     }
 
@@ -80,9 +80,9 @@ def initial_filters(
     `documents`: ids to which a new conversation is limited; those that the asker may not ask are left out.
     """
     last = _last_turn(conversation) if conversation else None
-    wanted = filters_of(last) if last else Filters(documents=tuple(documents))
-    kept = filters_known(scope=scope, filters=wanted)
-    return {"chosen": _plain(kept), "names": _names(scope, documents=kept.documents)}
+    last_filters = filters_of(last) if last else Filters(documents=tuple(documents))
+    valid = filters_known(scope=scope, filters=last_filters)
+    return {"chosen": _plain(valid), "names": _names(scope, documents=valid.documents)}
 
 
 def _last_turn(conversation: Conversation) -> Message | None:
@@ -121,21 +121,22 @@ def _words(filters: Filters, names: Mapping[str, Mapping[str, str]]) -> list[str
     }
     codes = [
         _("%(kind)s: %(name)s") % {"kind": category.label, "name": names["sets"].get(code, code)}
-        for category, wanted in by_category.items()
-        for code in wanted
+        for category, codes in by_category.items()
+        for code in codes
     ]
     attributes = [
-        f"{names['attributes'].get(name, name)}: {_condition(wanted)}" for name, wanted in filters.metadata.items()
+        f"{names['attributes'].get(name, name)}: {_condition(condition)}"
+        for name, condition in filters.metadata.items()
     ]
     titles = [names["documents"].get(str(number), _("a document")) for number in filters.documents]
     return [*axis, *codes, *titles, *(f"#{tag}" for tag in filters.tags), *attributes]
 
 
-def _condition(wanted: Any) -> str:
-    if isinstance(wanted, Mapping):
-        low, high = wanted.get("gte", wanted.get("gt")), wanted.get("lte", wanted.get("lt"))
+def _condition(condition: Any) -> str:
+    if isinstance(condition, Mapping):
+        low, high = condition.get("gte", condition.get("gt")), condition.get("lte", condition.get("lt"))
         if low is None or high is None:
             return _("from %(low)s") % {"low": low} if high is None else _("until %(high)s") % {"high": high}
         return f"{low} – {high}"
-    values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+    values = condition if isinstance(condition, (list, tuple)) else [condition]
     return ", ".join(value if isinstance(value, str) else json.dumps(value) for value in values)

@@ -51,17 +51,17 @@ def follow_ups(*, scope: Scope, message_id: uuid.UUID) -> list[str]:
     if message.status not in ("answered", "degraded"):
         return []
     name = _cache_name(scope, message)
-    kept: list[tuple[str, int]] | None = cache.get(name)
-    if kept is None:
-        found, is_whole = _searched(scope, message)
-        kept = [(one.question, one.document) for one in found]
+    stored: list[tuple[str, int]] | None = cache.get(name)
+    if stored is None:
+        candidates, is_whole = _searched(scope, message)
+        stored = [(candidate.question, candidate.document) for candidate in candidates]
         if is_whole:
-            cache.set(name, kept, KEPT_SECONDS)
-    documents = {document for _question, document in kept}
+            cache.set(name, stored, KEPT_SECONDS)
+    documents = {document for _question, document in stored}
     openable = (
-        set(documents_openable(scope=scope).filter(pk__in=documents).values_list("pk", flat=True)) if kept else ()
+        set(documents_openable(scope=scope).filter(pk__in=documents).values_list("pk", flat=True)) if stored else ()
     )
-    return [question for question, document in kept if document in openable]
+    return [question for question, document in stored if document in openable]
 
 
 def _cache_name(scope: Scope, message: Message) -> str:
@@ -75,17 +75,17 @@ def _cache_name(scope: Scope, message: Message) -> str:
 
 def _searched(scope: Scope, message: Message) -> tuple[list[_Candidate], bool]:
     """What is answered, and whether every search that was needed could be made."""
-    found: list[_Candidate] = []
+    answered: list[_Candidate] = []
     is_whole = True
     for candidate in list(_candidates(scope, message))[:TRIED]:
         try:
             if _is_answered(scope, message, candidate):
-                found.append(candidate)
+                answered.append(candidate)
         except (RagError, DatabaseError):
             is_whole = False
-        if len(found) == SUGGESTED:
+        if len(answered) == SUGGESTED:
             break
-    return found, is_whole
+    return answered, is_whole
 
 
 def _candidates(scope: Scope, message: Message) -> Iterator[_Candidate]:
@@ -95,18 +95,18 @@ def _candidates(scope: Scope, message: Message) -> Iterator[_Candidate]:
     """
     openable = documents_openable(scope=scope).order_by().values("pk")
     cited = message.citations.filter(cited=True, document__in=openable).select_related("chunk", "document")
-    asked = list(message.conversation.messages.values_list("question", flat=True))
-    known = set[str]().union(*(_words(question) for question in asked))
-    seen: set[int] = set()
+    questions = list(message.conversation.messages.values_list("question", flat=True))
+    words_used = set[str]().union(*(_words(question) for question in questions))
+    documents: set[int] = set()
     for citation in cited.order_by("-confidence"):
-        if citation.document_id in seen or len(seen) == CITED_DOCUMENTS:
+        if citation.document_id in documents or len(documents) == CITED_DOCUMENTS:
             continue
-        seen.add(citation.document_id)
+        documents.add(citation.document_id)
         title = citation.document.title
         for heading in _headings(citation.document.live_version_id, near=citation.chunk.ordinal):
             words = _words(heading)
-            if words and not words <= known and heading.casefold() != title.casefold():
-                known |= words
+            if words and not words <= words_used and heading.casefold() != title.casefold():
+                words_used |= words
                 if question := _question(heading, title, message.question):
                     yield _Candidate(question=question, document=citation.document_id)
 
@@ -121,20 +121,20 @@ def _headings(version_id: int | None, *, near: int) -> list[str]:
 
 
 def _headings_of(chunk: Chunk) -> Iterable[str]:
-    named = [*chunk.heading_path[1:][-1:], *_HEADING.findall(chunk.text)]
-    clean = (_NUMBER.sub("", plain_text(heading)).strip() for heading in named)
+    headings = [*chunk.heading_path[1:][-1:], *_HEADING.findall(chunk.text)]
+    clean = (_NUMBER.sub("", plain_text(heading)).strip() for heading in headings)
     low, high = HEADING_CHARACTERS
     return (heading for heading in clean if low <= len(heading) <= high)
 
 
-def _question(heading: str, title: str, asked: str) -> str:
+def _question(heading: str, title: str, example: str) -> str:
     """The heading as it is where it asks something, else a question for it in the language of the conversation.
 
     "" where that language is neither Chinese nor written in Latin letters.
     """
     if heading.endswith(("?", "？")):
         return heading
-    match language_of(asked):
+    match language_of(example):
         case "zh":
             return f"《{title}》对“{heading}”是怎么说的？"
         case "en":
@@ -151,5 +151,5 @@ def _words(text: str) -> set[str]:
 def _is_answered(scope: Scope, message: Message, candidate: _Candidate) -> bool:
     """Whether it would be answered in the same place, with the document at the top. Raises what the search raises."""
     sets: Sequence[int] = message.request.get("sets", ())
-    found = search_with_answer(scope=scope, question=candidate.question, sets=sets)
-    return found is not None and candidate.document in {hit.document for hit in found.state.candidates[:BEST]}
+    retrieved = search_with_answer(scope=scope, question=candidate.question, sets=sets)
+    return retrieved is not None and candidate.document in {hit.document for hit in retrieved.state.candidates[:BEST]}

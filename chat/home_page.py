@@ -41,15 +41,15 @@ class HomePage:
 
 def home_page(*, scope: Scope, axes: Sequence[AxisChoices]) -> HomePage:
     """With the sets of the chooser, those with documents first."""
-    every = [one for axis in axes for one in axis.sets]
-    open_sets = sorted((one for one in every if one.documents), key=lambda one: -(one.documents or 0))
+    every = [choice for axis in axes for choice in axis.sets]
+    open_sets = sorted((choice for choice in every if choice.documents), key=lambda choice: -(choice.documents or 0))
     examples = examples_known(scope=scope)
     return HomePage(
         examples=examples,
         awaited=range(min(len(examples_offered(scope=scope)), SHOWN) if examples is None else 0),
         sets=open_sets[:SETS],
         more_sets=max(0, len(open_sets) - SETS),
-        locked=sum(one.documents is None for one in every),
+        locked=sum(choice.documents is None for choice in every),
         recent=recent_documents(scope=scope),
     )
 
@@ -64,7 +64,7 @@ def recent_documents(*, scope: Scope) -> list[RecentDocument]:
         RecentDocument(
             id=row.pk,
             title=row.title,
-            sets=" · ".join(names[one.pk] for one in row.sets.all() if one.pk in names),
+            sets=" · ".join(names[knowledge_set.pk] for knowledge_set in row.sets.all() if knowledge_set.pk in names),
             since=row.live_version.live_since if row.live_version else None,
         )
         for row in newest.prefetch_related("sets")

@@ -20,9 +20,9 @@ class LoopLocal(Generic[T]):
     def get(self) -> T:
         """The value of the running event loop."""
         loop = asyncio.get_running_loop()
-        if (found := self._values.get(loop)) is None:
-            found = self._values[loop] = self._make()
-        return found
+        if (value := self._values.get(loop)) is None:
+            value = self._values[loop] = self._make()
+        return value
 
     def pop(self) -> T | None:
         """Take the value away from the running event loop; None where there was none."""

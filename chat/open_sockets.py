@@ -120,8 +120,8 @@ class OpenSockets:
         renew = client().register_script(_RENEW)
         await renew(keys=[_key(person)], args=[LEASE_SECONDS * 1000, *tokens])
         # A socket that left meanwhile may have told Redis so before the renewal came there and brought it back.
-        if left := tokens - self._held.get(person, set()):
-            await client().zrem(_key(person), *left)
+        if closed := tokens - self._held.get(person, set()):
+            await client().zrem(_key(person), *closed)
 
 
 def _key(person: int) -> str:
@@ -138,5 +138,5 @@ def open_sockets() -> OpenSockets:
 
 async def close_open_sockets() -> None:
     """Stop the task of the running event loop."""
-    if found := _of_loops.pop():
-        await found.close()
+    if sockets := _of_loops.pop():
+        await sockets.close()

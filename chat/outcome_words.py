@@ -27,4 +27,8 @@ def outcome_words(message: Message) -> str:
 
 def unsupported_sentences(message: Message) -> tuple[str, ...]:
     """The sentences that no source supports, in the order of the answer."""
-    return tuple(one["text"] for one in message.sentences if one.get("support") == "unsupported" and one.get("text"))
+    return tuple(
+        sentence["text"]
+        for sentence in message.sentences
+        if sentence.get("support") == "unsupported" and sentence.get("text")
+    )

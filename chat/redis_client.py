@@ -54,9 +54,9 @@ def socket_seconds() -> float | None:
 
 async def close() -> None:
     """Close the connections of the running event loop."""
-    if found := _clients.pop():
-        await found.aclose()
-        await found.connection_pool.disconnect()
+    if connection := _clients.pop():
+        await connection.aclose()
+        await connection.connection_pool.disconnect()
 
 
 @asynccontextmanager

@@ -23,17 +23,17 @@ NAMESPACE = uuid.UUID("5b0e2a5e-8d57-4f6b-9d0c-4a1c4c1f3f61")
 
 def conversations_of(*, scope: Scope, channel: str | None = None) -> QuerySet[Conversation]:
     """The asker's conversations, the latest first."""
-    found = Conversation.objects.filter(user_id=scope.user_id, tenant_id=scope.tenant_id)
-    return found.filter(channel=channel) if channel else found
+    rows = Conversation.objects.filter(user_id=scope.user_id, tenant_id=scope.tenant_id)
+    return rows.filter(channel=channel) if channel else rows
 
 
 def conversation_get(*, scope: Scope, conversation_id: uuid.UUID | str) -> Conversation:
     """One of the asker's conversations, by its id or the client's. Raises NotFoundError."""
     pks = conversation_keys(scope=scope, client_id=str(conversation_id))
-    found = conversations_of(scope=scope).filter(pk__in=pks).first()
-    if found is None:
+    conversation = conversations_of(scope=scope).filter(pk__in=pks).first()
+    if conversation is None:
         raise NotFoundError("conversation", conversation=str(conversation_id))
-    return found
+    return conversation
 
 
 def conversation_keys(*, scope: Scope, client_id: str) -> list[uuid.UUID]:
@@ -66,8 +66,8 @@ def messages_of(
     conversation = conversation_get(scope=scope, conversation_id=conversation_id)
     branches = branches_of(conversation)
     path = branches.branch_with(around) if around in branches.parents else branches.shown
-    found = conversation.messages.filter(pk__in=path)
-    return found.select_related("conversation").prefetch_related("citations__document")
+    rows = conversation.messages.filter(pk__in=path)
+    return rows.select_related("conversation").prefetch_related("citations__document")
 
 
 def versions_of(*, messages: Sequence[Message]) -> dict[uuid.UUID, list[uuid.UUID]]:
@@ -78,8 +78,8 @@ def versions_of(*, messages: Sequence[Message]) -> dict[uuid.UUID, list[uuid.UUI
     if not messages:
         return {}
     branches = branches_of(messages[0].conversation)
-    found = {message.pk: branches.versions_of(message.pk) for message in messages}
-    return {pk: versions for pk, versions in found.items() if len(versions) > 1}
+    versions_of_message = {message.pk: branches.versions_of(message.pk) for message in messages}
+    return {pk: versions for pk, versions in versions_of_message.items() if len(versions) > 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +105,13 @@ def turns_page(
 ) -> TurnsPage:
     """The last turns; those before a turn; or from shortly before a turn to the end. Raises NotFoundError."""
     turns = messages_of(scope=scope, conversation_id=conversation_id, around=around or before)
-    if around is not None and (wanted := turns.filter(pk=around).first()):
-        last_before = list(turns.filter(created__lt=wanted.created).order_by("-created")[: TURNS_AROUND + 1])
-        found = list(turns.filter(created__gte=wanted.created).order_by("created")[: TURNS_MOST + 1])
-        shown = [*reversed(last_before[:TURNS_AROUND]), *found[:TURNS_MOST]]
-        return TurnsPage(messages=shown, has_earlier=len(last_before) > TURNS_AROUND, has_later=len(found) > TURNS_MOST)
+    if around is not None and (turn := turns.filter(pk=around).first()):
+        last_before = list(turns.filter(created__lt=turn.created).order_by("-created")[: TURNS_AROUND + 1])
+        from_turn = list(turns.filter(created__gte=turn.created).order_by("created")[: TURNS_MOST + 1])
+        page = [*reversed(last_before[:TURNS_AROUND]), *from_turn[:TURNS_MOST]]
+        return TurnsPage(
+            messages=page, has_earlier=len(last_before) > TURNS_AROUND, has_later=len(from_turn) > TURNS_MOST
+        )
     if before is not None:
         limit = turns.filter(pk=before).values_list("created", flat=True).first()
         if limit is None:
@@ -121,9 +123,9 @@ def turns_page(
 
 def message_get(*, scope: Scope, message_id: uuid.UUID | str) -> Message:
     """One of the asker's messages. Raises NotFoundError."""
-    found = None
+    message = None
     with suppress(ValueError):
-        found = (
+        message = (
             Message.objects.select_related("conversation")
             .filter(
                 pk=uuid.UUID(str(message_id)),
@@ -132,9 +134,9 @@ def message_get(*, scope: Scope, message_id: uuid.UUID | str) -> Message:
             )
             .first()
         )
-    if found is None:
+    if message is None:
         raise NotFoundError("message", message=str(message_id))
-    return found
+    return message
 
 
 def source_numbers(message: Message) -> list[int]:
@@ -148,13 +150,13 @@ def lost_documents(*, message: str) -> Exists:
 
     `message`: the column of the rows that names the answer.
     """
-    left = Message.objects.filter(pk=OuterRef(message), document_sources__gt=0).annotate(left=Count("citations"))
-    return Exists(left.filter(document_sources__gt=F("left")))
+    counted = Message.objects.filter(pk=OuterRef(message), document_sources__gt=0).annotate(left=Count("citations"))
+    return Exists(counted.filter(document_sources__gt=F("left")))
 
 
 def chunks_shown(*, scope: Scope, citations: Sequence[MessageCitation]) -> set[int]:
     """Ids of those of the cited passages that the person may read, in other people's answers too."""
-    rows = chunks_readable(scope=scope).filter(pk__in={one.chunk_id for one in citations})
+    rows = chunks_readable(scope=scope).filter(pk__in={citation.chunk_id for citation in citations})
     return set(rows.order_by().values_list("pk", flat=True))
 
 
@@ -193,17 +195,17 @@ def documents_cited_before(*, scope: Scope, message: Message) -> tuple[int, ...]
 def citation_get(*, scope: Scope, message_id: uuid.UUID | str, number: int) -> MessageCitation:
     """A citation of the asker's message whose document the asker may see now. Raises NotFoundError."""
     message = message_get(scope=scope, message_id=message_id)
-    found = message.citations.select_related("chunk", "document", "version").filter(number=number).first()
-    if found is None:
+    citation = message.citations.select_related("chunk", "document", "version").filter(number=number).first()
+    if citation is None:
         raise NotFoundError("citation", message=str(message_id), number=number)
-    chunk_get(scope=scope, chunk_id=found.chunk_id, is_cited=True)
-    return found
+    chunk_get(scope=scope, chunk_id=citation.chunk_id, is_cited=True)
+    return citation
 
 
 def is_cited_for(*, scope: Scope, chunk_id: int) -> bool:
     """Whether the passage is a source of one of the asker's answers."""
-    mine = {"message__conversation__user_id": scope.user_id, "message__conversation__tenant_id": scope.tenant_id}
-    return MessageCitation.objects.filter(chunk=chunk_id, **mine).exists()
+    of_person = {"message__conversation__user_id": scope.user_id, "message__conversation__tenant_id": scope.tenant_id}
+    return MessageCitation.objects.filter(chunk=chunk_id, **of_person).exists()
 
 
 def documents_openable(*, scope: Scope, document_ids: set[int]) -> set[int]:
@@ -213,7 +215,7 @@ def documents_openable(*, scope: Scope, document_ids: set[int]) -> set[int]:
 
 def citations_still_askable(*, scope: Scope, request: AnswerRequest, record: AnswerRecord) -> bool:
     """Whether a search of this asker could find every source of an answer at this moment."""
-    cited = [(one.chunk_id, one.version_id, one.document_id) for one in record.citations]
+    cited = [(citation.chunk_id, citation.version_id, citation.document_id) for citation in record.citations]
     return citations_askable(scope=scope, cited=cited, sets=request.sets, filters=request.filters)
 
 

@@ -116,11 +116,11 @@ def serialize_warnings(warnings: Iterable[FilterWarning]) -> list[dict[str, str]
     """Warnings in the language of the caller."""
     return [
         {
-            "code": one.code,
-            "field": one.field,
-            "message": stored_message(UnmatchedFilterError.code, one.message, one.data),
+            "code": warning.code,
+            "field": warning.field,
+            "message": stored_message(UnmatchedFilterError.code, warning.message, warning.data),
         }
-        for one in warnings
+        for warning in warnings
     ]
 
 
@@ -218,7 +218,13 @@ def serialize_filter_choices(choices: FilterChoices) -> dict[str, Any]:
                 "axis": axis.axis,
                 "name": axis.name,
                 "sets": [
-                    {"id": one.id, "code": one.code, "name": one.name, "documents": one.documents} for one in axis.sets
+                    {
+                        "id": knowledge_set.id,
+                        "code": knowledge_set.code,
+                        "name": knowledge_set.name,
+                        "documents": knowledge_set.documents,
+                    }
+                    for knowledge_set in axis.sets
                 ],
                 "more": axis.more,
             }
@@ -228,13 +234,13 @@ def serialize_filter_choices(choices: FilterChoices) -> dict[str, Any]:
         "attributes": {
             "values": [
                 {
-                    "code": one.name,
-                    "name": choices.names.get(one.name, one.name),
-                    "kind": one.kind,
-                    "documents": one.documents,
-                    **_serialize_facet(one.values),
+                    "code": attribute.name,
+                    "name": choices.names.get(attribute.name, attribute.name),
+                    "kind": attribute.kind,
+                    "documents": attribute.documents,
+                    **_serialize_facet(attribute.values),
                 }
-                for one in choices.attributes.attributes
+                for attribute in choices.attributes.attributes
             ],
             "more": choices.attributes.more,
         },
@@ -244,6 +250,6 @@ def serialize_filter_choices(choices: FilterChoices) -> dict[str, Any]:
 
 def _serialize_facet(facet: Facet) -> dict[str, Any]:
     return {
-        "values": [{"value": one.value, "documents": one.documents} for one in facet.values],
+        "values": [{"value": facet_value.value, "documents": facet_value.documents} for facet_value in facet.values],
         "more": facet.more,
     }

@@ -72,32 +72,32 @@ def shared_turns(*, scope: Scope, link: SharedLink) -> SharedConversation:
     """The turns of a link that was opened (`link_open`), under the rights of the one who looks at it."""
     message = link.message
     path = branches_of(message.conversation).path_to(message.pk)
-    wanted = path if link.is_whole else [message.pk]
+    turn_ids = path if link.is_whole else [message.pk]
     answered = Message.objects.filter(
         conversation=message.conversation_id, state__in=(Message.State.DONE, Message.State.STOPPED)
     )
-    rows = answered.filter(pk__in=wanted[-MOST_TURNS:])
-    left_out = answered.filter(pk__in=wanted[:-MOST_TURNS]).count() if len(wanted) > MOST_TURNS else 0
+    rows = answered.filter(pk__in=turn_ids[-MOST_TURNS:])
+    left_out = answered.filter(pk__in=turn_ids[:-MOST_TURNS]).count() if len(turn_ids) > MOST_TURNS else 0
     related = ("citations__chunk", "citations__document__sets", "attachment_citations")
     turns = list(rows.order_by("created").prefetch_related(*related))
-    sets = {one.pk: one for one in sets_readable(scope=scope)}
+    sets = {knowledge_set.pk: knowledge_set for knowledge_set in sets_readable(scope=scope)}
     rights = answers_rights(scope=scope, messages=turns, path=path)
-    return SharedConversation(turns=[_turn(one, sets) for one in rights], left_out=left_out)
+    return SharedConversation(turns=[_turn(answer, sets) for answer in rights], left_out=left_out)
 
 
 def _turn(rights: AnswerRights, sets: dict[int, KnowledgeSet]) -> SharedTurn:
     message = rights.message
-    attached = [one.number for one in message.attachment_citations.all()]
+    attached = [citation.number for citation in message.attachment_citations.all()]
     html = message.answer_html if rights.is_whole else ""
     parts = [SharedPart(html=_linked(html, message))] if rights.is_whole else list(_parts(rights))
-    listed = [one for one in rights.citations if one.cited or message.status == "search_results"]
-    sources = [_source(one, one.number in rights.readable, sets) for one in listed]
+    listed = [citation for citation in rights.citations if citation.cited or message.status == "search_results"]
+    sources = [_source(citation, citation.number in rights.readable, sets) for citation in listed]
     files = [SharedSource(number=number, is_readable=False) for number in attached]
     return SharedTurn(
         message=message,
         lang=text_lang(message.question),
         parts=parts,
-        sources=sorted([*sources, *files], key=lambda one: one.number),
+        sources=sorted([*sources, *files], key=lambda shared_source: shared_source.number),
         is_whole=rights.is_whole,
         outcome=outcome_words(message),
     )
@@ -139,7 +139,7 @@ def _source(citation: MessageCitation, is_readable: bool, sets: dict[int, Knowle
     if not is_readable:
         return SharedSource(number=citation.number, is_readable=False)
     chunk, document = citation.chunk, citation.document
-    names = [sets[one.pk].shown_name for one in document.sets.all() if one.pk in sets]
+    names = [sets[knowledge_set.pk].shown_name for knowledge_set in document.sets.all() if knowledge_set.pk in sets]
     return SharedSource(
         number=citation.number,
         is_readable=True,

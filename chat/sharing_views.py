@@ -25,8 +25,8 @@ LISTED = 200
 def shared(request: HttpRequest, scope: Scope, link_id: uuid.UUID) -> HttpResponse:
     """A shared answer under the rights of the reader."""
     link = link_open(scope=scope, key=link_id)
-    shown = shared_turns(scope=scope, link=link)
-    context = {"link": link, "shown": shown, "is_own": link.user_id == scope.user_id}
+    conversation = shared_turns(scope=scope, link=link)
+    context = {"link": link, "shown": conversation, "is_own": link.user_id == scope.user_id}
     return render(request, "chat/shared.html", context)
 
 

@@ -49,22 +49,22 @@ def suggestions(*, scope: Scope, typed: str) -> list[Suggestion]:
     if len(text) < (LEAST_CJK if cjk_share(text) > 0 else LEAST_LATIN):
         return []
     ends = list(_ends(typed))
-    found = [*_questions(scope, text), *_titles(scope, typed, ends), *_terms(scope, typed, ends)]
-    return list({one.text.casefold(): one for one in reversed(found)}.values())[::-1]
+    matches = [*_questions(scope, text), *_titles(scope, typed, ends), *_terms(scope, typed, ends)]
+    return list({suggestion.text.casefold(): suggestion for suggestion in reversed(matches)}.values())[::-1]
 
 
 def _questions(scope: Scope, text: str) -> Iterator[Suggestion]:
     """Earlier questions of the asker that contain the text, the latest first."""
-    mine = Message.objects.filter(
+    messages = Message.objects.filter(
         conversation__user_id=scope.user_id,
         conversation__tenant_id=scope.tenant_id,
         conversation__channel=Conversation.Channel.WEB,
         question__icontains=text,
     ).exclude(question__iexact=text)
-    asked = mine.order_by().values("question").annotate(last=Max("created")).order_by("-last")
+    latest = messages.order_by().values("question").annotate(last=Max("created")).order_by("-last")
     try:
         with typing_limit():
-            questions = list(asked.values_list("question", flat=True)[:QUESTIONS])
+            questions = list(latest.values_list("question", flat=True)[:QUESTIONS])
     except OperationalError:  # over the time limit: the reader types on
         return
     for question in questions:
@@ -79,22 +79,22 @@ def _titles(scope: Scope, typed: str, ends: Sequence[int]) -> Iterator[Suggestio
     except OperationalError:  # over the time limit: the reader types on
         return
     for title in titles:
-        shown = visible(title)
-        end = next((end for end in ends if typed[end:].strip().casefold() in shown.casefold()), None)
-        if end is not None and shown.casefold() != typed[end:].strip().casefold():
-            yield Suggestion(kind="document", text=shown, start=end)
+        visible_title = visible(title)
+        end = next((end for end in ends if typed[end:].strip().casefold() in visible_title.casefold()), None)
+        if end is not None and visible_title.casefold() != typed[end:].strip().casefold():
+            yield Suggestion(kind="document", text=visible_title, start=end)
 
 
 def _terms(scope: Scope, typed: str, ends: Sequence[int]) -> Iterator[Suggestion]:
     """Names of the published lexicons that the asker may use, then those of general language."""
     published = lexicon_of_person(scope=scope) if ends else None
     names = published.sorted_names if published else None
-    left = TERMS
+    remaining = TERMS
     for end in ends:
         part = typed[end:]
         for table in (names, _known_terms()):
-            for name in table.beginning_with(part, most=left) if table is not None else ():
-                left -= 1
+            for name in table.beginning_with(part, most=remaining) if table is not None else ():
+                remaining -= 1
                 yield Suggestion(kind="term", text=name, start=end, detail=_other_names(published, name))
 
 
@@ -110,7 +110,7 @@ def _known_terms() -> SortedNames:
 
 def _ends(typed: str) -> Iterable[int]:
     """Where the end of the text may begin that something continues: the longest first."""
-    words = [0, *(found.end() for found in _BREAK.finditer(typed))]
+    words = [0, *(match.end() for match in _BREAK.finditer(typed))]
     places = set(words[-MOST_WORDS:])
     last = words[-1]
     if cjk_share(typed[last:]) > 0:  # no spaces between words

@@ -231,7 +231,9 @@ class AnswerRecord:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AnswerRecord:
         citations = tuple(CitationRecord(**citation) for citation in data["citations"])
-        sentences = tuple(Sentence(**{**one, "citations": tuple(one["citations"])}) for one in data["sentences"])
+        sentences = tuple(
+            Sentence(**{**sentence, "citations": tuple(sentence["citations"])}) for sentence in data["sentences"]
+        )
         metadata = AnswerMetadata.from_json(data["metadata"])
         return cls(**{**data, "citations": citations, "sentences": sentences, "metadata": metadata})
 

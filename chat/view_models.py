@@ -87,7 +87,7 @@ class TurnView:
     forms: Sequence[str] = ()  # in which it was looked for, too
     figures: Sequence[FigureLine] = ()  # of the cited passages
     rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
-    meant: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
+    sets_to_choose: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
     asked_in: Sequence[str] = ()  # names of the sets to which the search was narrowed
     attached: Sequence[str] = ()  # names of the files that came with the question
     terms: Sequence[ExplainedTerm] = ()  # of the lexicon, in the answer
@@ -199,15 +199,15 @@ class SourcePanel:
     entities: Sequence[EntityCard] = ()  # of the passage, as far as the asker may know of them
 
 
-def set_choices(*, scope: Scope, conversation: Conversation | None, wanted: Sequence[int] = ()) -> list[AxisChoices]:
+def set_choices(*, scope: Scope, conversation: Conversation | None, set_ids: Sequence[int] = ()) -> list[AxisChoices]:
     """The sets of the asker's tenant by axis; counts are of documents that a search may touch.
 
-    `wanted`: sets that are chosen in a new conversation.
+    `set_ids`: sets that are chosen in a new conversation.
     """
     readable = set(sets_readable(scope=scope).values_list("pk", flat=True))
     live = documents_askable(scope=scope).filter(state=Document.State.LIVE).order_by()
     counts = dict(live.values_list("sets").annotate(number=Count("pk")))
-    chosen = set(conversation.sets.values_list("pk", flat=True)) if conversation else set(wanted)
+    chosen = set(conversation.sets.values_list("pk", flat=True)) if conversation else set(set_ids)
     if chosen >= readable:  # all of them is no choice
         chosen = set()
     listed = list(sets_listed(scope=scope).filter(tenant_id=scope.tenant_id))
@@ -253,15 +253,15 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     rows = list(messages)
     prefetch_related_objects(rows, "citations__chunk")
     by_message = {row.pk: list(row.citations.all()) for row in rows}
-    wanted = {citation.document_id for found in by_message.values() for citation in found}
-    known = known_documents(scope=scope, ids=wanted)
+    document_ids = {citation.document_id for citations in by_message.values() for citation in citations}
+    documents = known_documents(scope=scope, ids=document_ids)
     filters = filter_summaries(scope=scope, messages=rows)
     figures = figures_of(scope=scope, by_message=by_message)
-    views = (_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows)
+    views = (_turn_view(row, by_message[row.pk], documents, filters.get(row.pk)) for row in rows)
     versions = selectors.versions_of(messages=rows)
     files, names = attached_citations(scope=scope, messages=rows), attached_names(scope=scope, messages=rows)
     lexicon, asked_in = lexicon_of_person(scope=scope), sets_asked_in(scope=scope, messages=rows)
-    shown = [
+    views_shown = [
         replace(
             view,
             terms=explained_terms(lexicon, view.message.answer),
@@ -273,10 +273,12 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
         )
         for view in views
     ]
-    if shown:  # only the last one is still open to be asked again
+    if views_shown:  # only the last one is still open to be asked again
         last = [citation.document_id for citation in by_message[rows[-1].pk]]
-        shown[-1] = replace(shown[-1], meant=sets_meant(scope=scope, message=rows[-1], document_ids=last))
-    return shown
+        views_shown[-1] = replace(
+            views_shown[-1], sets_to_choose=sets_meant(scope=scope, message=rows[-1], document_ids=last)
+        )
+    return views_shown
 
 
 def turn_view(*, scope: Scope, message_id: uuid.UUID) -> TurnView:
@@ -317,7 +319,7 @@ def text_lang(text: str) -> str:
 def _turn_view(
     message: Message,
     citations: list[MessageCitation],
-    known: dict[int, KnownDocument],
+    documents: dict[int, KnownDocument],
     filters: FilterSummary | None,
 ) -> TurnView:
     seconds, understood = message.metadata.get("total_time"), message.metadata.get("understood") or ""
@@ -328,7 +330,7 @@ def _turn_view(
         message=message,
         lang=text_lang(message.question),
         is_long=len(message.question) > LONG_QUESTION,
-        sources=[source_line(citation, known.get(citation.document_id)) for citation in citations],
+        sources=[source_line(citation, documents.get(citation.document_id)) for citation in citations],
         steps=_steps(message),
         seconds=seconds,
         notice=message.state if message.state in ("failed", "stopped") else message.status,
@@ -341,8 +343,8 @@ def _turn_view(
 
 def _forms(message: Message, understood: str) -> list[str]:
     """Other forms of the question that were looked for; one that repeats its words for their weight says them once."""
-    found = (_without_repetition(form) for form in message.metadata.get("rewritten_queries", ()))
-    return [form for form in dict.fromkeys(found) if form and form not in (understood, message.question)]
+    forms = (_without_repetition(form) for form in message.metadata.get("rewritten_queries", ()))
+    return [form for form in dict.fromkeys(forms) if form and form not in (understood, message.question)]
 
 
 def _without_repetition(form: str) -> str:

@@ -50,10 +50,10 @@ class RenameForm(forms.Form):
     title = forms.CharField(max_length=200)
 
     def clean_title(self) -> str:
-        shown = " ".join(visible(self.cleaned_data["title"]).split())
-        if not shown:
+        title = " ".join(visible(self.cleaned_data["title"]).split())
+        if not title:
             raise forms.ValidationError(_("Enter a name."), code="required")
-        return shown
+        return title
 
 
 class PinForm(forms.Form):
@@ -87,8 +87,8 @@ def home(request: HttpRequest, scope: Scope) -> HttpResponse:
 @page
 def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
     """A conversation with all its turns; one that is still running goes on in the browser."""
-    found = selectors.conversation_get(scope=scope, conversation_id=conversation_id)
-    return _chat(request, scope, conversation=found, around=uuid_or_none(request.GET.get("turn")))
+    row = selectors.conversation_get(scope=scope, conversation_id=conversation_id)
+    return _chat(request, scope, conversation=row, around=uuid_or_none(request.GET.get("turn")))
 
 
 @require_safe
@@ -113,12 +113,12 @@ def message_follow_ups(request: HttpRequest, scope: Scope, message_id: uuid.UUID
 @page
 def message_facts(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
     """The chain of reasons and facts for a question, under the rights of this moment."""
-    asked = message_get(scope=scope, message_id=message_id)
-    sets = list(asked.conversation.sets.values_list("pk", flat=True))
-    found = triples_retrieve_and_rewrite(scope=scope, question=asked.question, sets=sets)
-    sources = {row.pk: row for row in triples_named(scope=scope, ids=[one.id for one in found.answer.triples])}
-    facts = [(one, sources[one.id]) for one in found.answer.triples if one.id in sources]
-    return render(request, "chat/facts.html", {"asked": asked, "found": found, "facts": facts})
+    row = message_get(scope=scope, message_id=message_id)
+    sets = list(row.conversation.sets.values_list("pk", flat=True))
+    result = triples_retrieve_and_rewrite(scope=scope, question=row.question, sets=sets)
+    sources = {row.pk: row for row in triples_named(scope=scope, ids=[triple.id for triple in result.answer.triples])}
+    facts = [(triple, sources[triple.id]) for triple in result.answer.triples if triple.id in sources]
+    return render(request, "chat/facts.html", {"asked": row, "found": result, "facts": facts})
 
 
 @require_safe
@@ -126,13 +126,13 @@ def message_facts(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> 
 @page
 def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: int) -> HttpResponse:
     """The evidence panel of one citation; rights are checked at each opening."""
-    named = request.GET.get("place", "")
-    place = int(named) if named.isdecimal() and len(named) < 6 else None
+    place_text = request.GET.get("place", "")
+    place = int(place_text) if place_text.isdecimal() and len(place_text) < 6 else None
     if attached := attached_panel(scope=scope, message_id=message_id, number=number, place=place):
         return render(request, "chat/attached.html", {"shown": attached})
-    shown = view_models.source_panel(scope=scope, message_id=message_id, number=number, place=place)
-    document_read_record(scope=scope, document=shown.source.document)
-    return render(request, "chat/evidence.html", {"shown": shown})
+    panel = view_models.source_panel(scope=scope, message_id=message_id, number=number, place=place)
+    document_read_record(scope=scope, document=panel.source.document)
+    return render(request, "chat/evidence.html", {"shown": panel})
 
 
 @require_safe
@@ -141,12 +141,12 @@ def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: in
 @file_view
 def attachment_file(request: HttpRequest, scope: Scope, attachment_id: uuid.UUID) -> HttpResponseBase:
     """An attached file as it came, for its person only; browsers save it, they never show it."""
-    found = original_of(scope=scope, key=attachment_id)
+    attachment = original_of(scope=scope, key=attachment_id)
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-store"}
     return FileResponse(
-        stored_open(found.file),
+        stored_open(attachment.file),
         as_attachment=True,
-        filename=found.name,
+        filename=attachment.name,
         content_type="application/octet-stream",
         headers=headers,
     )
@@ -174,10 +174,10 @@ def message_export(request: HttpRequest, scope: Scope, message_id: uuid.UUID) ->
 @file_view
 def conversation_export(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponseBase:
     """A conversation as a file, with its sources under the rights of this moment."""
-    found = selectors.conversation_get(scope=scope, conversation_id=conversation_id)
-    messages = selectors.messages_of(scope=scope, conversation_id=found.pk)
+    row = selectors.conversation_get(scope=scope, conversation_id=conversation_id)
+    messages = selectors.messages_of(scope=scope, conversation_id=row.pk)
     turns = view_models.turn_views(scope=scope, messages=messages)
-    return _export(request, scope, title=found.title or _("Conversation"), turns=turns)
+    return _export(request, scope, title=row.title or _("Conversation"), turns=turns)
 
 
 def _export(request: HttpRequest, scope: Scope, *, title: str, turns: Sequence[view_models.TurnView]) -> HttpResponse:
@@ -239,28 +239,34 @@ def uuid_or_none(text: str | None) -> uuid.UUID | None:
 
 def _documents_named(request: HttpRequest) -> list[int]:
     """`?document=`: what a new conversation is limited to."""
-    return [int(one) for one in request.GET.getlist("document")[:MAX_DOCUMENTS] if one.isdecimal() and len(one) < 18]
+    return [
+        int(number)
+        for number in request.GET.getlist("document")[:MAX_DOCUMENTS]
+        if number.isdecimal() and len(number) < 18
+    ]
 
 
 def _sets_named(request: HttpRequest) -> list[int]:
     """`?set=`: where a new conversation searches."""
-    return [int(one) for one in request.GET.getlist("set")[:MAX_DOCUMENTS] if one.isdecimal() and len(one) < 18]
+    return [
+        int(number) for number in request.GET.getlist("set")[:MAX_DOCUMENTS] if number.isdecimal() and len(number) < 18
+    ]
 
 
 def _chat(
     request: HttpRequest, scope: Scope, *, conversation: Conversation | None, around: uuid.UUID | None = None
 ) -> HttpResponse:
-    shown = selectors.TurnsPage(messages=(), has_earlier=False)
+    turns_page = selectors.TurnsPage(messages=(), has_earlier=False)
     if conversation:
-        shown = selectors.turns_page(scope=scope, conversation_id=conversation.pk, around=around)
+        turns_page = selectors.turns_page(scope=scope, conversation_id=conversation.pk, around=around)
     documents, sets = view_models.corpus_size(scope=scope)
-    axes = view_models.set_choices(scope=scope, conversation=conversation, wanted=_sets_named(request))
+    axes = view_models.set_choices(scope=scope, conversation=conversation, set_ids=_sets_named(request))
     context = {
         "conversation": conversation,
         "announcements": announcements_shown(scope=scope),
-        "shown": shown,
+        "shown": turns_page,
         "recap": conversation.summary if conversation else "",
-        "turns": view_models.turn_views(scope=scope, messages=shown.messages),
+        "turns": view_models.turn_views(scope=scope, messages=turns_page.messages),
         "listed": conversation_groups(scope=scope),
         "archived": archived_count(scope=scope),
         "axes": axes,

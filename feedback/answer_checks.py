@@ -84,7 +84,7 @@ def _origins(message: Message, *, is_down: bool) -> Iterator[str]:
             defaults={"value": str(again.pk), "features": answer_features(message)},
         )
         yield BadCase.Origin.REWORD
-    if sum(one.get("support") == "unsupported" for one in message.sentences) >= LEAST_UNSUPPORTED:
+    if sum(sentence.get("support") == "unsupported" for sentence in message.sentences) >= LEAST_UNSUPPORTED:
         yield BadCase.Origin.UNSUPPORTED
     if message.status in ("refused", "search_results") and _is_title_near(message):
         yield BadCase.Origin.REFUSAL
@@ -104,9 +104,9 @@ def _reworded(message: Message, *, is_down: bool) -> Message | None:
         return None
     if is_down:
         raise ModelUnavailableError
-    one, other = model_registry.embedder().embed_queries([message.question, again.question])
+    first, other = model_registry.embedder().embed_queries([message.question, again.question])
     same = is_rewording(
-        message.question, again.question, cosine=cosine(one, other), tokenizer=model_registry.tokenizer()
+        message.question, again.question, cosine=cosine(first, other), tokenizer=model_registry.tokenizer()
     )
     return again if same else None
 
@@ -114,14 +114,14 @@ def _reworded(message: Message, *, is_down: bool) -> Message | None:
 def _is_title_near(message: Message) -> bool:
     """Whether the question names the title of a document that the asker may ask about."""
     tokenizer = model_registry.tokenizer()
-    asked = keywords(message.question, tokenizer)
-    parts = sorted((word for word in asked if len(word) > 1), key=len, reverse=True)[:6]
+    question_words = keywords(message.question, tokenizer)
+    parts = sorted((word for word in question_words if len(word) > 1), key=len, reverse=True)[:6]
     if not parts:
         return False
     titles = titles_suggested(scope=scope_for(message.conversation.user), parts=parts, limit=TITLES)
-    return any(_is_named(keywords(title, tokenizer), set(asked)) for title in titles)
+    return any(_is_named(keywords(title, tokenizer), set(question_words)) for title in titles)
 
 
-def _is_named(title: list[str], asked: set[str]) -> bool:
-    common = [word for word in title if word in asked]
+def _is_named(title: list[str], question_words: set[str]) -> bool:
+    common = [word for word in title if word in question_words]
     return len(common) / max(len(title), 1) >= NEAR_TITLE and (len(common) > 1 or len("".join(common)) > 3)

@@ -85,5 +85,5 @@ class SignalViewSet(ResourceViewSet):
     @extend_schema(request=SignalBody, responses={202: SignalFields})
     def create(self, request: Request) -> Response:
         """Record a sign."""
-        kept = signal_record(scope=self.scope, user=self.user, **self.body(SignalBody))
-        return Response({"accepted": kept is not None}, status=202)
+        signal = signal_record(scope=self.scope, user=self.user, **self.body(SignalBody))
+        return Response({"accepted": signal is not None}, status=202)

@@ -228,7 +228,7 @@ class Group:
 def _groups(turns: QuerySet[TurnFigures]) -> dict[date, list[Group]]:
     """In one pass over the rows: a few thousand groups for a month."""
     rows = turns.order_by().annotate(on=TruncDate("asked")).values("on", "status", "cache", "model", "sets")
-    found: dict[date, list[Group]] = {}
+    by_day: dict[date, list[Group]] = {}
     counted = rows.annotate(n=Count("pk"), money=Sum("cost"), used=Sum("tokens"), spent=Sum("seconds"))
     for row in counted.annotate(unpriced=Count("pk", filter=Q(cost=None, tokens__gt=0))):
         group = Group(
@@ -243,30 +243,30 @@ def _groups(turns: QuerySet[TurnFigures]) -> dict[date, list[Group]]:
             tokens=row["used"] or 0,
             seconds=row["spent"] or 0.0,
         )
-        found.setdefault(group.on, []).append(group)
-    return found
+        by_day.setdefault(group.on, []).append(group)
+    return by_day
 
 
 def _day(
     day: date, groups: Mapping[date, Sequence[Group]], histogram: Histogram, votes: Mapping[str, int]
 ) -> DayFigures:
-    mine = groups.get(day, ())
+    of_day = groups.get(day, ())
 
     def count(statuses: Sequence[str]) -> int:
-        return sum(group.questions for group in mine if group.status in statuses)
+        return sum(group.questions for group in of_day if group.status in statuses)
 
     return DayFigures(
         day=day,
-        questions=sum(group.questions for group in mine),
+        questions=sum(group.questions for group in of_day),
         answered=count(ANSWERED),
         refused=count(("refused",)),
         searched=count(("search_results",)),
-        cached=sum(group.questions for group in mine if group.cache != "none"),
+        cached=sum(group.questions for group in of_day if group.cache != "none"),
         median_seconds=histogram.percentile(0.5, day=day),
         p95_seconds=histogram.percentile(0.95, day=day),
-        cost=sum(group.cost for group in mine),
-        unpriced=sum(group.unpriced for group in mine),
-        tokens=sum(group.tokens for group in mine),
+        cost=sum(group.cost for group in of_day),
+        unpriced=sum(group.unpriced for group in of_day),
+        tokens=sum(group.tokens for group in of_day),
         **votes,
     )
 
@@ -279,29 +279,30 @@ def _votes_by_day(votes: QuerySet[Vote]) -> dict[date, dict[str, int]]:
 
 def _models(groups: Mapping[date, Sequence[Group]]) -> list[ModelFigures]:
     """Of answers that were written, not taken from the cache; the most used model first."""
-    found: dict[str, list[Group]] = {}
-    for group in (one for day in groups.values() for one in day):
+    by_model: dict[str, list[Group]] = {}
+    for group in (group_of_day for day in groups.values() for group_of_day in day):
         if group.cache == "none" and group.model:
-            found.setdefault(group.model, []).append(group)
+            by_model.setdefault(group.model, []).append(group)
     figures = [
         ModelFigures(
             model=model,
-            answers=sum(one.questions for one in mine),
-            tokens=sum(one.tokens for one in mine),
-            cost=sum(one.cost for one in mine),
-            unpriced=sum(one.unpriced for one in mine),
-            mean_seconds=sum(one.seconds for one in mine) / sum(one.questions for one in mine),
+            answers=sum(item.questions for item in of_model),
+            tokens=sum(item.tokens for item in of_model),
+            cost=sum(item.cost for item in of_model),
+            unpriced=sum(item.unpriced for item in of_model),
+            mean_seconds=sum(item.seconds for item in of_model) / sum(item.questions for item in of_model),
         )
-        for model, mine in found.items()
+        for model, of_model in by_model.items()
     ]
-    return sorted(figures, key=lambda one: (-one.answers, one.model))
+    return sorted(figures, key=lambda row: (-row.answers, row.model))
 
 
 def _saved_minutes(groups: Mapping[date, Sequence[Group]]) -> int:
     """Answered questions times the estimate of their sets; of several sets the lowest, of none the default."""
     estimates = dict(SetEstimate.objects.values_list("knowledge_set_id", "minutes"))
     return sum(
-        group.questions * min((estimates.get(one, DEFAULT_MINUTES) for one in group.sets), default=DEFAULT_MINUTES)
+        group.questions
+        * min((estimates.get(set_id, DEFAULT_MINUTES) for set_id in group.sets), default=DEFAULT_MINUTES)
         for day in groups.values()
         for group in day
         if group.status in ANSWERED
@@ -319,11 +320,11 @@ def _top_questions(turns: QuerySet[TurnFigures]) -> list[TopQuestion]:
             latest=Max("asked"),
         )
     )
-    found = list(rows.filter(number__gte=LEAST_ASKED).order_by("-number", "-latest")[:SHOWN])
-    keys = [row["question_key"] for row in found]
+    top = list(rows.filter(number__gte=LEAST_ASKED).order_by("-number", "-latest")[:SHOWN])
+    keys = [row["question_key"] for row in top]
     texts = {
         row.question_key: row.message
-        for row in turns.filter(question_key__in=keys, asked__in=[row["latest"] for row in found])
+        for row in turns.filter(question_key__in=keys, asked__in=[row["latest"] for row in top])
         .select_related("message")
         .only("question_key", "message__question")
     }
@@ -335,7 +336,7 @@ def _top_questions(turns: QuerySet[TurnFigures]) -> list[TopQuestion]:
             people=row["people"],
             unanswered=row["missed"],
         )
-        for row in found
+        for row in top
         if row["question_key"] in texts
     ]
 
@@ -344,13 +345,13 @@ def _topics(turns: QuerySet[TurnFigures]) -> list[tuple[str, int]]:
     """Keywords that at least two different questions without an answer have in common, the most frequent first."""
     latest = turns.filter(status__in=UNANSWERED).order_by("-asked").values("message")[:READ]
     questions = Message.objects.filter(pk__in=list(latest.values_list("message_id", flat=True)))
-    tokenizer, counted, written = model_registry.tokenizer(), Counter[str](), dict[str, Counter[str]]()
+    tokenizer, counted, spellings = model_registry.tokenizer(), Counter[str](), dict[str, Counter[str]]()
     for text in {" ".join(text.lower().split()) for text in questions.values_list("question", flat=True)}:
         counted.update(word for word in keywords(text, tokenizer) if len(word) > 1)
         for form in set(_LATIN.findall(text)):  # the tokenizer gives stems
-            written.setdefault(next(iter(tokenizer.words(form)), form), Counter())[form] += 1
+            spellings.setdefault(next(iter(tokenizer.words(form)), form), Counter())[form] += 1
     return [
-        (written[word].most_common(1)[0][0] if word in written else word, number)
+        (spellings[word].most_common(1)[0][0] if word in spellings else word, number)
         for word, number in counted.most_common(SHOWN)
         if number >= LEAST_ASKED
     ]
@@ -358,11 +359,11 @@ def _topics(turns: QuerySet[TurnFigures]) -> list[tuple[str, int]]:
 
 def _unused_sets(viewer: Viewer, groups: Mapping[date, Sequence[Group]]) -> list[KnowledgeSet]:
     """Sets that the person keeps and that no question of the range named or was answered from."""
-    used = {one for day in groups.values() for group in day for one in group.sets}
-    kept = sets_managed(scope=viewer.scope)
+    used = {set_id for day in groups.values() for group in day for set_id in group.sets}
+    sets = sets_managed(scope=viewer.scope)
     if viewer.set_ids:
-        kept = kept.filter(pk__in=viewer.chosen)
-    return list(kept.exclude(pk__in=used).order_by("code"))
+        sets = sets.filter(pk__in=viewer.chosen)
+    return list(sets.exclude(pk__in=used).order_by("code"))
 
 
 def unused_documents(*, viewer: Viewer, within: Range) -> QuerySet[Document]:
@@ -380,5 +381,5 @@ def unused_documents(*, viewer: Viewer, within: Range) -> QuerySet[Document]:
 
 def estimates_of(*, scope: Scope) -> dict[int, int]:
     """Minutes that an answer saves, by set, of those that the person keeps."""
-    kept = sets_managed(scope=scope).order_by().values("pk")
-    return dict(SetEstimate.objects.filter(knowledge_set__in=kept).values_list("knowledge_set_id", "minutes"))
+    sets = sets_managed(scope=scope).order_by().values("pk")
+    return dict(SetEstimate.objects.filter(knowledge_set__in=sets).values_list("knowledge_set_id", "minutes"))

@@ -23,6 +23,6 @@ def estimate_set(*, actor: User, set_id: int, minutes: int) -> SetEstimate:
     knowledge_set = set_owned(scope=scope_for(actor), set_id=set_id)
     if not 0 <= minutes <= MOST_MINUTES:
         raise EstimateError(most=MOST_MINUTES)
-    kept, _ = SetEstimate.objects.update_or_create(knowledge_set=knowledge_set, defaults={"minutes": minutes})
+    estimate, _ = SetEstimate.objects.update_or_create(knowledge_set=knowledge_set, defaults={"minutes": minutes})
     audit_record(actor=actor, action="set.estimate", target=knowledge_set.name, minutes=minutes)
-    return kept
+    return estimate

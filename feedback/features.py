@@ -39,7 +39,7 @@ def answer_features(message: Message) -> dict[str, Any]:
         "sets": list(request.get("sets") or ()),
         "status": message.status or message.state,
         "confidence": message.confidence,
-        "support": dict(Counter(one.get("support", "") for one in message.sentences)),
+        "support": dict(Counter(sentence.get("support", "") for sentence in message.sentences)),
         "cache": data.get("cache", ""),
         "seconds": data.get("total_time"),
         "stage_seconds": data.get("stage_times") or {},
@@ -54,7 +54,7 @@ def _text_figures(message: Message) -> dict[str, Any]:
     """What the text is like: counts and yes or no; 0 for an answer without text."""
     text = message.answer
     plain = _MARKER.sub("", text)
-    relevance = [one["relevance"] for one in message.sentences if one.get("relevance") is not None]
+    relevance = [sentence["relevance"] for sentence in message.sentences if sentence.get("relevance") is not None]
     reasoning = message.trace.get("reasoning") or {}
     return {
         "words": len(_WORD.findall(plain)) + round(CJK_WORDS * len(_CJK.findall(plain))),

@@ -68,11 +68,11 @@ def set_use_learn(*, set_id: int) -> int:
     is_enough = counts["answers"] >= ENOUGH_ANSWERS and counts["people"] >= ENOUGH_PEOPLE
     if not is_enough:
         return set_use_store(set_id=home.pk, use=SetUse(**counts, is_enough=False))
-    shown = set_showings(home=home, answers=answers, most=MOST_ANSWERS)
+    showings = set_showings(home=home, answers=answers, most=MOST_ANSWERS)
     embedder = model_registry.embedder()
-    vectors = _embedded(shown.questions)
-    floor = similar_floor(embedder.model, vectors, shown.documents)
-    learnt = learn_from_use(shown.showings, vectors, floor=floor)
+    vectors = _embedded(showings.questions)
+    floor = similar_floor(embedder.model, vectors, showings.documents)
+    learnt = learn_from_use(showings.showings, vectors, floor=floor)
     use = SetUse(
         **counts,
         is_enough=True,
@@ -80,7 +80,7 @@ def set_use_learn(*, set_id: int) -> int:
         floor=floor,
         left_out=max(counts["answers"] - MOST_ANSWERS, 0),
         average=learnt.average,
-        examination=[round(one, 4) for one in learnt.examination],
+        examination=[round(share, 4) for share in learnt.examination],
         evidence=learnt.evidence,
         seconds=time.monotonic() - start,
     )
@@ -101,10 +101,10 @@ def similar_floor(model: str, vectors: FloatArray, documents: Sequence[frozenset
     every = max(1, -(-len(documents) // COMPARED))
     rows = range(0, len(documents), every)
     columns = {document: at for at, document in enumerate(sorted(frozenset().union(*(documents[r] for r in rows))))}
-    held = np.zeros((len(rows), len(columns)), np.float32)
+    incidence = np.zeros((len(rows), len(columns)), np.float32)
     for at, row in enumerate(rows):
-        held[at, [columns[document] for document in documents[row]]] = 1.0
-    is_unlike = np.triu(held @ held.T == 0, 1)
+        incidence[at, [columns[document] for document in documents[row]]] = 1.0
+    is_unlike = np.triu(incidence @ incidence.T == 0, 1)
     if is_unlike.sum() < LEAST_COMPARED:
         return least
     some = vectors[list(rows)]

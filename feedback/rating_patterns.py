@@ -81,7 +81,9 @@ def rating_patterns(votes: QuerySet[Vote]) -> RatingPatterns:
     """Of judgements within somebody's rights. Reads the figures of MOST_READ at most."""
     total = votes.count()
     rows = list(votes.order_by("-created").values_list("vote", "rating", "features")[:MOST_READ])
-    scored = [(float(rating or (BEST if vote == Vote.Direction.UP else WORST)), found) for vote, rating, found in rows]
+    scored = [
+        (float(rating or (BEST if vote == Vote.Direction.UP else WORST)), features) for vote, rating, features in rows
+    ]
     return RatingPatterns(
         judgements=len(rows),
         left_out=total - len(rows),
@@ -94,15 +96,15 @@ def rating_patterns(votes: QuerySet[Vote]) -> RatingPatterns:
 # ── figures ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _support(found: Features) -> float | None:
-    counts = found.get("support") or {}
+def _support(features: Features) -> float | None:
+    counts = features.get("support") or {}
     total = sum(counts.values())
     return counts.get("supported", 0) / total if total else None
 
 
 def _named(name: str) -> Callable[[Features], float | None]:
-    def read(found: Features) -> float | None:
-        value = found.get(name)
+    def read(features: Features) -> float | None:
+        value = features.get(name)
         return None if value is None else float(value)
 
     return read
@@ -117,7 +119,7 @@ FIGURES: Mapping[str, Callable[[Features], float | None]] = {
 
 def _correlations(scored: Sequence[tuple[float, Features]]) -> list[Correlation]:
     """Of every figure that enough judgements have; those that are clear first, the strongest first."""
-    found = []
+    correlations = []
     for name, read in FIGURES.items():
         pairs = [(value, score) for score, features in scored if (value := read(features)) is not None]
         if len(pairs) < LEAST:
@@ -128,16 +130,16 @@ def _correlations(scored: Sequence[tuple[float, Features]]) -> list[Correlation]
         r = float(np.clip(np.corrcoef(values, scores)[0, 1], -0.999999, 0.999999))
         spread = NORMAL_QUANTILE / math.sqrt(len(pairs) - 3)
         low, high = math.tanh(math.atanh(r) - spread), math.tanh(math.atanh(r) + spread)
-        found.append(Correlation(feature=name, value=r, low=low, high=high, judgements=len(pairs)))
-    return sorted(found, key=lambda one: (not one.is_clear, -abs(one.value)))
+        correlations.append(Correlation(feature=name, value=r, low=low, high=high, judgements=len(pairs)))
+    return sorted(correlations, key=lambda correlation: (not correlation.is_clear, -abs(correlation.value)))
 
 
 # ── shortcomings ────────────────────────────────────────────────────────────────────────────────
 
 
 def _less(name: str, limit: float) -> Callable[[Features], bool | None]:
-    def has(found: Features) -> bool | None:
-        value = found.get(name)
+    def has(features: Features) -> bool | None:
+        value = features.get(name)
         return None if value is None else value < limit
 
     return has
@@ -146,33 +148,35 @@ def _less(name: str, limit: float) -> Callable[[Features], bool | None]:
 SHORTCOMINGS: Mapping[str, Callable[[Features], bool | None]] = {
     "short": _less("words", SHORT_WORDS),
     "irrelevant": _less("relevance", DOUBTFUL),
-    "without_examples": lambda found: None if found.get("examples") is None else not found["examples"],
-    "unsupported": lambda found: bool((found.get("support") or {}).get("unsupported")),
-    "unstructured": lambda found: (
-        None if found.get("words") is None else found["words"] >= LONG_WORDS and not found.get("structure")
+    "without_examples": lambda features: None if features.get("examples") is None else not features["examples"],
+    "unsupported": lambda features: bool((features.get("support") or {}).get("unsupported")),
+    "unstructured": lambda features: (
+        None if features.get("words") is None else features["words"] >= LONG_WORDS and not features.get("structure")
     ),
-    "uncited": lambda found: None if found.get("citations") is None else found["citations"] == 0,
+    "uncited": lambda features: None if features.get("citations") is None else features["citations"] == 0,
 }
 
 
 def _shortcomings(scored: Sequence[tuple[float, Features]]) -> list[Shortcoming]:
     """The MOST_SHOWN that poor answers have more often than others, the widest difference first."""
-    found = []
+    shortcomings = []
     for name, has in SHORTCOMINGS.items():
-        poor, others = ([has(f) for score, f in scored if (score <= LOW) == is_poor] for is_poor in (True, False))
-        known, rest = ([value for value in values if value is not None] for values in (poor, others))
-        if len(known) < LEAST_LOW:
+        poor, good = ([has(f) for score, f in scored if (score <= LOW) == is_poor] for is_poor in (True, False))
+        poor_values, rest = ([value for value in values if value is not None] for values in (poor, good))
+        if len(poor_values) < LEAST_LOW:
             continue
-        share, share_others = sum(known) / len(known), sum(rest) / len(rest) if rest else 0.0
+        share, share_others = sum(poor_values) / len(poor_values), sum(rest) / len(rest) if rest else 0.0
         if share > share_others:
-            found.append(Shortcoming(name=name, poor=sum(known), share_poor=share, share_others=share_others))
-    return sorted(found, key=lambda one: one.share_others - one.share_poor)[:MOST_SHOWN]
+            shortcomings.append(
+                Shortcoming(name=name, poor=sum(poor_values), share_poor=share, share_others=share_others)
+            )
+    return sorted(shortcomings, key=lambda shortcoming: shortcoming.share_others - shortcoming.share_poor)[:MOST_SHOWN]
 
 
 def _types(scored: Sequence[tuple[float, Features]]) -> list[ScoredType]:
     """Kinds of questions, the worst first."""
     by_type: dict[str, list[float]] = defaultdict(list)
-    for score, found in scored:
-        by_type[str(found.get("query_type") or "")].append(score)
+    for score, features in scored:
+        by_type[str(features.get("query_type") or "")].append(score)
     rows = [ScoredType(name=n, judgements=len(v), mean=sum(v) / len(v)) for n, v in by_type.items() if n]
-    return sorted(rows, key=lambda one: (one.mean, -one.judgements))
+    return sorted(rows, key=lambda row: (row.mean, -row.judgements))

@@ -38,7 +38,7 @@ class BatchResult:
 def resolutions_for(case: BadCase) -> list[BadCase.Resolution]:
     """Resolutions that fit the answer: a refusal was right, or an answer should have been one."""
     odd = BadCase.Resolution.SHOULD_REFUSE if is_refusal(case) else BadCase.Resolution.RIGHTLY_REFUSED
-    return [one for one in BadCase.Resolution if one != odd]
+    return [resolution for resolution in BadCase.Resolution if resolution != odd]
 
 
 def is_refusal(case: BadCase) -> bool:
@@ -52,19 +52,22 @@ def case_resolve(*, actor: User, case: BadCase, resolution: str, note: str = "",
 
     Raises NotFoundError without the right to review the case, ResolutionError for one that does not fit its answer.
     """
-    found = case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=is_reviewing(actor))
-    if resolution not in resolutions_for(found):
-        raise ResolutionError("refused" if is_refusal(found) else "answered")
+    current = case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=is_reviewing(actor))
+    if resolution not in resolutions_for(current):
+        raise ResolutionError("refused" if is_refusal(current) else "answered")
     state = BadCase.State.CLOSED if close else BadCase.State.IN_WORK
-    moved = case_move(actor=actor, case=found, state=state, note=note, resolution=resolution)
+    moved = case_move(actor=actor, case=current, state=state, note=note, resolution=resolution)
     audit_record(actor=actor, action="case.resolve", target=f"#{case.pk}", case=case.pk, resolution=resolution)
     return moved
 
 
 def not_found_claimed(*, cases: Sequence[BadCase]) -> set[int]:
     """Of these cases those whose readers said that the answer is in the documents."""
-    said = {"message__votes__vote": Vote.Direction.DOWN, "message__votes__reasons__contains": [Vote.Reason.NOT_FOUND]}
-    rows = BadCase.objects.filter(pk__in=[case.pk for case in cases], **said)
+    condition = {
+        "message__votes__vote": Vote.Direction.DOWN,
+        "message__votes__reasons__contains": [Vote.Reason.NOT_FOUND],
+    }
+    rows = BadCase.objects.filter(pk__in=[case.pk for case in cases], **condition)
     return set(rows.order_by().values_list("pk", flat=True))
 
 

@@ -23,25 +23,25 @@ def cases_reviewable(*, scope: Scope, is_reviewer: bool = False) -> QuerySet[Bad
     documents above their clearance, or on purged ones; reviewers none on documents for other readers, and owners none
     that rests on what they may not open.
     """
-    found = BadCase.objects.select_related("message__conversation__user", "assignee").order_by("-created", "-pk")
+    cases = BadCase.objects.select_related("message__conversation__user", "assignee").order_by("-created", "-pk")
     if scope.administers == "everything":
-        return found
-    found = found.filter(message__conversation__tenant_id=scope.tenant_id)
+        return cases
+    cases = cases.filter(message__conversation__tenant_id=scope.tenant_id)
     cited = MessageCitation.objects.filter(message=OuterRef("message_id"))
     if scope.administers == "tenant" or is_reviewer:
         above = Q(document__clearance__gt=scope.clearance)
         if scope.administers == "nothing" and (lists := reader_lists(scope=scope)) is not None:
             above |= ~readers_condition(lists, prefix="document__")
-        return found.exclude(Exists(cited.filter(above))).exclude(lost_documents(message="message_id"))
-    return found.filter(about_sets_of(scope=scope, message="message_id"))
+        return cases.exclude(Exists(cited.filter(above))).exclude(lost_documents(message="message_id"))
+    return cases.filter(about_sets_of(scope=scope, message="message_id"))
 
 
 def case_get(*, scope: Scope, case_id: int, is_reviewer: bool = False) -> BadCase:
     """A case that the asker may review. Raises NotFoundError."""
-    found = cases_reviewable(scope=scope, is_reviewer=is_reviewer).filter(pk=case_id).first()
-    if found is None:
+    case = cases_reviewable(scope=scope, is_reviewer=is_reviewer).filter(pk=case_id).first()
+    if case is None:
         raise NotFoundError("case", case=case_id)
-    return found
+    return case
 
 
 def mark_hidden(*, scope: Scope, case: BadCase) -> bool:
@@ -84,11 +84,11 @@ def about_sets_of(*, scope: Scope, message: str) -> Q:
     they may not open. `message`: the column of the rows that names the message.
     """
     conversation = f"{message.removesuffix('_id')}__conversation_id" if message != "pk" else "conversation_id"
-    mine = sets_managed(scope=scope).order_by().values("pk")
+    sets = sets_managed(scope=scope).order_by().values("pk")
     asked_in = Conversation.sets.through.objects.filter(
-        conversation_id=OuterRef(conversation), knowledgeset_id__in=mine
+        conversation_id=OuterRef(conversation), knowledgeset_id__in=sets
     )
     cited = MessageCitation.objects.filter(message=OuterRef(message))
     hidden = cited.exclude(document__in=documents_readable(scope=scope).order_by().values("pk"))
     is_open = ~Q(Exists(hidden)) & ~Q(lost_documents(message=message))
-    return (Q(Exists(asked_in)) | Q(Exists(cited.filter(document__sets__in=mine)))) & is_open
+    return (Q(Exists(asked_in)) | Q(Exists(cited.filter(document__sets__in=sets)))) & is_open

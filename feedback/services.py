@@ -71,8 +71,8 @@ def _tell_reviewers(case: BadCase) -> None:
 
 
 def _may_review(user: User, case: BadCase) -> bool:
-    found = cases_reviewable(scope=scope_for(user), is_reviewer=is_reviewing(user))
-    return found.filter(pk=case.pk).exists()
+    cases = cases_reviewable(scope=scope_for(user), is_reviewer=is_reviewing(user))
+    return cases.filter(pk=case.pk).exists()
 
 
 @transaction.atomic
@@ -134,17 +134,17 @@ def vote_record(
     vote = vote or (Vote.Direction.UP if (rating or 0) > MOST_OF_COMPLAINTS else Vote.Direction.DOWN)
     message = message_get(scope=scope, message_id=message_id)
     earlier = Vote.objects.select_for_update().filter(message=message, user=user).first()
-    said = _said(earlier) if earlier is not None else {}
-    given = {"vote": vote, "rating": rating, "reasons": reasons, "comment": comment}
-    values = {**said, **{name: value for name, value in given.items() if value is not None}}
-    if rating is None and said.get("vote") != vote:
+    earlier_values = _said(earlier) if earlier is not None else {}
+    new_values = {"vote": vote, "rating": rating, "reasons": reasons, "comment": comment}
+    values = {**earlier_values, **{name: value for name, value in new_values.items() if value is not None}}
+    if rating is None and earlier_values.get("vote") != vote:
         values["rating"] = None
     if "reasons" in values:
         values["reasons"] = list(dict.fromkeys(values["reasons"]))
-    kept = {**values, "features": answer_features(message)}
-    recorded, _ = Vote.objects.update_or_create(message=message, user=user, defaults=kept)
+    columns = {**values, "features": answer_features(message)}
+    recorded, _ = Vote.objects.update_or_create(message=message, user=user, defaults=columns)
     is_complaint = vote == Vote.Direction.DOWN or (recorded.rating or BEST) <= MOST_OF_COMPLAINTS
-    if is_complaint and _said(recorded) != said:
+    if is_complaint and _said(recorded) != earlier_values:
         case_open(message=message, actor=user)
     enqueue_on_commit(RATE_DOCUMENTS, queue=queue_of(RATE_DOCUMENTS), message_id=str(message.pk))
     return recorded
@@ -195,5 +195,5 @@ def cited_documents_rate(*, message_id: UUID) -> None:
 def _rating(document_id: int) -> tuple[float, int]:
     """Mean and number of the votes."""
     cites = MessageCitation.objects.filter(message=OuterRef("message_id"), document_id=document_id, cited=True)
-    found = Vote.objects.filter(Exists(cites)).aggregate(mean=Avg(GIVEN), number=Count("pk"))
-    return found["mean"] or 0.0, found["number"]
+    figures = Vote.objects.filter(Exists(cites)).aggregate(mean=Avg(GIVEN), number=Count("pk"))
+    return figures["mean"] or 0.0, figures["number"]

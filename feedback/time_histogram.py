@@ -40,11 +40,11 @@ class Histogram:
     def percentile(self, share: float, *, day: date | None = None) -> float | None:
         """Seconds in the middle of the bucket, within 2.5 % of the value; None without values."""
         counts = Counter[int]()
-        for one in [self.days.get(day, {})] if day else self.days.values():
-            counts.update(one)
-        wanted, passed = share * counts.total(), 0
+        for buckets in [self.days.get(day, {})] if day else self.days.values():
+            counts.update(buckets)
+        position, passed = share * counts.total(), 0
         for bucket in sorted(counts):
             passed += counts[bucket]
-            if passed >= wanted:
+            if passed >= position:
                 return math.exp((bucket + 0.5) / BUCKETS)
         return None

@@ -155,20 +155,26 @@ def reviewers_of(*, case: BadCase) -> list[User]:
     it cites a document that names its readers, reviewers.
     """
     cited = MessageCitation.objects.filter(message_id=case.message_id).order_by()
-    named = Q(document__readers__isnull=False) | Q(document__source_readers__isnull=False)
-    cites = cited.aggregate(clearance=Max("document__clearance"), named=Count("pk", filter=named), left=Count("pk"))
+    has_readers = Q(document__readers__isnull=False) | Q(document__source_readers__isnull=False)
+    cites = cited.aggregate(
+        clearance=Max("document__clearance"), with_readers=Count("pk", filter=has_readers), number=Count("pk")
+    )
     people = _staff(case=case)
-    if case.message.document_sources > cites["left"]:  # nobody knows who may read what is gone
+    if case.message.document_sources > cites["number"]:  # nobody knows who may read what is gone
         people = people.filter(is_superuser=True, tenant__is_default=True)
-    return [user for user in people if _is_among(user, case, clearance=cites["clearance"] or 0, named=cites["named"])]
+    return [
+        user
+        for user in people
+        if _is_among(user, case, clearance=cites["clearance"] or 0, with_readers=cites["with_readers"])
+    ]
 
 
-def _is_among(user: User, case: BadCase, *, clearance: int, named: int) -> bool:
-    """`clearance`: of the highest document that the answer cites; `named`: how many of them name their readers."""
+def _is_among(user: User, case: BadCase, *, clearance: int, with_readers: int) -> bool:
+    """`clearance`: of the highest document that the answer cites; `with_readers`: how many name their readers."""
     if user.is_superuser and user.tenant.is_default:
         return True
     is_cleared = user.tenant_id == case.message.conversation.tenant_id and clearance <= user.clearance
-    if user.is_superuser or (user.reviews and not named):  # type: ignore[attr-defined]
+    if user.is_superuser or (user.reviews and not with_readers):  # type: ignore[attr-defined]
         return is_cleared
     return is_cleared and (user.reviews or user.keeps) and _may_review(user, case)  # type: ignore[attr-defined]
 
@@ -177,15 +183,15 @@ def _staff(*, case: BadCase) -> QuerySet[User]:
     """Staff by name; `reviews`: has the permission, `keeps`: owns a set that was asked or holds a cited document."""
     app, codename = REVIEW_PERMISSION.split(".")
     permission = Permission.objects.filter(content_type__app_label=app, codename=codename)
-    own = permission.filter(user=OuterRef("pk"))
+    of_person = permission.filter(user=OuterRef("pk"))
     of_group = permission.filter(group__user=OuterRef("pk"))
-    asked = Q(pk__in=case.message.conversation.sets.order_by().values("pk"))
+    is_asked = Q(pk__in=case.message.conversation.sets.order_by().values("pk"))
     cited = Q(documents__in=MessageCitation.objects.filter(message_id=case.message_id).order_by().values("document"))
-    about = KnowledgeSet.objects.filter(asked | cited, owners=OuterRef("pk")).order_by()
+    about = KnowledgeSet.objects.filter(is_asked | cited, owners=OuterRef("pk")).order_by()
     people = User.objects.filter(
         tenant_id=case.message.conversation.tenant_id, is_staff=True, is_active=True, is_service=False
     )
-    people = people.annotate(reviews=Exists(own) | Exists(of_group), keeps=Exists(about))
+    people = people.annotate(reviews=Exists(of_person) | Exists(of_group), keeps=Exists(about))
     return people.select_related("tenant").order_by("username")
 
 
@@ -196,5 +202,5 @@ def _locked(actor: User, case: BadCase) -> BadCase:
 
 
 def _may_review(user: User, case: BadCase) -> bool:
-    found = cases_reviewable(scope=scope_for(user), is_reviewer=is_reviewing(user))
-    return user.is_staff and user.is_active and found.filter(pk=case.pk).exists()
+    cases = cases_reviewable(scope=scope_for(user), is_reviewer=is_reviewing(user))
+    return user.is_staff and user.is_active and cases.filter(pk=case.pk).exists()

@@ -65,16 +65,16 @@ def usage(*, scope: Scope, is_reviewer: bool, days: int = DAYS, now: datetime | 
     last = timezone.localdate(now)
     first = last - timedelta(days=days - 1)
     since = timezone.make_aware(datetime.combine(first, datetime.min.time()))
-    asked = _messages(scope=scope, is_reviewer=is_reviewer).filter(created__gte=since)
+    messages = _messages(scope=scope, is_reviewer=is_reviewer).filter(created__gte=since)
     refused = Count("pk", filter=Q(status__in=UNANSWERED))
-    by_day = _by_day(asked, "created", questions=Count("pk"), unanswered=refused)
+    by_day = _by_day(messages, "created", questions=Count("pk"), unanswered=refused)
     votes = Vote.objects.filter(updated__gte=since).order_by()
     if scope.administers != "everything":
-        kept = _messages(scope=scope, is_reviewer=is_reviewer).filter(pk=OuterRef("message_id"))
-        votes = votes.filter(Exists(kept))
+        of_messages = _messages(scope=scope, is_reviewer=is_reviewer).filter(pk=OuterRef("message_id"))
+        votes = votes.filter(Exists(of_messages))
     up, down = (Count("pk", filter=Q(vote=direction)) for direction in Vote.Direction)
     voted = _by_day(votes, "updated", up=up, down=down)
-    people = asked.aggregate(n=Count("conversation__user", distinct=True))["n"]
+    people = messages.aggregate(n=Count("conversation__user", distinct=True))["n"]
     every = [first + timedelta(days=number) for number in range(days)]
     return Usage(days=[Day(day=day, **by_day.get(day, {}), **voted.get(day, {})) for day in every], people=people)
 
@@ -98,5 +98,5 @@ def _messages(*, scope: Scope, is_reviewer: bool) -> QuerySet[Message]:
 
 
 def _by_day(rows: QuerySet[Any], field: str, **counts: Any) -> dict[date, dict[str, int]]:
-    found = rows.annotate(on=TruncDate(field)).values("on").annotate(**counts)
-    return {row.pop("on"): row for row in found}
+    days = rows.annotate(on=TruncDate(field)).values("on").annotate(**counts)
+    return {row.pop("on"): row for row in days}

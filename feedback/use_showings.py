@@ -59,7 +59,7 @@ def set_showings(*, home: KnowledgeSet, answers: QuerySet[Message], most: int) -
     return SetShowings(
         showings=collected.showings,
         questions=list(collected.questions),
-        documents=[frozenset(found) for found in collected.documents],
+        documents=[frozenset(document_ids) for document_ids in collected.documents],
     )
 
 
@@ -73,16 +73,18 @@ class _Collected:
         ids = [message.pk for message in messages]
         cited: dict[UUID, list[MessageCitation]] = defaultdict(list)
         citations = MessageCitation.objects.filter(message__in=ids).only(*_CITED)
-        for one in citations.order_by("message_id", "-cited", "number"):
-            cited[one.message_id].append(one)
-        passages = passages_now(home, {one.chunk_id for found in cited.values() for one in found})
+        for citation in citations.order_by("message_id", "-cited", "number"):
+            cited[citation.message_id].append(citation)
+        passages = passages_now(
+            home, {citation.chunk_id for citations_of_message in cited.values() for citation in citations_of_message}
+        )
         acts = _acts(ids)
         for message in messages:
-            asked = " ".join(standalone_question(message).split())
-            number = self.questions.setdefault(asked, len(self.questions))
+            question = " ".join(standalone_question(message).split())
+            number = self.questions.setdefault(question, len(self.questions))
             if number == len(self.documents):
                 self.documents.append(set())
-            self.documents[number] |= {one.document_id for one in cited[message.pk]}
+            self.documents[number] |= {citation.document_id for citation in cited[message.pk]}
             self.showings += _showings(message, number, cited[message.pk], passages, acts[message.pk])
 
 
@@ -95,11 +97,11 @@ class _Acts:
     has_copied: bool = False
     vote: Vote | None = None
 
-    def judgement(self, one: MessageCitation) -> float | None:
+    def judgement(self, citation: MessageCitation) -> float | None:
         """Of a source, -1 to 1; of a vote only what the answer cites is judged."""
-        if one.number in self.wrong:
+        if citation.number in self.wrong:
             return WRONG_SOURCE
-        if not one.cited:
+        if not citation.cited:
             return None
         if self.vote is None:
             return COPIED if self.has_copied else None
@@ -111,16 +113,16 @@ class _Acts:
 
 
 def _acts(messages: Sequence[UUID]) -> Mapping[UUID, _Acts]:
-    found: dict[UUID, _Acts] = defaultdict(_Acts)
+    acts: dict[UUID, _Acts] = defaultdict(_Acts)
     signals = Signal.objects.filter(message__in=messages, kind__in=ACTS)
     for message, kind, value in signals.values_list("message", "kind", "value"):
         if kind == Signal.Kind.COPY and value == COPIED_WITH_SOURCES:
-            found[message].has_copied = True
+            acts[message].has_copied = True
         elif isinstance(value, int) and not isinstance(value, bool):
-            (found[message].wrong if kind == Signal.Kind.WRONG_SOURCE else found[message].opened).add(value)
+            (acts[message].wrong if kind == Signal.Kind.WRONG_SOURCE else acts[message].opened).add(value)
     for vote in Vote.objects.filter(message__in=messages):
-        found[vote.message_id].vote = vote
-    return found
+        acts[vote.message_id].vote = vote
+    return acts
 
 
 def _showings(
@@ -136,17 +138,17 @@ def _showings(
     """
     user = message.conversation.user
     has_looked = user.record_use and message.conversation.channel == Conversation.Channel.WEB and bool(acts.opened)
-    for place, one in enumerate(cited, 1):
-        if one.chunk_id not in passages:
+    for place, citation in enumerate(cited, 1):
+        if citation.chunk_id not in passages:
             continue
-        judgement = acts.judgement(one)
+        judgement = acts.judgement(citation)
         if has_looked or judgement is not None:
             yield Showing(
                 person=user.pk,
-                passage=passages[one.chunk_id],
+                passage=passages[citation.chunk_id],
                 question=question,
                 place=place if has_looked else None,
-                opened=has_looked and one.number in acts.opened,
+                opened=has_looked and citation.number in acts.opened,
                 judgement=judgement,
             )
 

@@ -71,10 +71,10 @@ def sets(request: HttpRequest, scope: Scope) -> HttpResponse:
 def set_page(request: HttpRequest, scope: Scope, set_id: int) -> HttpResponse:
     """A set that the reader may ask, with its documents; `?q=` words of a title."""
     words = request.GET.get("q", "").replace("\x00", "")[:MAX_WORDS].strip()
-    shown = set_documents(scope=scope, set_id=set_id, words=words)
-    documents = Paginator(shown.opened, DOCUMENTS_A_PAGE).get_page(request.GET.get("page"))
+    page_of_set = set_documents(scope=scope, set_id=set_id, words=words)
+    documents = Paginator(page_of_set.opened, DOCUMENTS_A_PAGE).get_page(request.GET.get("page"))
     is_curated = sets_curated(scope=scope).filter(pk=set_id).exists()
-    context = {"shown": shown, "page": documents, "words": words, "is_curated": is_curated}
+    context = {"shown": page_of_set, "page": documents, "words": words, "is_curated": is_curated}
     return render(request, "knowledge/set.html", context)
 
 
@@ -108,12 +108,12 @@ def withdraw(request: HttpRequest, scope: Scope, request_id: int) -> HttpRespons
 @page
 def access_request(request: HttpRequest, scope: Scope, request_id: int) -> HttpResponse:
     """One request: who asks for which set and why; its owners decide here."""
-    found = request_get(scope=scope, request_id=request_id)
+    request_row = request_get(scope=scope, request_id=request_id)
     if request.method == "POST":
         return _decided(request, scope, request_id)
-    decides = sets_managed(scope=scope).filter(pk=found.knowledge_set_id).exists()
-    is_open = found.state == AccessRequest.State.OPEN
-    context = {"shown": found, "may_decide": decides and is_open}
+    decides = sets_managed(scope=scope).filter(pk=request_row.knowledge_set_id).exists()
+    is_open = request_row.state == AccessRequest.State.OPEN
+    context = {"shown": request_row, "may_decide": decides and is_open}
     return render(request, "knowledge/access_request.html", context)
 
 
@@ -133,8 +133,8 @@ def _axes(scope: Scope) -> list[AxisEntries]:
     rows = sets_listed(scope=scope).filter(tenant_id=scope.tenant_id).prefetch_related("owners").order_by("name")
     readable = set(sets_readable(scope=scope).values_list("pk", flat=True))
     newest: dict[int, AccessRequest] = {}
-    for one in requests_of(scope=scope):  # newest first
-        newest.setdefault(one.knowledge_set_id, one)
+    for row in requests_of(scope=scope):  # newest first
+        newest.setdefault(row.knowledge_set_id, row)
     entries = [SetEntry(row, list(row.owners.all()), row.pk in readable, newest.get(row.pk)) for row in rows]
     axes = (
         AxisEntries(str(axis.label), [entry for entry in entries if entry.row.axis == axis])

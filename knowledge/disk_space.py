@@ -49,11 +49,11 @@ class Volume:
 
 def volumes() -> list[Volume]:
     """Each file system once. A place that cannot be asked is left out."""
-    found: dict[int, tuple[list[str], Path]] = {}
+    by_device: dict[int, tuple[list[str], Path]] = {}
     for name, path in _places():
         if existing := _nearest(path):
-            found.setdefault(existing.stat().st_dev, ([], existing))[0].append(name)
-    return [_volume(tuple(names), path) for names, path in found.values()]
+            by_device.setdefault(existing.stat().st_dev, ([], existing))[0].append(name)
+    return [_volume(tuple(names), path) for names, path in by_device.values()]
 
 
 def worst_volume() -> Volume:
@@ -96,10 +96,10 @@ def _nearest(path: Path) -> Path | None:
 
 
 def _volume(names: tuple[str, ...], path: Path) -> Volume:
-    found = os.statvfs(path)
+    status = os.statvfs(path)
     return Volume(
         places=tuple(dict.fromkeys(names)),
-        free_bytes=found.f_bavail * found.f_frsize,
-        total_bytes=found.f_blocks * found.f_frsize,
-        is_read_only=bool(found.f_flag & os.ST_RDONLY),
+        free_bytes=status.f_bavail * status.f_frsize,
+        total_bytes=status.f_blocks * status.f_frsize,
+        is_read_only=bool(status.f_flag & os.ST_RDONLY),
     )

@@ -91,18 +91,18 @@ class StoredShortening:
 
     def trust(self, cjk_share: float) -> float:
         """How far cosines of such texts are trusted, as measured; 1 before the first vector, and where nothing was."""
-        found = self._found
-        return 1.0 if found is None or found.trust is None else found.trust(cjk_share)
+        shortening = self._found
+        return 1.0 if shortening is None or shortening.trust is None else shortening.trust(cjk_share)
 
     def _look_up(self, dimensions: int) -> Shortening:
         if self.embedder is None:
             raise RuntimeError("the embedder is not known yet")
         is_in_use = connection.connection is not None  # it may hold a transaction, or a lock of its session
         try:
-            found = shortening_of(self.embedder, dimensions=dimensions)
-            if found != self._found and found.dimensions == dimensions:
+            shortening = shortening_of(self.embedder, dimensions=dimensions)
+            if shortening != self._found and shortening.dimensions == dimensions:
                 _weights_compare(self.embedder)
-            return found
+            return shortening
         finally:
             if not is_in_use:  # threads that compute keep no connection
                 connection.close()
@@ -110,26 +110,26 @@ class StoredShortening:
 
 def shortening_of(embedder: WholeVectors, *, dimensions: int) -> Shortening:
     """What is stored of a model; measured and stored where nothing is: as long as embedding 256 or 1,600 texts."""
-    if found := _stored(embedder.model):
-        return found
+    if stored := _stored(embedder.model):
+        return stored
     with embedder_fit_lock():
-        if found := _stored(embedder.model):
-            return found
+        if stored := _stored(embedder.model):
+            return stored
         if WholeVector.objects.filter(embedding_model=embedder.model).exists():
-            made = _of_earlier_version(embedder.model, dimensions)
+            shortening = _of_earlier_version(embedder.model, dimensions)
         else:
-            made = shortening_measure(embedder)
+            shortening = shortening_measure(embedder)
         EmbedderFit.objects.create(
             model=embedder.model,
-            dimensions=made.dimensions,
-            projection=made.packed,
-            kept_whole=made.kept_whole,
-            kept_prefix=made.kept_prefix,
-            floor=made.floor,
-            **_trust_columns(made.trust),
+            dimensions=shortening.dimensions,
+            projection=shortening.packed,
+            kept_whole=shortening.kept_whole,
+            kept_prefix=shortening.kept_prefix,
+            floor=shortening.floor,
+            **_trust_columns(shortening.trust),
             probes=_probed(embedder).astype("<f2").tobytes(),
         )
-    return made
+    return shortening
 
 
 def shortening_measure(embedder: WholeVectors) -> Shortening:
@@ -138,20 +138,20 @@ def shortening_measure(embedder: WholeVectors) -> Shortening:
 
     texts = sample_texts(most=FIT_TEXTS)
     vectors = embedder.whole_vectors(texts[:VERIFY_TEXTS])
-    made = prefix_verify(vectors, model=embedder.model)
-    if made is None:
+    shortening = prefix_verify(vectors, model=embedder.model)
+    if shortening is None:
         rest = embedder.whole_vectors(texts[VERIFY_TEXTS:])
-        made = projection_fit(np.vstack([vectors, rest]), model=embedder.model)
-    made = replace(made, trust=trust_measure(embedder, made))
+        shortening = projection_fit(np.vstack([vectors, rest]), model=embedder.model)
+    shortening = replace(shortening, trust=trust_measure(embedder, shortening))
     logger.info(
         "%s gives %d numbers; its %s keeps %.0f %% of the neighbours with 768 numbers, %.0f %% with 384",
         embedder.model,
-        made.dimensions,
-        made.kind,
-        100 * (made.kept_whole or 0),
-        100 * (made.kept_prefix or 0),
+        shortening.dimensions,
+        shortening.kind,
+        100 * (shortening.kept_whole or 0),
+        100 * (shortening.kept_prefix or 0),
     )
-    return made
+    return shortening
 
 
 def trust_measure(embedder: WholeVectors, shortening: Shortening) -> ScriptTrust:
@@ -162,8 +162,8 @@ def trust_measure(embedder: WholeVectors, shortening: Shortening) -> ScriptTrust
     texts = [text for pair in zip(*pairs, strict=True) for text in pair]
     vectors = shortening.apply(embedder.whole_vectors(texts), model=embedder.model)
     is_cjk = np.array([cjk_share(question) > 0 for question, _rest in pairs])
-    asked, told = vectors[: len(pairs)], vectors[len(pairs) :]
-    latin, cjk = (float(recall_of(asked[some], told[some]).mean()) for some in (~is_cjk, is_cjk))
+    question_vectors, text_vectors = vectors[: len(pairs)], vectors[len(pairs) :]
+    latin, cjk = (float(recall_of(question_vectors[some], text_vectors[some]).mean()) for some in (~is_cjk, is_cjk))
     return ScriptTrust(latin=trust_of_recall(latin), cjk=trust_of_recall(cjk))
 
 
@@ -205,10 +205,12 @@ def weights_verify(embedder: WholeVectors) -> None:
     The vectors of models that an earlier version has measured are kept now. Uses the ORM.
     """
     rows = EmbedderFit.objects.filter(model=embedder.model)
-    kept = rows.values_list("probes", flat=True).first()
-    if kept is not None:
-        known = np.frombuffer(kept, "<f2").reshape(len(PROBES), -1)
-        if not _is_same(known, _probed(embedder)) and not _is_same(known, _probed(embedder)):  # once may be a rounding
+    probes = rows.values_list("probes", flat=True).first()
+    if probes is not None:
+        stored_vectors = np.frombuffer(probes, "<f2").reshape(len(PROBES), -1)
+        if not _is_same(stored_vectors, _probed(embedder)) and not _is_same(
+            stored_vectors, _probed(embedder)
+        ):  # once may be a rounding
             raise EmbedderRefusedError("other_weights", model=embedder.model)
     elif not connection.in_atomic_block:  # a question holds no lock on the row
         rows.filter(probes=None).update(probes=_probed(embedder).astype("<f2").tobytes())
@@ -235,8 +237,10 @@ def _weights_compare(embedder: WholeVectors) -> None:
         logger.warning("%s", error)
 
 
-def _is_same(known: npt.NDArray[np.float16], found: FloatArray) -> bool:
-    return known.shape == found.shape and bool(np.all((known * found).sum(axis=1) >= SAME_COSINE))
+def _is_same(stored_vectors: npt.NDArray[np.float16], new_vectors: FloatArray) -> bool:
+    return stored_vectors.shape == new_vectors.shape and bool(
+        np.all((stored_vectors * new_vectors).sum(axis=1) >= SAME_COSINE)
+    )
 
 
 def _probed(embedder: WholeVectors) -> FloatArray:

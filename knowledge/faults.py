@@ -49,9 +49,9 @@ def known_fault(error: BaseException) -> RagError | None:
 
 def failure_columns(error: Exception) -> dict[str, Any]:
     """How any failure is stored: one that nobody knows is "internal", and its text is for the log only."""
-    known = known_fault(error)
-    if known is not None:
-        return error_columns(known)
+    fault = known_fault(error)
+    if fault is not None:
+        return error_columns(fault)
     return {
         "error_code": "internal",
         "error_message": "Something went wrong. It has been logged.",

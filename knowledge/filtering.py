@@ -49,19 +49,19 @@ def conditions_of(attributes: Mapping[str, Any]) -> dict[str, Condition]:
     """The conditions by name of the attribute; all of them must hold. Raises ValueError that names the fault."""
     if len(attributes) > MAX_ATTRIBUTES:
         raise ValueError(f"more than {MAX_ATTRIBUTES} attributes")
-    return {name: _condition(name, wanted) for name, wanted in attributes.items()}
+    return {name: _condition(name, condition) for name, condition in attributes.items()}
 
 
-def _condition(name: str, wanted: Any) -> Condition:
+def _condition(name: str, condition: Any) -> Condition:
     if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME_CHARACTERS:
         raise ValueError(f"names of attributes have 1 to {MAX_NAME_CHARACTERS} characters")
-    if isinstance(wanted, Mapping):
-        return _between(name, wanted)
-    if not isinstance(wanted, (list, tuple)):
-        return AnyOf((_scalar(name, wanted),))
-    if not 1 <= len(wanted) <= MAX_VALUES:
+    if isinstance(condition, Mapping):
+        return _between(name, condition)
+    if not isinstance(condition, (list, tuple)):
+        return AnyOf((_scalar(name, condition),))
+    if not 1 <= len(condition) <= MAX_VALUES:
         raise ValueError(f"{name}: a list must hold 1 to {MAX_VALUES} values")
-    return AnyOf(tuple(_scalar(name, value) for value in wanted))
+    return AnyOf(tuple(_scalar(name, value) for value in condition))
 
 
 def _scalar(name: str, value: Any) -> Scalar:
@@ -74,13 +74,13 @@ def _scalar(name: str, value: Any) -> Scalar:
     return value
 
 
-def _between(name: str, wanted: Mapping[str, Any]) -> Between:
-    known: Sequence[str] = get_args(Operator)
-    if unknown := sorted(set(wanted) - set(known)):
-        raise ValueError(f"{name}: unknown operator {unknown[0][:64]!r}; there are {', '.join(known)}")
-    if not wanted:
-        raise ValueError(f"{name}: a range needs at least one of {', '.join(known)}")
-    bounds = cast(Mapping[Operator, float | str], wanted)
+def _between(name: str, condition: Mapping[str, Any]) -> Between:
+    operators: Sequence[str] = get_args(Operator)
+    if unknown := sorted(set(condition) - set(operators)):
+        raise ValueError(f"{name}: unknown operator {unknown[0][:64]!r}; there are {', '.join(operators)}")
+    if not condition:
+        raise ValueError(f"{name}: a range needs at least one of {', '.join(operators)}")
+    bounds = cast(Mapping[Operator, float | str], condition)
     if all(_is_number(value) for value in bounds.values()):
         return Between(bounds, "number")
     if all(_is_day(value) for value in bounds.values()):

@@ -104,15 +104,15 @@ def _layout(count: int, pairs: Sequence[tuple[int, int]], centre: int | None) ->
     angles = np.arange(count) * 2.399963  # the golden angle: no two nodes begin at one place
     radii = np.sqrt((np.arange(count) + 0.5) / count)
     at = np.column_stack([np.cos(angles) * radii, np.sin(angles) * radii])
-    wanted = 1.6 / math.sqrt(count)
+    distance = 1.6 / math.sqrt(count)
     ends = np.array([pair for pair in pairs if pair[0] != pair[1]], dtype=int).reshape(-1, 2)
     for step in range(STEPS):
         gaps = at[:, None, :] - at[None, :, :]
         distances = np.maximum(np.linalg.norm(gaps, axis=2), 0.01)
-        moves = (gaps * (wanted**2 / distances**2)[:, :, None]).sum(axis=1)
+        moves = (gaps * (distance**2 / distances**2)[:, :, None]).sum(axis=1)
         if len(ends):
             pulls = at[ends[:, 0]] - at[ends[:, 1]]
-            strength = np.linalg.norm(pulls, axis=1, keepdims=True) / wanted
+            strength = np.linalg.norm(pulls, axis=1, keepdims=True) / distance
             np.add.at(moves, ends[:, 0], -pulls * strength)
             np.add.at(moves, ends[:, 1], pulls * strength)
         length = np.maximum(np.linalg.norm(moves, axis=1, keepdims=True), 1e-9)

@@ -201,7 +201,7 @@ def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
 def _read(values: Mapping[bytes, bytes], latest: Iterable[bytes]) -> CallFigures:
     """Figures as they were stored."""
     stored = {name.decode(): value.decode() for name, value in values.items()}
-    calls = [one == b"1" for one in latest]
+    calls = [flag == b"1" for flag in latest]
     error = json.loads(stored.get("error", "{}"))
     return CallFigures(
         calls=len(calls),

@@ -154,10 +154,10 @@ def _embedder_made(spec: SearchModelSpec, client: ClientSettings) -> Embedder:
     from ragcore.embedding import EMBEDDERS
 
     shorten = StoredShortening()
-    made = EMBEDDERS.create(spec.client, replace(client, shorten=shorten))
-    if isinstance(made, WholeVectors):
-        shorten.embedder = made
-    return made
+    created = EMBEDDERS.create(spec.client, replace(client, shorten=shorten))
+    if isinstance(created, WholeVectors):
+        shorten.embedder = created
+    return created
 
 
 def live_model() -> str:
@@ -276,14 +276,14 @@ def _writers() -> list[tuple[Tier, ModelSpec]]:
 
     setup = setup_now()
     local = [(build_tier("fast", setup.local.name, is_local=True), setup.local)] if setup.local else []
-    known = [(name, setup.models[name]) for name in TIER_NAMES if name in setup.models]
-    return [*local, *((build_tier(name, spec.name, spec.price), spec) for name, spec in known)]
+    by_name = [(name, setup.models[name]) for name in TIER_NAMES if name in setup.models]
+    return [*local, *((build_tier(name, spec.name, spec.price), spec) for name, spec in by_name)]
 
 
 def model_price(name: str) -> Price | None:
     """The price of a model that is in use, or that the environment's table names; None where it is not known."""
-    known = {spec.name: spec.price for spec in setup_now().models.values() if spec.price is not None}
-    return known.get(name) or environment_prices(settings.LLM_PRICES or "").get(name)
+    prices = {spec.name: spec.price for spec in setup_now().models.values() if spec.price is not None}
+    return prices.get(name) or environment_prices(settings.LLM_PRICES or "").get(name)
 
 
 def least_context_tokens() -> int | None:
@@ -300,7 +300,7 @@ def models_fingerprint() -> str:
 def _ladder(name: str) -> list[tuple[Tier, ModelSpec]]:
     """Models in the order in which they are asked: of the named tier, others by an API, stronger first, local ones."""
     stronger_first = reversed(_writers())
-    return sorted(stronger_first, key=lambda one: (one[0].is_local, one[0].name != name))
+    return sorted(stronger_first, key=lambda rung: (rung[0].is_local, rung[0].name != name))
 
 
 @lru_cache(KEPT_CLIENTS)
@@ -345,7 +345,7 @@ def generator_for(choice: RoutingDecision) -> LLMGenerator:
     """The model of the chosen tier within the tier's limits, the others behind it; extractive where none was chosen."""
     if choice.tier is None:
         return extractive_generator()
-    ladder = sorted(_ladder(choice.tier.name), key=lambda one: one[0] != choice.tier)
+    ladder = sorted(_ladder(choice.tier.name), key=lambda rung: rung[0] != choice.tier)
     return _fallback(tuple(ladder), is_limited=True) if ladder else extractive_generator()
 
 

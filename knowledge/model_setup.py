@@ -77,7 +77,7 @@ class ModelSpec:
     @property
     def fingerprint(self) -> str:
         """Another one where the model, a server, its key or the hosts that are allowed are other ones."""
-        parts = (part for one in self.endpoints for part in (one.url, one.key, *(one.hosts or ())))
+        parts = (part for endpoint in self.endpoints for part in (endpoint.url, endpoint.key, *(endpoint.hosts or ())))
         return circuit_key(self.name, *parts)
 
 
@@ -176,7 +176,7 @@ def environment_models() -> dict[str, ModelSpec]:
     to another.
     """
     prices, limits = environment_prices(settings.LLM_PRICES or ""), environment_limits(settings.LLM_LIMITS or "")
-    found = {}
+    specs = {}
     for purpose, prefix in SETTINGS.items():
         url, key = getattr(settings, f"{prefix}BASE_URL"), getattr(settings, f"{prefix}API_KEY")
         name = getattr(settings, f"{prefix}MODEL")
@@ -186,14 +186,14 @@ def environment_models() -> dict[str, ModelSpec]:
             url, key = settings.LLM_BASE_URL, key or settings.LLM_API_KEY
         name = name or "default"
         endpoints = (Endpoint(url=url or "", key=key or ""),)
-        found[str(purpose)] = ModelSpec(
+        specs[str(purpose)] = ModelSpec(
             name=name,
             endpoints=endpoints,
             price=prices.get(name),
             limits=limits.get(name, DEFAULT_LIMITS),
             is_locked=True,
         )
-    return found
+    return specs
 
 
 @cache
@@ -227,7 +227,7 @@ def _read(version: uuid.UUID) -> _Registry:
     for row in ModelPurpose.objects.select_related("model").prefetch_related("model__servers"):
         servers = [server for server in row.model.servers.all() if server.enabled]
         passed = [server for server in servers if server.passed is not None]
-        endpoints = [one for server in passed if (one := endpoint_of(server, hosts)) is not None]
+        endpoints = [endpoint for server in passed if (endpoint := endpoint_of(server, hosts)) is not None]
         if endpoints:
             specs[row.purpose] = spec_of(row.model, endpoints)
         else:
@@ -310,5 +310,5 @@ def hosts_allowed() -> tuple[str, ...]:
 
     What FETCH_ALLOWED_HOSTS names, and what platform administrators have given to it under "Folders and hosts".
     """
-    given = SourcePlace.objects.filter(tenant__is_default=True, kind=SourcePlace.Kind.HOST)
-    return (*settings.FETCH_ALLOWED_HOSTS, *given.order_by("location").values_list("location", flat=True))
+    places = SourcePlace.objects.filter(tenant__is_default=True, kind=SourcePlace.Kind.HOST)
+    return (*settings.FETCH_ALLOWED_HOSTS, *places.order_by("location").values_list("location", flat=True))

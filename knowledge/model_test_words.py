@@ -82,8 +82,8 @@ def tested_sentence(code: str, data: Mapping[str, Any]) -> str:
         return ""
     if code not in SENTENCES:
         return code
-    shown = {"seconds": "", "host": "", "port": "", "model": "", "status": "", **data}
-    words = str(SENTENCES[code]) % shown
+    values = {"seconds": "", "host": "", "port": "", "model": "", "status": "", **data}
+    words = str(SENTENCES[code]) % values
     if code == "ok" and data.get("reasons"):
         return f"{words} {THINKS}"
     models: Sequence[str] = data.get("models") or ()

@@ -40,13 +40,13 @@ def packaged_embedder_prepare(client: str) -> None:
     from ragcore.embedding.packaged import PackagedEmbedder
     from ragcore.text.glossary import CedictGlossary
 
-    made = EMBEDDERS.classes.get(client)
-    if made is None or not issubclass(made, PackagedEmbedder):
+    embedder_class = EMBEDDERS.classes.get(client)
+    if embedder_class is None or not issubclass(embedder_class, PackagedEmbedder):
         return
     if client == MULTILINGUAL:
         CedictGlossary(_models_dir()).prepare()
     try:
-        made.prepare(_models_dir())
+        embedder_class.prepare(_models_dir())
     except (EmbedderRefusedError, OSError):
         logger.exception("the packaged embedding model could not be prepared")
 

@@ -110,10 +110,10 @@ def draw(
     from ragcore.parsing.pdf.word_places import find_word_places
 
     with pypdfium2.PdfDocument(content) as document:
-        found = document[page - 1]
-        scale = min(scale, MAX_SIDE_PIXELS / max(found.get_size()))
-        exact = find_word_places(found, words) if words else []
-        picture = found.render(scale=scale).to_pil().convert("RGB")
+        pdf_page = document[page - 1]
+        scale = min(scale, MAX_SIDE_PIXELS / max(pdf_page.get_size()))
+        exact = find_word_places(pdf_page, words) if words else []
+        picture = pdf_page.render(scale=scale).to_pil().convert("RGB")
     marked = exact or boxes
     if boxes:
         picture = _highlighted(picture, _scaled(boxes, scale), bar=scale, is_filled=not exact)
@@ -162,8 +162,8 @@ def _highlighted(
     from PIL import ImageDraw
 
     marked = _coloured(picture, places, HIGHLIGHT) if is_filled else picture.copy()
-    left = max(min(place[0] for place in places) - 5 * bar, 0)
-    edge = [left, min(place[1] for place in places), left + 1.5 * bar, max(place[3] for place in places)]
+    x0 = max(min(place[0] for place in places) - 5 * bar, 0)
+    edge = [x0, min(place[1] for place in places), x0 + 1.5 * bar, max(place[3] for place in places)]
     ImageDraw.Draw(marked).rectangle(edge, fill=EDGE)
     return marked
 

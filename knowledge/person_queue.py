@@ -55,16 +55,16 @@ class PersonQueue:
     def _take(self, person: object) -> None:
         ticket = _Ticket()
         with self._changed:
-            mine = self._waiting.setdefault(person, deque())
-            if len(mine) >= self.waiting_a_person:
+            tickets = self._waiting.setdefault(person, deque())
+            if len(tickets) >= self.waiting_a_person:
                 raise self.busy_error(retry_after_seconds=RETRY_SECONDS)
-            mine.append(ticket)
+            tickets.append(ticket)
             self._give_turns()
             until = monotonic() + self.wait_seconds
-            while not ticket.has_turn and (left := until - monotonic()) > 0:
-                self._changed.wait(left)
+            while not ticket.has_turn and (seconds := until - monotonic()) > 0:
+                self._changed.wait(seconds)
             if not ticket.has_turn:
-                mine.remove(ticket)
+                tickets.remove(ticket)
                 self._forget_if_idle(person)
                 raise self.busy_error(retry_after_seconds=RETRY_SECONDS)
 

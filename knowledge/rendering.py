@@ -103,9 +103,9 @@ def _with_figures(tokens: list[Token]) -> list[Token]:
 
 def terms(text: str) -> frozenset[str]:
     """Latin words and pairs of neighbouring CJK characters, lower case; citation markers left out."""
-    found = [match.group().lower() for match in _TERM.finditer(_MARKER.sub("", text))]
-    words = {word for word in found if word.isascii()}
-    pairs = {a + b for a, b in zip(found, found[1:], strict=False) if not a.isascii() and not b.isascii()}
+    parts = [match.group().lower() for match in _TERM.finditer(_MARKER.sub("", text))]
+    words = {word for word in parts if word.isascii()}
+    pairs = {a + b for a, b in zip(parts, parts[1:], strict=False) if not a.isascii() and not b.isascii()}
     return frozenset(words | pairs)
 
 
@@ -116,8 +116,12 @@ def marked_places(text: str, claim: str) -> tuple[int, ...]:
 
 def sentence_texts(text: str, places: Collection[int]) -> list[str]:
     """The sentences and rows of a passage with these numbers, as a reader sees them."""
-    found = islice(_candidates(_renderer().parse(text)), max(places, default=-1) + 1)
-    return [" ".join(part for _token, part in one.parts) for number, one in enumerate(found) if number in places]
+    candidates = islice(_candidates(_renderer().parse(text)), max(places, default=-1) + 1)
+    return [
+        " ".join(part for _token, part in candidate.parts)
+        for number, candidate in enumerate(candidates)
+        if number in places
+    ]
 
 
 def citation_texts(text: str, claim: str) -> list[str]:
@@ -145,10 +149,10 @@ def _best(candidates: Sequence[_Candidate], claim: str) -> list[int]:
 
     Where one has all of the claim's terms, only those that have; they are what was quoted.
     """
-    wanted = terms(claim)
-    if not wanted:
+    claim_terms = terms(claim)
+    if not claim_terms:
         return []
-    rated = [(share(candidate.text, wanted), -number) for number, candidate in enumerate(candidates)]
+    rated = [(share(candidate.text, claim_terms), -number) for number, candidate in enumerate(candidates)]
     best = sorted(rated, reverse=True)[:MARKED_AT_MOST]
     if not best:
         return []
@@ -188,9 +192,9 @@ def _candidates(tokens: list[Token]) -> Iterator[_Candidate]:
                 yield from (_Candidate(sentence, [(token, sentence.strip())]) for sentence in split_sentences(text))
 
 
-def share(sentence: str, wanted: frozenset[str]) -> float:
+def share(sentence: str, claim_terms: frozenset[str]) -> float:
     """Share of the wanted terms that the sentence has, 0 to 1."""
-    return len(terms(sentence) & wanted) / len(wanted)
+    return len(terms(sentence) & claim_terms) / len(claim_terms)
 
 
 def _text_of(token: Token) -> str:

@@ -169,10 +169,10 @@ def registered_search(hosts: tuple[str, ...]) -> RegisteredSearch:
 
 def _fitted() -> dict[int, LinearReranker]:
     """Tenant -> the linear reranker with its weights in use. Weights of other features are never used."""
-    found = {}
+    rerankers = {}
     for row in RerankerFit.objects.filter(state=RerankerFit.State.LIVE):
         try:
-            found[row.tenant_id] = LinearReranker.fitted(row.weights or (), row.features, number=row.number)
+            rerankers[row.tenant_id] = LinearReranker.fitted(row.weights or (), row.features, number=row.number)
         except WeightsRefusedError as error:
             logger.warning("fitted weights %d of tenant %d are not used: %s", row.number, row.tenant_id, error)
-    return found
+    return rerankers

@@ -202,10 +202,10 @@ class SourceFilter:
     metadata: Annotated[dict[str, Scalar], Field(max_length=50)] = field(default_factory=dict)  # all of them equal
 
 
-def strictly(kind: type[T], given: Mapping[str, Any]) -> T:
+def strictly(kind: type[T], values: Mapping[str, Any]) -> T:
     """The typed value of a JSON object. Raises InvalidOptionsError that names every unknown key and wrong value."""
     try:
-        return TypeAdapter(kind).validate_json(json.dumps(given))
+        return TypeAdapter(kind).validate_json(json.dumps(values))
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)]
         raise InvalidOptionsError("faults", faults=faults) from None

@@ -150,9 +150,9 @@ def document_view(*, scope: Scope, document_id: int, number: int, chunk_id: int 
     """
     document = selectors.document_openable(scope=scope, document_id=document_id)
     chunks = selectors.chunks_of(scope=scope, document_id=document_id).exclude(kind=Chunk.Kind.SUMMARY)
-    wanted = chunks.filter(pk=chunk_id).first() if chunk_id else None
-    if wanted:
-        number = chunks.filter(ordinal__lt=wanted.ordinal).count() // CHUNKS_A_PAGE + 1
+    chunk = chunks.filter(pk=chunk_id).first() if chunk_id else None
+    if chunk:
+        number = chunks.filter(ordinal__lt=chunk.ordinal).count() // CHUNKS_A_PAGE + 1
     page = Paginator(chunks, CHUNKS_A_PAGE).get_page(number)
     return DocumentView(
         document=document,
@@ -167,27 +167,27 @@ def document_view(*, scope: Scope, document_id: int, number: int, chunk_id: int 
 
 def set_names(*, scope: Scope, document: Document) -> tuple[str, ...]:
     """Names of the document's sets that the asker may read or manages."""
-    mine = KnowledgeSet.objects.filter(
+    sets = KnowledgeSet.objects.filter(
         Q(pk__in=selectors.sets_readable(scope=scope)) | Q(pk__in=selectors.sets_curated(scope=scope))
     )
-    return tuple(mine.filter(documents=document).values_list(name_in_language(), flat=True))
+    return tuple(sets.filter(documents=document).values_list(name_in_language(), flat=True))
 
 
 def version_get(*, scope: Scope, document_id: int, number: int | None) -> DocumentVersion:
     """A version with its original file; None: the live one. Raises NotFoundError, OriginalsWithheldError."""
     document = selectors.document_openable(scope=scope, document_id=document_id)
-    found = document.live_version if number is None else document.versions.filter(number=number).first()
-    if found is None or not found.file:
+    version = document.live_version if number is None else document.versions.filter(number=number).first()
+    if version is None or not version.file:
         raise NotFoundError("original", document=document_id)
-    return selectors.version_openable(scope=scope, version=found)
+    return selectors.version_openable(scope=scope, version=version)
 
 
 def rendition_get(*, scope: Scope, document_id: int, number: int | None) -> DocumentVersion:
     """A version of which a PDF was made. Raises NotFoundError."""
-    found = version_get(scope=scope, document_id=document_id, number=number)
-    if not found.rendition:
+    version = version_get(scope=scope, document_id=document_id, number=number)
+    if not version.rendition:
         raise NotFoundError("pdf", document=document_id)
-    return found
+    return version
 
 
 def inline_type(version: DocumentVersion) -> str | None:
@@ -199,11 +199,11 @@ def picture_get(*, scope: Scope, version_id: int, name: str) -> DocumentPicture:
     """A picture inside a version that the asker may open. Raises NotFoundError, OriginalsWithheldError."""
     readable = selectors.documents_readable(scope=scope)
     rows = DocumentPicture.objects.select_related("version")
-    found = rows.filter(version=version_id, name=name, version__document__in=readable).first()
-    if found is None or found.media_type not in PICTURES.values():
+    picture = rows.filter(version=version_id, name=name, version__document__in=readable).first()
+    if picture is None or picture.media_type not in PICTURES.values():
         raise NotFoundError("picture", version=version_id)
-    selectors.version_openable(scope=scope, version=found.version)
-    return found
+    selectors.version_openable(scope=scope, version=picture.version)
+    return picture
 
 
 # ── pages of PDFs, and of the PDFs that were made of slides and texts ───────────────────────────
@@ -235,13 +235,13 @@ def page_picture(
     pages = picture_pages(chunk)
     if not pages or (page is not None and page not in pages):
         raise NotFoundError("page_picture", chunk=chunk_id)
-    wanted = page or pages[0]
+    page_number = page or pages[0]
     words = sentence_texts(chunk.text, frozenset(marks)) if marks else []
     if chunk.edited is not None:  # the page shows the original: only sentences that stand there, too, are marked
         original = frozenset(sentence_texts(before, range(MAX_SENTENCES))) if (before := chunk.text_before_edit) else ()
         words = [text for text in words if text in original]
-    boxes = _boxes_on(chunk, wanted)
-    return page_drawn(chunk.version, wanted, person=scope.user_id, boxes=boxes, words=words, is_clip=is_clip)
+    boxes = _boxes_on(chunk, page_number)
+    return page_drawn(chunk.version, page_number, person=scope.user_id, boxes=boxes, words=words, is_clip=is_clip)
 
 
 def page_of_version(*, scope: Scope, version_id: int, page: int) -> bytes:

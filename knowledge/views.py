@@ -74,14 +74,14 @@ def _fault(request: HttpRequest, error: RagError, *, status: int) -> HttpRespons
 @page
 def document(request: HttpRequest, scope: Scope, document_id: int) -> HttpResponse:
     """The text of a document as it was read; `?chunk=` opens the page with that passage."""
-    shown = view_models.document_view(
+    view = view_models.document_view(
         scope=scope,
         document_id=document_id,
         number=_number(request, "page") or 1,
         chunk_id=_number(request, "chunk"),
     )
-    document_read_record(scope=scope, document=shown.document)
-    return render(request, "knowledge/document.html", {"shown": shown})
+    document_read_record(scope=scope, document=view.document)
+    return render(request, "knowledge/document.html", {"shown": view})
 
 
 @require_safe
@@ -149,14 +149,14 @@ def version_page(request: HttpRequest, scope: Scope, version_id: int, number: in
 @file_view
 def picture(request: HttpRequest, scope: Scope, version_id: int, name: str) -> HttpResponseBase:
     """A picture inside a document. It never changes, so that its name is its tag."""
-    found = view_models.picture_get(scope=scope, version_id=version_id, name=name)
+    stored_picture = view_models.picture_get(scope=scope, version_id=version_id, name=name)
     version_read_record(scope=scope, version_id=version_id)
-    etag = f'"{found.pk}"'
+    etag = f'"{stored_picture.pk}"'
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
         return unchanged
     headers = {**PRIVATE, "ETag": etag, "X-Content-Type-Options": "nosniff", "Content-Disposition": "inline"}
-    return FileResponse(stored_open(found.file), content_type=found.media_type, headers=headers)
+    return FileResponse(stored_open(stored_picture.file), content_type=stored_picture.media_type, headers=headers)
 
 
 def _png(request: HttpRequest, png: bytes) -> HttpResponseBase:

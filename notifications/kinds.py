@@ -36,10 +36,10 @@ def sentence_of(*, kind: str, data: Mapping[str, Any]) -> str:
 
     Chinese readers are shown what is stored in Chinese (`set_zh`) in the place of its English version (`set`).
     """
-    found = KINDS.get(kind)
-    if found is None:
+    declared = KINDS.get(kind)
+    if declared is None:
         return kind
-    values = dict(found.words(data) if found.words is not None else data)
+    values = dict(declared.words(data) if declared.words is not None else data)
     if (get_language() or "").startswith("zh"):
         values |= {name.removesuffix("_zh"): text for name, text in values.items() if name.endswith("_zh") and text}
-    return fill(gettext(found.sentence), values)
+    return fill(gettext(declared.sentence), values)

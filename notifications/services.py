@@ -45,13 +45,13 @@ def notification_send(
 
 def notification_read(*, scope: Scope, notification_id: int) -> Notification:
     """Mark one of one's own as read; twice changes nothing. Raises NotFoundError."""
-    found = notifications_of(scope=scope).filter(pk=notification_id).first()
-    if found is None:
+    row = notifications_of(scope=scope).filter(pk=notification_id).first()
+    if row is None:
         raise NotFoundError("notification")
-    if found.read is None:
-        found.read = timezone.now()
-        found.save(update_fields=["read"])
-    return found
+    if row.read is None:
+        row.read = timezone.now()
+        row.save(update_fields=["read"])
+    return row
 
 
 def notifications_read_all(*, scope: Scope) -> int:

@@ -34,18 +34,20 @@ class Entry:
 def inbox(request: HttpRequest, scope: Scope) -> HttpResponse:
     """One's own notifications, newest first."""
     pages = Paginator(notifications_of(scope=scope), ROWS)
-    shown = pages.get_page(request.GET.get("page"))
-    entries = [Entry(row, sentence_of(kind=row.kind, data=row.data)) for row in shown]
+    rows_of_page = pages.get_page(request.GET.get("page"))
+    entries = [Entry(row, sentence_of(kind=row.kind, data=row.data)) for row in rows_of_page]
     has_unread = notifications_of(scope=scope, unread=True).exists()
-    return render(request, "notifications/inbox.html", {"page": shown, "entries": entries, "has_unread": has_unread})
+    return render(
+        request, "notifications/inbox.html", {"page": rows_of_page, "entries": entries, "has_unread": has_unread}
+    )
 
 
 @require_POST
 @page
 def open_notification(request: HttpRequest, scope: Scope, notification_id: int) -> HttpResponse:
     """Mark a notification as read and go to where it leads."""
-    found = notification_read(scope=scope, notification_id=notification_id)
-    return redirect(found.link or "notifications:inbox")
+    notification = notification_read(scope=scope, notification_id=notification_id)
+    return redirect(notification.link or "notifications:inbox")
 
 
 @require_POST

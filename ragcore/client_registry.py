@@ -92,13 +92,13 @@ class ClientRegistry(Generic[T_co]):
     @cached_property
     def classes(self) -> Mapping[str, type[Client[T_co]]]:
         """Kind -> class, of all modules of the package."""
-        found: dict[str, type[Client[T_co]]] = {}
+        classes: dict[str, type[Client[T_co]]] = {}
         for module_info in pkgutil.iter_modules(import_module(self._package).__path__):
             module = import_module(f"{self._package}.{module_info.name}")
             for value in vars(module).values():
                 if isinstance(value, type) and value.__module__ == module.__name__ and "client" in vars(value):
-                    found[_kind(value).kind] = value
-        return found
+                    classes[_kind(value).kind] = value
+        return classes
 
     def kind_of(self, value: str) -> ClientKind | None:
         """The kind that a setting such as `openai:bge-m3` names; None where none is named so."""
@@ -154,5 +154,5 @@ def retry_after(error: BaseException) -> float:
     """Seconds that a server asks to wait in `Retry-After`; 0 where it says nothing, or gives a date."""
     response: Any = getattr(error, "response", None)
     headers: Mapping[str, str] = getattr(response, "headers", None) or {}
-    said = headers.get("retry-after", "").strip()
-    return float(said) if said.isascii() and said.isdigit() and len(said) < 10 else 0.0
+    value = headers.get("retry-after", "").strip()
+    return float(value) if value.isascii() and value.isdigit() and len(value) < 10 else 0.0

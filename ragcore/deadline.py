@@ -30,14 +30,14 @@ def deadline(seconds: float) -> Iterator[Callable[[], None]]:
 
     begun = time.monotonic()
     before = signal.signal(signal.SIGALRM, stop)
-    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    outer_seconds, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield lambda: _restart(seconds)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - begun), LEAST_SECONDS))
+        if outer_seconds:
+            signal.setitimer(signal.ITIMER_REAL, max(outer_seconds - (time.monotonic() - begun), LEAST_SECONDS))
 
 
 def _restart(seconds: float) -> None:

@@ -45,8 +45,8 @@ class RagError(Exception):
         """What has to be stored beside `message` to translate it later, JSON-ready; empty for a default sentence."""
         if not self.reason:
             return {}
-        shown = {name: self.data[name] for name in placeholders(self.sentence) if name in self.data}
-        return {"reason": self.reason, **{name: _plain(value) for name, value in shown.items()}}
+        values = {name: self.data[name] for name in placeholders(self.sentence) if name in self.data}
+        return {"reason": self.reason, **{name: _plain(value) for name, value in values.items()}}
 
 
 def filled(sentence: Sentence, data: Mapping[str, Any]) -> str:
@@ -72,7 +72,7 @@ def _joined(value: Any) -> Any:
     """Sentences are joined by semicolons, words by commas."""
     if not isinstance(value, (list, tuple)):
         return value
-    texts = [str(one) for one in value]
+    texts = [str(item) for item in value]
     return ("; " if any(" " in text for text in texts) else ", ").join(texts)
 
 

@@ -18,10 +18,10 @@ NEUTRAL = "embedded-minilm-ngrams-1"  # whose weights serve a model without any,
 @cache
 def fitted_weights(package: str, file: str, model: str) -> dict[str, Any] | None:
     """The record of NAME.MODEL.json for a file NAME.json of a package, not to be changed; None where there is none."""
-    found = files(package).joinpath(file_of(file, model))
-    if not model or not found.is_file():
+    resource = files(package).joinpath(file_of(file, model))
+    if not model or not resource.is_file():
         return None
-    record: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))
+    record: dict[str, Any] = json.loads(resource.read_text(encoding="utf-8"))
     return record
 
 

@@ -36,7 +36,7 @@ class LoadedModel:
 
     def weigh(self, parameters: Any) -> None:
         """Parameters of a torch module: files that are mapped into memory are read only with the first texts."""
-        self.weights_kb = sum(one.numel() * one.element_size() for one in parameters) // 1024
+        self.weights_kb = sum(parameter.numel() * parameter.element_size() for parameter in parameters) // 1024
 
 
 @contextmanager

@@ -42,6 +42,6 @@ def run_side_by_side(run: Callable[[InputT], OutputT], inputs: Sequence[InputT],
     """
     workers = min(threads or os.cpu_count() or 1, len(inputs))
     if workers <= 1:
-        return [run(one) for one in inputs]
+        return [run(value) for value in inputs]
     with ThreadPoolExecutor(workers, thread_name_prefix="onnx") as pool:
         return list(pool.map(run, inputs))

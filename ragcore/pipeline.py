@@ -95,10 +95,10 @@ class Registry(Generic[S]):
             cls = self.classes.get(name)
             if cls is None:
                 raise InvalidOptionsError("unknown_stage", stage=name, known=sorted(self.classes))
-            known = {f.name for f in fields(cast(Any, cls))}
-            if unknown := set(options) - known:
+            option_names = {f.name for f in fields(cast(Any, cls))}
+            if unknown := set(options) - option_names:
                 raise InvalidOptionsError(
-                    "unknown_stage_option", stage=name, known=sorted(known), unknown=", ".join(sorted(unknown))
+                    "unknown_stage_option", stage=name, known=sorted(option_names), unknown=", ".join(sorted(unknown))
                 )
             built.append(cls(**options))
         return built

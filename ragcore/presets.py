@@ -120,8 +120,8 @@ def preset_retrieval_mode(name: str) -> str | None:
     return _RETRIEVAL_MODES.get(name)
 
 
-def _named(known: Mapping[str, Layers], name: str, kind: str) -> Layers:
-    if name not in known:
-        fault = f"{kind} must be one of {', '.join(word or '(empty)' for word in known)}"
+def _named(presets: Mapping[str, Layers], name: str, kind: str) -> Layers:
+    if name not in presets:
+        fault = f"{kind} must be one of {', '.join(word or '(empty)' for word in presets)}"
         raise InvalidOptionsError("faults", faults=[fault])
-    return {group: dict(values) for group, values in known[name].items()}
+    return {group: dict(values) for group, values in presets[name].items()}

@@ -21,15 +21,15 @@ def server_words(text: str, *, key: str = "") -> str:
 
     "" for a page, for JSON without a message, and for an empty body.
     """
-    said = ""
+    message = ""
     try:
-        said = _message(json.loads(text))
+        message = _message(json.loads(text))
     except (ValueError, RecursionError):
-        said = text if not text.lstrip().startswith(("{", "[", "data:")) else ""
-    if _MARKUP.search(said):
+        message = text if not text.lstrip().startswith(("{", "[", "data:")) else ""
+    if _MARKUP.search(message):
         return ""
-    said = said.replace(key, "…") if key else said
-    return " ".join(_CONTROL.sub(" ", said).split())[:SAID_CHARACTERS]
+    message = message.replace(key, "…") if key else message
+    return " ".join(_CONTROL.sub(" ", message).split())[:SAID_CHARACTERS]
 
 
 def speaks_protocol(text: str) -> bool:
@@ -47,7 +47,7 @@ def _message(data: Any) -> str:
     if not isinstance(error, dict):
         return error if isinstance(error, str) else ""
     code = error.get("code") if isinstance(error.get("code"), (str, int)) else None
-    said = next((error[name] for name in ("message", "detail") if isinstance(error.get(name), str)), "")
-    if not said:
+    message = next((error[name] for name in ("message", "detail") if isinstance(error.get(name), str)), "")
+    if not message:
         return "" if code is None else str(code)
-    return f"{said} ({code})" if code and str(code) not in said else said
+    return f"{message} ({code})" if code and str(code) not in message else message

@@ -169,15 +169,15 @@ def bars_of(days: Sequence[Day], first: str, second: str, words: Any) -> list[Ba
 def trends(request: HttpRequest) -> dict[str, Any]:
     """Questions, votes and unanswered questions of the last days about the person's sets, for the first page."""
     who: dict[str, Any] = {"scope": admin_scope(request), "is_reviewer": is_reviewer(request)}
-    found = usage(**who)
+    figures = usage(**who)
     since = timezone.now() - timedelta(days=DAYS)
     return {
-        "usage": found,
+        "usage": figures,
         "usage_days": DAYS,
         "usage_bars": bars_of(
-            found.days, "questions", "unanswered", _("%(day)s: %(first)s questions, %(second)s without an answer")
+            figures.days, "questions", "unanswered", _("%(day)s: %(first)s questions, %(second)s without an answer")
         ),
-        "vote_bars": bars_of(found.days, "up", "down", _("%(day)s: %(first)s helpful, %(second)s not helpful")),
+        "vote_bars": bars_of(figures.days, "up", "down", _("%(day)s: %(first)s helpful, %(second)s not helpful")),
         "unanswered": unanswered_questions(**who, since=since),
     }
 

@@ -41,8 +41,8 @@ def cases_open(request: HttpRequest) -> int:
 
 
 def items_open(request: HttpRequest) -> int:
-    mine = documents_managed(scope=admin_scope(request)).order_by().values("pk")
-    return IngestItem.objects.filter(finished=None, version__document__in=mine).count()
+    documents = documents_managed(scope=admin_scope(request)).order_by().values("pk")
+    return IngestItem.objects.filter(finished=None, version__document__in=documents).count()
 
 
 def users_active(request: HttpRequest) -> int:
@@ -59,8 +59,8 @@ def reviews_open(request: HttpRequest) -> int:
 
 def originals_lost(request: HttpRequest) -> int:
     """Originals among the person's documents that were found missing or damaged."""
-    mine = documents_managed(scope=admin_scope(request)).order_by().values("pk")
-    return DocumentVersion.objects.filter(document__in=mine).exclude(file_fault="").count()
+    documents = documents_managed(scope=admin_scope(request)).order_by().values("pk")
+    return DocumentVersion.objects.filter(document__in=documents).exclude(file_fault="").count()
 
 
 failed_documents = partial(documents_in, state=Document.State.FAILED)
@@ -178,8 +178,8 @@ def roles(request: HttpRequest) -> frozenset[Role]:
     """Roles of a person for the menu; an administrator, who may open every page, has that role only."""
     if is_administrator(request):
         return frozenset(ADMINISTRATOR)
-    held: dict[Role, bool] = {"owner": lists_sets(request), "reviewer": is_reviewer(request)}
-    return frozenset(role for role, holds in held.items() if holds)
+    by_role: dict[Role, bool] = {"owner": lists_sets(request), "reviewer": is_reviewer(request)}
+    return frozenset(role for role, holds in by_role.items() if holds)
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:

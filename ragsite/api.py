@@ -28,7 +28,7 @@ WITH_FILES = ("api/v1/rag/attachments",)  # addresses that take forms with files
 
 def ninja_api() -> NinjaAPI:
     """The routers of the chat; documented together with the resources (ragsite.openapi)."""
-    made = NinjaAPI(
+    joined = NinjaAPI(
         title="Ragsite",
         version="1",
         urls_namespace="rag",
@@ -37,12 +37,12 @@ def ninja_api() -> NinjaAPI:
         openapi_url=None,
     )
     for kind in (RagError, HttpError, ValidationError, Http404, Exception):
-        made.add_exception_handler(kind, _answer)
-    made.add_router("/api/v1/rag/attachments", attachments_router)
-    made.add_router("/api/v1/rag/shares", shares_router)
-    made.add_router("/api/v1/rag", rag_router)
-    made.add_router("/v1", openai_router)
-    return made
+        joined.add_exception_handler(kind, _answer)
+    joined.add_router("/api/v1/rag/attachments", attachments_router)
+    joined.add_router("/api/v1/rag/shares", shares_router)
+    joined.add_router("/api/v1/rag", rag_router)
+    joined.add_router("/v1", openai_router)
+    return joined
 
 
 def _answer(request: HttpRequest, error: Any) -> HttpResponse:
@@ -105,19 +105,19 @@ def api_urls() -> tuple[list[URLPattern | URLResolver], str, str]:
     """The addresses of ninja's part for `urlpatterns`."""
     patterns, app, namespace = api.urls
     forms = [pattern for pattern in patterns if str(pattern.pattern) in WITH_FILES]
-    others = [pattern for pattern in patterns if pattern not in forms]
-    return [*in_envelopes(forms, json_only=False), *in_envelopes(others)], app, namespace
+    other_patterns = [pattern for pattern in patterns if pattern not in forms]
+    return [*in_envelopes(forms, json_only=False), *in_envelopes(other_patterns)], app, namespace
 
 
 def in_envelopes(
     patterns: Iterable[URLPattern | URLResolver], *, json_only: bool = True
 ) -> list[URLPattern | URLResolver]:
     """The URL patterns with each view wrapped by `in_envelope`."""
-    found = list(patterns)
-    for pattern in found:
+    listed = list(patterns)
+    for pattern in listed:
         assert isinstance(pattern, URLPattern)  # neither part nests another
         pattern.callback = in_envelope(pattern.callback, json_only=json_only)
-    return found
+    return listed
 
 
 api = ninja_api()

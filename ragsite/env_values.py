@@ -132,14 +132,14 @@ def check_milvus(value: str | None) -> str | None:
 
 
 def known_client(
-    value: str, clients: ClientRegistry[Any], *others: str, url_setting: str, settings: Mapping[str, Any]
+    value: str, clients: ClientRegistry[Any], *words: str, url_setting: str, settings: Mapping[str, Any]
 ) -> str:
     """The value, where a client of the registry or one of the other words is named so."""
-    if value in others:
+    if value in words:
         return value
     kind = clients.kind_of(value)
     if kind is None:
-        forms = [*clients.forms(), *others]
+        forms = [*clients.forms(), *words]
         raise ValueError(f"must be {', '.join(forms[:-1])} or {forms[-1]}")
     if kind.needs_url and not settings.get(url_setting):
         raise ValueError(f"of the kind {kind.forms[0]} needs {url_setting}")
@@ -188,5 +188,5 @@ class SecretFiles(PydanticBaseSettingsSource):
             raise InvalidEnvironmentError({f"{field_name}_FILE": f"cannot be read: {reason}"}) from None
 
     def __call__(self) -> dict[str, Any]:
-        found = {name: self.get_field_value(field, name)[0] for name, field in self.settings_cls.model_fields.items()}
-        return {name: value for name, value in found.items() if value is not None}
+        values = {name: self.get_field_value(field, name)[0] for name, field in self.settings_cls.model_fields.items()}
+        return {name: value for name, value in values.items() if value is not None}

@@ -23,18 +23,18 @@ class WholeFileStorage(FileSystemStorage):
     def _save(self, name: str, content: File[Any]) -> str:
         folder = Path(self.path(name)).parent
         folder.mkdir(parents=True, exist_ok=True)
-        handle, written = tempfile.mkstemp(dir=folder, suffix=UNFINISHED)
+        handle, temporary = tempfile.mkstemp(dir=folder, suffix=UNFINISHED)
         try:
             with os.fdopen(handle, "wb") as file:
                 for piece in content.chunks():
                     file.write(piece if isinstance(piece, bytes) else piece.encode())
-            Path(written).chmod(self.file_permissions_mode or 0o600)
-            return self._publish(written, name)
+            Path(temporary).chmod(self.file_permissions_mode or 0o600)
+            return self._publish(temporary, name)
         except BaseException:
-            Path(written).unlink(missing_ok=True)
+            Path(temporary).unlink(missing_ok=True)
             raise
 
-    def _publish(self, written: str, name: str) -> str:
+    def _publish(self, temporary: str, name: str) -> str:
         """Give the file its name, or a free one like it where somebody has taken that meanwhile."""
         while True:
             path = Path(self.path(name))
@@ -44,7 +44,7 @@ class WholeFileStorage(FileSystemStorage):
                 name = self.get_available_name(name)
                 continue
             try:
-                Path(written).replace(path)
+                Path(temporary).replace(path)
             except OSError:
                 path.unlink(missing_ok=True)
                 raise

@@ -74,7 +74,7 @@ def _language_models_state() -> str:
     setup = setup_now()
     if setup.models or setup.local or not setup.unready:
         return ""
-    return "test_failed" if any(one.test_code for one in setup.unready.values()) else "untested"
+    return "test_failed" if any(model.test_code for model in setup.unready.values()) else "untested"
 
 
 def is_local(request: HttpRequest) -> bool:

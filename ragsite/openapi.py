@@ -75,7 +75,9 @@ def operations(schema: Schema) -> Iterator[Schema]:
 
 def _describe_pages(operation: Schema) -> None:
     """A list that is asked for by page comes as a page; drf-spectacular sees only what is on it."""
-    if not any(one["name"] == "page" and one["in"] == "query" for one in operation.get("parameters", ())):
+    if not any(
+        parameter["name"] == "page" and parameter["in"] == "query" for parameter in operation.get("parameters", ())
+    ):
         return
     for content in operation["responses"].get("200", {}).get("content", {}).values():
         if content["schema"].get("type") == "array":
@@ -89,9 +91,9 @@ def _error_response() -> Schema:
     return {"description": "An error, with a stable code.", "content": content}
 
 
-def _joined(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
+def _joined(first: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
     """Both; the same name with two meanings is a fault of ours."""
-    clashes = [name for name in one.keys() & other.keys() if one[name] != other[name]]
+    clashes = [name for name in first.keys() & other.keys() if first[name] != other[name]]
     if clashes:
         raise ValueError(f"described twice, differently: {sorted(clashes)}")
-    return {**one, **other}
+    return {**first, **other}

@@ -45,15 +45,15 @@ class SameOriginOnly:
 
 def is_own_page(scope: Scope) -> bool:
     """Whether the page that opens a WebSocket is of this site, or of an origin that the operator trusts."""
-    sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
+    origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
     hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-    if len(sent) != 1 or len(hosts) != 1 or (origin := origin_of(sent[0])) is None:
+    if len(origins) != 1 or len(hosts) != 1 or (origin := origin_of(origins[0])) is None:
         return False
     domain, _port = split_domain_port(hosts[0])
     if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
         return False
-    own = origin_of(f"{HTTP_OF.get(scope.get('scheme', 'ws'), 'http')}://{hosts[0]}")
-    return origin == own or any(_matches(origin, trusted) for trusted in settings.CSRF_TRUSTED_ORIGINS)
+    own_origin = origin_of(f"{HTTP_OF.get(scope.get('scheme', 'ws'), 'http')}://{hosts[0]}")
+    return origin == own_origin or any(_matches(origin, trusted) for trusted in settings.CSRF_TRUSTED_ORIGINS)
 
 
 def origin_of(text: str) -> Origin | None:

@@ -29,8 +29,8 @@ def warm_pages() -> int:
 
 
 def _names() -> list[str]:
-    found: list[Path] = sorted(FOLDER.rglob("*.html"))
-    return [path.relative_to(FOLDER).as_posix() for path in found]
+    paths: list[Path] = sorted(FOLDER.rglob("*.html"))
+    return [path.relative_to(FOLDER).as_posix() for path in paths]
 
 
 def _is_read(name: str) -> bool:

@@ -73,9 +73,9 @@ def serve(sockets: list[socket.socket], *, graceful_seconds: int) -> None:
 def raise_file_limit() -> None:
     """As many open files as the system allows this process: each connection is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    limit = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def bind_sockets(host: str, port: int, *, is_shared: bool) -> list[socket.socket]:
@@ -84,14 +84,14 @@ def bind_sockets(host: str, port: int, *, is_shared: bool) -> list[socket.socket
     for family, kind, protocol, _, address in socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     ):
-        made = socket.socket(family, kind, protocol)
-        sockets.append(made)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = socket.socket(family, kind, protocol)
+        sockets.append(listener)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if is_shared:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind(address)
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
     return sockets
 
 
@@ -156,10 +156,10 @@ class WebServer:
 
     def _environment(self) -> Mapping[str, str]:
         pool = affordable_pool(self.env)
-        own = {"PROMETHEUS_MULTIPROC_DIR": str(self.folder), "DATABASE_POOL": str(pool)}
+        variables = {"PROMETHEUS_MULTIPROC_DIR": str(self.folder), "DATABASE_POOL": str(pool)}
         if not self.env.EMBEDDER_THREADS:
-            own["EMBEDDER_THREADS"] = "1"  # the processes share the cores
-        return {**os.environ, "WEB_PROCESSES": str(self.env.WEB_PROCESSES), **own}
+            variables["EMBEDDER_THREADS"] = "1"  # the processes share the cores
+        return {**os.environ, "WEB_PROCESSES": str(self.env.WEB_PROCESSES), **variables}
 
     def _watch(self) -> int:
         """Restart what ends. While not all have been ready once, an end is a failed start, as with one process."""
@@ -188,22 +188,22 @@ def forget_process(folder: Path, pid: int | None) -> None:
 
 def affordable_pool(environment: Environment) -> int:
     """Connections of each process: what its threads need, or its part of those that the server allows."""
-    wanted = environment.pool_size()
+    needed = environment.pool_size()
     url = environment.database_url()
     if url is None:
-        return wanted
+        return needed
     try:
         with psycopg.connect(url, connect_timeout=5) as connection:
             row = connection.execute("SHOW max_connections").fetchone()
     except psycopg.Error as error:
         _say(f"The number of connections that the database allows is not known: {error}")
-        return wanted
+        return needed
     allowed = (int(row[0] if row else 0) - RESERVED_CONNECTIONS) // environment.WEB_PROCESSES
-    if allowed >= wanted:
-        return wanted
+    if allowed >= needed:
+        return needed
     _say(
         f"PostgreSQL allows {row[0] if row else 0} connections: {environment.WEB_PROCESSES} web processes get "
-        f"{max(allowed, LEAST_POOL)} each instead of {wanted}. Raise max_connections or lower WEB_PROCESSES."
+        f"{max(allowed, LEAST_POOL)} each instead of {needed}. Raise max_connections or lower WEB_PROCESSES."
     )
     return max(allowed, LEAST_POOL)
 

@@ -62,11 +62,11 @@ def admin_user(request: HttpRequest) -> User:
 
 def admin_scope(request: HttpRequest) -> Scope:
     """The rights of the signed-in person, read once a request."""
-    found = getattr(request, "_admin_scope", None)
-    if found is None:
-        found = scope_for(admin_user(request))
-        request._admin_scope = found  # type: ignore[attr-defined]
-    return cast(Scope, found)
+    scope = getattr(request, "_admin_scope", None)
+    if scope is None:
+        scope = scope_for(admin_user(request))
+        request._admin_scope = scope  # type: ignore[attr-defined]
+    return cast(Scope, scope)
 
 
 def is_administrator(request: HttpRequest) -> bool:
@@ -117,16 +117,18 @@ class ListableRelatedFilter(admin.RelatedFieldListFilter):
 
 def _paths(filters: Iterable[Any]) -> Iterator[str]:
     """The fields by which filters narrow a list."""
-    for one in filters:
-        if isinstance(one, (str, tuple)):
-            yield one if isinstance(one, str) else str(one[0])
+    for item in filters:
+        if isinstance(item, (str, tuple)):
+            yield item if isinstance(item, str) else str(item[0])
 
 
 def _parameters(filters: Iterable[Any]) -> set[str]:
     """The parameters of filters that are not of a field, and of ranges of dates."""
-    named = {str(one.parameter_name) for one in filters if isinstance(one, type) and hasattr(one, "parameter_name")}
-    ranges = [one[0] for one in filters if isinstance(one, tuple) and issubclass(one[1], RangeDateFilter)]
-    return named | {f"{path}_{end}" for path in ranges for end in ("from", "to")}
+    parameter_names = {
+        str(item.parameter_name) for item in filters if isinstance(item, type) and hasattr(item, "parameter_name")
+    }
+    ranges = [item[0] for item in filters if isinstance(item, tuple) and issubclass(item[1], RangeDateFilter)]
+    return parameter_names | {f"{path}_{end}" for path in ranges for end in ("from", "to")}
 
 
 class TenantAdmin(ModelAdmin):
@@ -145,13 +147,13 @@ class TenantAdmin(ModelAdmin):
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         """Filters by related rows offer only rows that the person could list."""
-        return [self._filter_in_scope(one) for one in super().get_list_filter(request)]
+        return [self._filter_in_scope(item) for item in super().get_list_filter(request)]
 
-    def _filter_in_scope(self, one: Any) -> Any:
-        if not isinstance(one, str):
-            return one
-        field = get_fields_from_path(self.model, one)[-1]
-        return (one, ListableRelatedFilter) if field.is_relation else one
+    def _filter_in_scope(self, item: Any) -> Any:
+        if not isinstance(item, str):
+            return item
+        field = get_fields_from_path(self.model, item)[-1]
+        return (item, ListableRelatedFilter) if field.is_relation else item
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Only what the filters of this page ask for: a list must not be narrowed by what it does not show."""
@@ -239,10 +241,10 @@ class TenantAdmin(ModelAdmin):
     def _row_tenant(self, request: HttpRequest) -> int:
         match = request.resolver_match
         object_id = match.kwargs.get("object_id") if match else None
-        found = None
+        tenant_id = None
         if object_id is not None:
-            found = self.get_queryset(request).filter(pk=object_id).values_list(self.tenant_path, flat=True).first()
-        return found or admin_scope(request).tenant_id
+            tenant_id = self.get_queryset(request).filter(pk=object_id).values_list(self.tenant_path, flat=True).first()
+        return tenant_id or admin_scope(request).tenant_id
 
 
 class AdministratorAdmin(TenantAdmin):
@@ -299,8 +301,8 @@ class StateListFilter(admin.SimpleListFilter):
         return self.value() or ALL
 
     def queryset(self, request: Any, queryset: Any) -> Any:
-        known = {str(value) for value, _label in self.lookup_choices}
-        return self.narrowed(queryset, self.choice) if self.choice in known else queryset
+        values = {str(value) for value, _label in self.lookup_choices}
+        return self.narrowed(queryset, self.choice) if self.choice in values else queryset
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         for value, label in ((ALL, _("All")), *self.lookup_choices):

@@ -16,9 +16,9 @@ class FileDropInput(forms.FileInput):
 
     def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None) -> SafeString:
         """The template with the attributes that a file field has; there is nothing to show for `value`."""
-        given = self.build_attrs(self.attrs, attrs)
-        values = {key: given.get(key) for key in ("id", "accept", "required", "multiple")}
-        values["describedby"] = given.get("aria-describedby")
+        all_attrs = self.build_attrs(self.attrs, attrs)
+        values = {key: all_attrs.get(key) for key in ("id", "accept", "required", "multiple")}
+        values["describedby"] = all_attrs.get("aria-describedby")
         return mark_safe(render_to_string(TEMPLATE, {"name": name, **values}))  # noqa: S308 escaped by the template
 
 

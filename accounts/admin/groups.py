@@ -82,8 +82,8 @@ class UserGroupAdmin(AdministratorAdmin):
         note = _("The groups that read a knowledge set are chosen on its page, unless it is open to everyone.")
         sets = sets_read_by_group(group) if group.pk else []
         links = [(reverse("admin:knowledge_knowledgeset_change", args=[pk]), name) for name, pk in sets]
-        named = format_html_join(", ", '<a class="rs-link" href="{}">{}</a>', links) or "–"
-        return format_html('{}<br><span class="rs-quiet">{}</span>', named, note)
+        names = format_html_join(", ", '<a class="rs-link" href="{}">{}</a>', links) or "–"
+        return format_html('{}<br><span class="rs-quiet">{}</span>', names, note)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)

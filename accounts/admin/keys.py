@@ -76,8 +76,8 @@ class ApiKeyAdmin(AdministratorAdmin):
 
     @admin.action(description=_("Revoke: these keys stop working at once"))
     def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> None:
-        found = list(rows.select_related("user"))
-        for key in found:
+        keys = list(rows.select_related("user"))
+        for key in keys:
             api_key_revoke(key=key, actor=admin_user(request))
-        text = ngettext("%(count)d key is revoked.", "%(count)d keys are revoked.", len(found))
-        messages.success(request, text % {"count": len(found)})
+        text = ngettext("%(count)d key is revoked.", "%(count)d keys are revoked.", len(keys))
+        messages.success(request, text % {"count": len(keys)})

@@ -46,7 +46,7 @@ class HandOverForm(forms.Form):
     def __init__(self, *args: Any, leaver: User, ending: list[Remaining], **options: Any) -> None:
         super().__init__(*args, **options)
         self.leaver = leaver
-        offered = [(one.ending.code, one.ending.label) for one in ending if one.can_be_handed_over]
+        offered = [(kind.ending.code, kind.ending.label) for kind in ending if kind.can_be_handed_over]
         self.fields["what"].choices = offered  # type: ignore[attr-defined]
         if not offered:
             del self.fields["what"], self.fields["to"], self.fields["replaces_secrets"]
@@ -92,14 +92,14 @@ def leaving_view(request: HttpRequest, *, user: User, context: dict[str, Any]) -
 def _hand_over(request: HttpRequest, form: HandOverForm, actor: User) -> bool:
     """Whether there are new secrets, which the page of this view shows next."""
     to, codes = form.cleaned_data["to"], form.cleaned_data["what"]
-    made: list[NewSecret] = []
+    new_secrets: list[NewSecret] = []
     if form.cleaned_data["replaces_secrets"]:
-        made = secrets_replace(user=form.leaver, actor=actor, codes=codes)
+        new_secrets = secrets_replace(user=form.leaver, actor=actor, codes=codes)
     hand_over(user=form.leaver, to=to, actor=actor, codes=codes)
-    if made:
-        shown_once_store(request, NEW_SECRETS, [{"of": one.of, "value": one.value} for one in made])
+    if new_secrets:
+        shown_once_store(request, NEW_SECRETS, [{"of": secret.of, "value": secret.value} for secret in new_secrets])
     messages.success(request, _("Handed over to %(name)s.") % {"name": to.username})
-    return bool(made)
+    return bool(new_secrets)
 
 
 def _ends(request: HttpRequest) -> bool:

@@ -83,12 +83,12 @@ def rights_view(request: HttpRequest, *, person: User, context: dict[str, Any]) 
     data = request.POST if request.method == "POST" else None
     form = PersonRightsForm(data, tenant=person.tenant, initial=now)
     if form.is_bound and form.is_valid():
-        given = form.cleaned_data
+        values = form.cleaned_data
         try:
             person_rights_put(
                 actor=admin_user(request),
                 person=person,
-                **{**given, "positions": [Position(value) for value in given["positions"]]},
+                **{**values, "positions": [Position(value) for value in values["positions"]]},
             )
         except RagError as error:
             form.add_error(None, error_message(error))

@@ -80,8 +80,8 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
         raise PermissionDenied
     form = PersonSetupForm(request.POST if request.method == "POST" else None, tenant=admin_user(request).tenant)
     if form.is_bound and form.is_valid():
-        given = form.cleaned_data
-        plan = PersonPlan(**{**given, "positions": [Position(value) for value in given["positions"]]})
+        values = form.cleaned_data
+        plan = PersonPlan(**{**values, "positions": [Position(value) for value in values["positions"]]})
         try:
             person, password = person_setup(actor=admin_user(request), plan=plan)
         except RagError as error:

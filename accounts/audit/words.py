@@ -188,5 +188,5 @@ def _value(value: Any) -> str:
     if value in (None, "", []):
         return _("none")
     if isinstance(value, list):
-        return ", ".join(_value(one) for one in value)
+        return ", ".join(_value(item) for item in value)
     return str(VALUES.get(value) or LABELS.get(value) or value) if isinstance(value, str) else str(value)

@@ -36,11 +36,11 @@ def _hand_over_service_accounts(user: User, to: User, actor: User) -> None:
 
 def _replace_secrets_of_service_accounts(user: User, actor: User) -> list[NewSecret]:
     """Their keys are revoked, and the secrets of their sources replaced."""
-    made: list[NewSecret] = []
+    new_secrets: list[NewSecret] = []
     for account in _service_accounts(user):
         _end_keys(account, actor)
-        made += secrets_replace(user=account, actor=actor, codes=["sources"])
-    return made
+        new_secrets += secrets_replace(user=account, actor=actor, codes=["sources"])
+    return new_secrets
 
 
 def _keys(user: User) -> QuerySet[ApiKey]:

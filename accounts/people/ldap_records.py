@@ -16,11 +16,11 @@ def ldap_record(username: str, attributes: Mapping[str, Sequence[str]], groups: 
     """
     mapping = {**LDAP_ATTRIBUTES, **settings.LDAP_ATTRIBUTES}
     lower = {name.lower(): list(values) for name, values in attributes.items()}
-    found: dict[str, object] = {}
+    values_by_field: dict[str, object] = {}
     for name, source in mapping.items():
         if values := lower.get(source.lower()):
-            found[name] = values if name in LISTS else values[0]
-    found["username"] = username.strip().lower()
+            values_by_field[name] = values if name in LISTS else values[0]
+    values_by_field["username"] = username.strip().lower()
     if groups is not None:
-        found["groups"] = sorted(groups)
-    return record_checked(found)
+        values_by_field["groups"] = sorted(groups)
+    return record_checked(values_by_field)

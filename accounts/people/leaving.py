@@ -76,12 +76,12 @@ class Remaining:
 
 def remaining(user: User) -> list[Remaining]:
     """What ends when the person leaves now, without the kinds of which there is nothing."""
-    found = []
-    for one in endings():
-        if rows := list(one.rows(user)):
-            names = [str(row) for row in rows] if one.is_named else []
-            found.append(Remaining(ending=one, count=len(rows), names=names))
-    return found
+    kinds = []
+    for ending in endings():
+        if rows := list(ending.rows(user)):
+            names = [str(row) for row in rows] if ending.is_named else []
+            kinds.append(Remaining(ending=ending, count=len(rows), names=names))
+    return kinds
 
 
 @transaction.atomic
@@ -107,9 +107,9 @@ def person_move(*, user: User, actor: User) -> Mapping[str, int]:
     """
     ended = _end_all(user, actor)
     user.user_groups.clear()
-    for one in endings():
-        if one.leave_tenant is not None:
-            one.leave_tenant(user, actor)
+    for ending in endings():
+        if ending.leave_tenant is not None:
+            ending.leave_tenant(user, actor)
     audit_record(actor=actor, action="user.move", target=user.username, **({"ended": ended} if ended else {}))
     return ended
 
@@ -117,10 +117,10 @@ def person_move(*, user: User, actor: User) -> Mapping[str, int]:
 def _end_all(user: User, actor: User) -> dict[str, int]:
     """Rows of each kind that have ended."""
     ended: dict[str, int] = {}
-    for one in endings():
-        if count := len(one.rows(user)):
-            ended[one.code] = count
-        one.end(user, actor)
+    for ending in endings():
+        if count := len(ending.rows(user)):
+            ended[ending.code] = count
+        ending.end(user, actor)
     return ended
 
 
@@ -140,14 +140,14 @@ def hand_over(*, user: User, to: User, actor: User, codes: Sequence[str]) -> Map
 
     The caller has checked that the actor administers both, and that they are of one tenant.
     """
-    given: dict[str, int] = {}
-    for one in endings():
-        if one.code in codes and one.hand_over is not None and (count := len(one.rows(user))):
-            one.hand_over(user, to, actor)
-            given[one.code] = count
-    if given:
-        audit_record(actor=actor, action="user.hand_over", target=user.username, to=to.username, given=given)
-    return given
+    counts: dict[str, int] = {}
+    for ending in endings():
+        if ending.code in codes and ending.hand_over is not None and (count := len(ending.rows(user))):
+            ending.hand_over(user, to, actor)
+            counts[ending.code] = count
+    if counts:
+        audit_record(actor=actor, action="user.hand_over", target=user.username, to=to.username, given=counts)
+    return counts
 
 
 @transaction.atomic
@@ -156,8 +156,8 @@ def secrets_replace(*, user: User, actor: User, codes: Sequence[str]) -> list[Ne
 
     Keys are revoked without new ones: who takes the accounts over makes them.
     """
-    made: list[NewSecret] = []
-    for one in endings():
-        if one.code in codes and one.replace_secrets is not None:
-            made += one.replace_secrets(user, actor)
-    return made
+    new_secrets: list[NewSecret] = []
+    for ending in endings():
+        if ending.code in codes and ending.replace_secrets is not None:
+            new_secrets += ending.replace_secrets(user, actor)
+    return new_secrets

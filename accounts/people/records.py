@@ -42,7 +42,7 @@ class PersonRecord:
 
 
 RIGHTS = ("positions", "owns", "reads", "creates_sets")
-FIELDS = tuple(one.name for one in fields(PersonRecord))
+FIELDS = tuple(field.name for field in fields(PersonRecord))
 LISTS = ("interests", "groups", "positions", "owns", "reads")
 FLAGS = ("active", "creates_sets")
 LIMITS = {"username": 150, "email": 254, "first_name": 150, "last_name": 150}
@@ -73,14 +73,14 @@ def record_from_values(values: Mapping[str, Any], mapping: Mapping[str, str]) ->
     value count as that value.
     """
     plain = {name: source for name, source in mapping.items() if name not in RIGHTS}
-    found = {name: values[source] for name, source in plain.items() if values.get(source) is not None}
-    return record_checked(found)
+    values_by_field = {name: values[source] for name, source in plain.items() if values.get(source) is not None}
+    return record_checked(values_by_field)
 
 
-def record_checked(found: Mapping[str, Any]) -> PersonRecord:
+def record_checked(values_by_field: Mapping[str, Any]) -> PersonRecord:
     """A record of raw values by field. Raises RecordError."""
     record: dict[str, Any] = {}
-    for name, value in found.items():
+    for name, value in values_by_field.items():
         if name in LISTS:
             record[name] = _items(name, value)
         elif name == "clearance":

@@ -92,13 +92,13 @@ def rights_give(
 def rights_held(person: User) -> tuple[list[Position], list[str], list[str]]:
     """The positions of a person, and the codes of the sets that it owns and of those that it is a member of."""
     sets = [rights.held(person=person) for rights in _registered]
-    owns, reads = [code for one in sets for code in one[0]], [code for one in sets for code in one[1]]
-    held = {
+    owns, reads = [code for codes in sets for code in codes[0]], [code for codes in sets for code in codes[1]]
+    holds = {
         Position.OWNER: bool(owns) or person.can_create_sets,
         Position.REVIEWER: _reviews(person),
         Position.ADMINISTRATOR: person.is_staff and person.is_superuser,
     }
-    return [position for position, is_held in held.items() if is_held], owns, reads
+    return [position for position, is_held in holds.items() if is_held], owns, reads
 
 
 def rights_put(
@@ -129,7 +129,7 @@ def rights_put(
 
 def sets_read_by_group(group: UserGroup) -> list[tuple[str, int]]:
     """Name and id of every knowledge set that members of the group read because of it."""
-    return [one for rights in _registered for one in rights.read_by_group(group=group)]
+    return [pair for rights in _registered for pair in rights.read_by_group(group=group)]
 
 
 def _rights_of(person: User) -> dict[str, Any]:
@@ -141,8 +141,8 @@ def _reviews(person: User) -> bool:
     """Whether the permission to review was given to the person, itself or by a group; administrators have it anyway."""
     app, codename = REVIEW_PERMISSION.split(".")
     right = Permission.objects.get(content_type__app_label=app, codename=codename)
-    given = person.user_permissions.filter(pk=right.pk).exists()
-    return given or person.groups.filter(permissions=right).exists()
+    is_own = person.user_permissions.filter(pk=right.pk).exists()
+    return is_own or person.groups.filter(permissions=right).exists()
 
 
 def _review(person: User, is_reviewer: bool) -> None:

@@ -49,20 +49,20 @@ def people_import(
 
     Staff are never deactivated by a list, and nobody where a record could not be read. All or nothing.
     """
-    result, seen = ImportResult(), set[str]()
+    result, usernames = ImportResult(), set[str]()
     with transaction.atomic():
         for number, record in enumerate(records, 1):
             try:
                 if isinstance(record, RecordError):
                     raise record
-                seen.add(record.username)
+                usernames.add(record.username)
                 change = person_upsert(record, tenant=tenant, actor=actor, with_rights=True)
             except RecordError as error:
                 result.faults.append((number, str(error)))
             else:
                 result.changes += [] if change.is_empty else [change]
         if deactivate and not result.faults:
-            result.changes += _deactivate_others(seen, tenant=tenant, actor=actor)
+            result.changes += _deactivate_others(usernames, tenant=tenant, actor=actor)
         if dry_run:
             transaction.set_rollback(True)
     return result
@@ -83,11 +83,11 @@ def person_upsert(
 
     A person of another tenant with this name is nobody that this tenant may touch.
     """
-    found = user or User.objects.select_for_update().filter(username=record.username).first()
-    if found is not None and found.tenant_id != tenant.pk:
+    earlier = user or User.objects.select_for_update().filter(username=record.username).first()
+    if earlier is not None and earlier.tenant_id != tenant.pk:
         raise RecordError(f"the user name {record.username!r} is in use elsewhere")
-    person = found or _new_person(record.username, tenant)
-    changes = {} if found is None else _differences(person, record)
+    person = earlier or _new_person(record.username, tenant)
+    changes = {} if earlier is None else _differences(person, record)
     for name in PLAIN:
         if (value := getattr(record, name)) is not None:
             setattr(person, name, list(value) if name == "interests" else value)
@@ -98,7 +98,7 @@ def person_upsert(
         person.user_groups.set([UserGroup.objects.get_or_create(tenant=tenant, name=n)[0] for n in record.groups])
     if with_rights and actor is not None:
         changes |= _rights(record, person, actor=actor)
-    change = PersonChange(username=person.username, is_new=found is None, changes=changes)
+    change = PersonChange(username=person.username, is_new=earlier is None, changes=changes)
     _record(change, person, actor=actor)
     return change
 
@@ -108,8 +108,8 @@ def _rights(record: PersonRecord, person: User, *, actor: User) -> dict[str, tup
     positions = None
     if record.positions is not None:
         if unknown := set(record.positions) - set(Position.values):
-            known = ", ".join(Position.values)
-            raise RecordError(f"unknown positions: {', '.join(sorted(unknown))}; known are {known}")
+            position_names = ", ".join(Position.values)
+            raise RecordError(f"unknown positions: {', '.join(sorted(unknown))}; known are {position_names}")
         positions = [Position(value) for value in record.positions]
     try:
         changed = rights_give(
@@ -142,16 +142,16 @@ def _new_person(username: str, tenant: Tenant) -> User:
 
 
 def _differences(person: User, record: PersonRecord) -> dict[str, tuple[Any, Any]]:
-    wanted: dict[str, Any] = {name: getattr(record, name) for name in PLAIN}
-    wanted["interests"] = None if record.interests is None else list(record.interests)
+    values: dict[str, Any] = {name: getattr(record, name) for name in PLAIN}
+    values["interests"] = None if record.interests is None else list(record.interests)
     before: dict[str, Any] = {name: getattr(person, name) for name in PLAIN}
     if record.groups is not None:
         before["groups"] = sorted(person.user_groups.values_list("name", flat=True))
-        wanted["groups"] = sorted(record.groups)
+        values["groups"] = sorted(record.groups)
     if not (person.is_staff and record.active is False):
-        before["active"], wanted["active"] = person.is_active, record.active
+        before["active"], values["active"] = person.is_active, record.active
     return {
-        name: (before[name], value) for name, value in wanted.items() if value is not None and value != before[name]
+        name: (before[name], value) for name, value in values.items() if value is not None and value != before[name]
     }
 
 
@@ -169,10 +169,10 @@ def _record(change: PersonChange, person: User, *, actor: User | None) -> None:
         person_leave(user=person, actor=actor or person)
 
 
-def _deactivate_others(seen: set[str], *, tenant: Tenant, actor: User) -> list[PersonChange]:
-    others = User.objects.filter(tenant=tenant, is_active=True, is_staff=False).exclude(username__in=seen)
+def _deactivate_others(usernames: set[str], *, tenant: Tenant, actor: User) -> list[PersonChange]:
+    absent = User.objects.filter(tenant=tenant, is_active=True, is_staff=False).exclude(username__in=usernames)
     changes = []
-    for person in others.order_by("username"):
+    for person in absent.order_by("username"):
         person_deactivate(user=person, actor=actor)
         changes.append(PersonChange(username=person.username, changes={"active": (True, False)}))
     return changes

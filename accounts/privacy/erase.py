@@ -47,8 +47,8 @@ def person_erase(*, user: User, actor: User) -> str:
     """
     if user.pk == actor.pk:
         raise NotAllowedError("erase_oneself")
-    others = User.objects.filter(is_superuser=True, is_staff=True, is_active=True, tenant__is_default=True)
-    if user.tenant.is_default and not others.exclude(pk=user.pk).exists():
+    administrators = User.objects.filter(is_superuser=True, is_staff=True, is_active=True, tenant__is_default=True)
+    if user.tenant.is_default and not administrators.exclude(pk=user.pk).exists():
         raise NotAllowedError("last_administrator")
     if user.service_accounts.exists():
         raise NotAllowedError("owns_service_accounts")

@@ -45,30 +45,30 @@ def person_export(*, user: User, actor: User) -> bytes:
 
 def person_rows(user: User) -> Rows:
     """Rows of the person by model: whole where they belong to the person, by name where they only refer to one."""
-    found: Rows = {}
-    seen: set[tuple[type[Model], Any]] = set()
+    rows: Rows = {}
+    visited: set[tuple[type[Model], Any]] = set()
     for relation in _relations(User):
         for row in _related(relation, user):
             if _belongs(relation):
-                _collect(row, user, found, seen)
+                _collect(row, user, rows, visited)
             else:
-                found.setdefault(f"refers.{_label(row)}", []).append({"id": row.pk, "name": str(row)[:200]})
+                rows.setdefault(f"refers.{_label(row)}", []).append({"id": row.pk, "name": str(row)[:200]})
     for name in ("user_groups", "groups"):
-        found[name] = [{"id": row.pk, "name": str(row)} for row in getattr(user, name).all()]
-    return found
+        rows[name] = [{"id": row.pk, "name": str(row)} for row in getattr(user, name).all()]
+    return rows
 
 
-def _collect(row: Model, user: User, found: Rows, seen: set[tuple[type[Model], Any]]) -> None:
+def _collect(row: Model, user: User, rows: Rows, visited: set[tuple[type[Model], Any]]) -> None:
     """A row and what is deleted with it, except what belongs to somebody else."""
-    if (type(row), row.pk) in seen:
+    if (type(row), row.pk) in visited:
         return
-    seen.add((type(row), row.pk))
-    found.setdefault(_label(row), []).append(_plain(row))
+    visited.add((type(row), row.pk))
+    rows.setdefault(_label(row), []).append(_plain(row))
     for relation in _relations(type(row)):
         if _belongs(relation):
             for below in _related(relation, row):
                 if getattr(below, "user_id", user.pk) == user.pk:
-                    _collect(below, user, found, seen)
+                    _collect(below, user, rows, visited)
 
 
 def _relations(model: type[Model]) -> Iterator[Any]:

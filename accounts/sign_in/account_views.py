@@ -71,7 +71,7 @@ def second_factor(request: HttpRequest, scope: Scope) -> HttpResponse:
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         if codes := second_factor_confirm(user=user, code=form.cleaned_data["code"]):
-            sessions_end(user=user, actor=user, kept=[current_reference(request)])
+            sessions_end(user=user, actor=user, except_sessions=[current_reference(request)])
             return render(request, "accounts/second_factor_codes.html", {"codes": codes})
         form.add_error("code", CodeForm.WRONG)
     setup = {"form": form, "picture": secret_picture(device), "secret": secret_text(device)}
@@ -116,6 +116,6 @@ def session_end(request: HttpRequest, scope: Scope, reference: str) -> HttpRespo
 def sessions_end_others(request: HttpRequest, scope: Scope) -> HttpResponse:
     """Sign out everywhere else."""
     user = signed_in(request)
-    sessions_end(user=user, actor=user, kept=[current_reference(request)])
+    sessions_end(user=user, actor=user, except_sessions=[current_reference(request)])
     messages.success(request, _("You were signed out everywhere else."))
     return redirect("accounts:profile")

@@ -47,12 +47,12 @@ def browser_of(request: HttpRequest) -> Browser | None:
 
 def browser_remember(request: HttpRequest, response: HttpResponseBase, user: User) -> None:
     """Note in the browser that this person has signed in with it."""
-    known = browser_of(request) or Browser(secrets.token_urlsafe(16), ())
+    browser = browser_of(request) or Browser(secrets.token_urlsafe(16), ())
     name = _digest(user.get_username())
-    names = (name, *(other for other in known.names if other != name))[:MAX_NAMES]
+    names = (name, *(other for other in browser.names if other != name))[:MAX_NAMES]
     response.set_cookie(
         COOKIE,
-        signing.dumps({"id": known.id, "names": names}, salt=SALT),
+        signing.dumps({"id": browser.id, "names": names}, salt=SALT),
         max_age=MAX_AGE_SECONDS,
         httponly=True,
         secure=settings.SESSION_COOKIE_SECURE,

@@ -35,12 +35,12 @@ class LdapBackend(LDAPBackend):  # type: ignore[misc]  # the package is optional
         attributes: Mapping[str, list[str]] = ldap_user.attrs
         try:
             record = ldap_record(username, attributes, groups if settings.LDAP_GROUP_BASE else None)
-            found = User.objects.filter(username=record.username).first()
-            if found is not None and found.has_usable_password():
+            user = User.objects.filter(username=record.username).first()
+            if user is not None and user.has_usable_password():
                 raise RecordError("an account with a password of its own has this name")
-            if found is not None and found.is_service:
+            if user is not None and user.is_service:
                 raise RecordError("a service account has this name")
-            person_upsert(record, tenant=tenant_ensure_default(), actor=found)
+            person_upsert(record, tenant=tenant_ensure_default(), actor=user)
         except RecordError as error:
             raise ldap_user.AuthenticationFailed(str(error)) from error
         return User.objects.get(username=record.username), False

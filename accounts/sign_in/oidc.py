@@ -94,24 +94,24 @@ def has_several_factors(claims: Mapping[str, Any]) -> bool:
 
 def _user_to_link(username: str) -> User | None:
     """The account of this name that the identity may have; None for a new one. Raises OidcError."""
-    found = User.objects.select_related("tenant").filter(username=username).first()
-    if found is None:
+    user = User.objects.select_related("tenant").filter(username=username).first()
+    if user is None:
         if not settings.OIDC_CREATE_USERS:
             raise OidcError("unknown")
         return None
-    if not settings.OIDC_LINK_USERS or found.is_staff or found.identities.filter(issuer=settings.OIDC_ISSUER).exists():
+    if not settings.OIDC_LINK_USERS or user.is_staff or user.identities.filter(issuer=settings.OIDC_ISSUER).exists():
         raise OidcError("name_taken")
-    return found
+    return user
 
 
 def _more_claims(client: Any, token: Any, claims: Mapping[str, Any], missing: set[str]) -> dict[str, Any]:
     """What the ID token left to the userinfo endpoint; only of the same subject."""
     if not client.server_metadata.get("userinfo_endpoint"):
         return {}
-    found = dict(client.userinfo(token=token))
-    if found.get("sub") != claims["sub"]:
+    userinfo = dict(client.userinfo(token=token))
+    if userinfo.get("sub") != claims["sub"]:
         raise OidcError("refused")
-    return {name: value for name, value in found.items() if name not in claims}
+    return {name: value for name, value in userinfo.items() if name not in claims}
 
 
 def _client() -> Any:

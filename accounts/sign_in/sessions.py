@@ -62,8 +62,8 @@ def sessions_of(user: User, *, current: str) -> list[SignedInPlace]:
 
 def browser_name(agent: str) -> str:
     """Program and system of a User-Agent header, for people; its beginning where neither is known."""
-    found = [next((name for part, name in words.items() if part in agent), "") for words in (PROGRAMS, SYSTEMS)]
-    return " · ".join(filter(None, found)) or agent[:40]
+    names = [next((name for part, name in words.items() if part in agent), "") for words in (PROGRAMS, SYSTEMS)]
+    return " · ".join(filter(None, names)) or agent[:40]
 
 
 def current_reference(request: HttpRequest) -> str:
@@ -89,11 +89,11 @@ def session_end(*, user: User, reference: str) -> None:
 
 
 @transaction.atomic
-def sessions_end(*, user: User, actor: User, kept: Collection[str] = (), with_keys: bool = False) -> int:
+def sessions_end(*, user: User, actor: User, except_sessions: Collection[str] = (), with_keys: bool = False) -> int:
     """End all sessions of a person but some; `with_keys`: open streams of keys, too. Returns how many there were."""
-    rows = BrowserSession.objects.filter(user=user).exclude(reference__in=kept)
+    rows = BrowserSession.objects.filter(user=user).exclude(reference__in=except_sessions)
     ended, _ = rows.delete()
-    access_ended_publish(user_id=user.pk, kept=kept, with_keys=with_keys)
+    access_ended_publish(user_id=user.pk, except_sessions=except_sessions, with_keys=with_keys)
     if ended:
         audit_record(actor=actor, action="session.end_all", target=user.username, sessions=ended)
     return ended
@@ -134,8 +134,8 @@ def access_end(access: Access) -> datetime | None:
     if access.session:
         return _SESSION_END.first(session=access.session, person=access.user_id) or OVER
     if access.key:
-        found = _KEY_END(key=access.key, person=access.user_id)
-        return found[0] if found else OVER
+        row = _KEY_END(key=access.key, person=access.user_id)
+        return row[0] if row else OVER
     return None if User.objects.filter(pk=access.user_id, is_active=True).exists() else OVER
 
 

@@ -91,8 +91,8 @@ class SignOut(LogoutView):
 def attempt_of(request: HttpRequest, username: str, *, step: str = "password") -> Attempt:
     """What the throttle is told about a request."""
     browser = browser_of(request)
-    known = browser.id if browser is not None and browser.knows(username) else None
-    return Attempt(name=username, address=client_address(request), known_browser=known, step=step)
+    browser_id = browser.id if browser is not None and browser.knows(username) else None
+    return Attempt(name=username, address=client_address(request), known_browser=browser_id, step=step)
 
 
 def too_many(response: Any, seconds: int) -> HttpResponse:
@@ -121,12 +121,12 @@ def step_view(step: Step) -> Callable[[StepView], Callable[..., HttpResponseBase
         @require_http_methods(["GET", "HEAD", "POST"])
         @wraps(view)
         def wrapped(request: HttpRequest) -> HttpResponse:
-            found = pending_of(request)
-            if found is None:
+            entry = pending_of(request)
+            if entry is None:
                 return redirect("accounts:sign_in")
-            user, pending = found
-            if (wanted := wanted_step(user, pending)) != step:
-                return redirect(PAGES[wanted]) if wanted else sign_in_continue(request, user, pending)
+            user, pending = entry
+            if (next_step := wanted_step(user, pending)) != step:
+                return redirect(PAGES[next_step]) if next_step else sign_in_continue(request, user, pending)
             return view(request, user, pending)
 
         return wrapped

@@ -42,8 +42,8 @@ def announcements_current(*, scope: Scope) -> QuerySet[Announcement]:
 
 def announcements_shown(*, scope: Scope) -> list[AnnouncementView]:
     """What the asker sees now, the most urgent first, without what they have dismissed since it last changed."""
-    seen = AnnouncementDismissal.objects.filter(user_id=scope.user_id).values_list("announcement", "edition")
-    rows = [row for row in announcements_current(scope=scope) if (row.pk, row.edition) not in set(seen)]
+    dismissals = AnnouncementDismissal.objects.filter(user_id=scope.user_id).values_list("announcement", "edition")
+    rows = [row for row in announcements_current(scope=scope) if (row.pk, row.edition) not in set(dismissals)]
     rows.sort(key=lambda row: (URGENCY.index(Announcement.Level(row.level)), -row.pk))
     return [_view(row) for row in rows[:SHOWN]]
 
@@ -80,8 +80,8 @@ def announcement_save(*, actor: User, row: Announcement, before: Mapping[str, An
     `before`: values of the stored row, None for a new one. The caller has checked that the actor administers
     the tenant.
     """
-    said = ("text", "text_zh", "level")
-    if before is not None and any(before[name] != getattr(row, name) for name in said):
+    fields = ("text", "text_zh", "level")
+    if before is not None and any(before[name] != getattr(row, name) for name in fields):
         row.edition += 1
     row.save()
     changes = [] if before is None else [name for name in before if before[name] != getattr(row, name)]

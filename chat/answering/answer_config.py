@@ -100,18 +100,20 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
     assigned = Assignment(options=set_options_in_force(alone) if alone else {})
     if alone is not None and request.personal:  # measurements take no part in experiments
-        assigned = assign(scope=scope, asked=alone)
-    own = (f"set {alone.code}", assigned.options.get("answer", {})) if alone else ("set", {})
-    sent = ("request", sent_options(request))
-    word = resolve(AnswerOptions, site, own, sent).value.preset
+        assigned = assign(scope=scope, knowledge_set=alone)
+    of_set = (f"set {alone.code}", assigned.options.get("answer", {})) if alone else ("set", {})
+    of_request = ("request", sent_options(request))
+    word = resolve(AnswerOptions, site, of_set, of_request).value.preset
     chosen = preset(word)
     of_preset = (f"preset {word}", chosen.get("answer", {}))
-    named = resolve(AnswerOptions, site, own, of_preset, sent).value
-    mode = mode_layers(named.mode)
+    with_preset = resolve(AnswerOptions, site, of_set, of_preset, of_request).value
+    mode = mode_layers(with_preset.mode)
     of_mode = {**mode.get("answer", {})}
-    if is_loop_off(named):
+    if is_loop_off(with_preset):
         of_mode["tiered"] = True  # without its loop a mode writes with the model that the question needs
-    resolved = _limited(resolve(AnswerOptions, ("mode", of_mode), site, own, of_preset, sent), site, own, of_preset)
+    resolved = _limited(
+        resolve(AnswerOptions, ("mode", of_mode), site, of_set, of_preset, of_request), site, of_set, of_preset
+    )
     resolved = _within_context(resolved, model_registry.least_context_tokens())
     return AnswerConfig(
         options=resolved.value,
@@ -132,8 +134,8 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
 
 def _voice(site: Mapping[str, Mapping[str, object]], alone: KnowledgeSet | None) -> VoiceOptions:
     """The house style of the site, below that of the set that is asked alone. Requests do not change it."""
-    own = set_options_in_force(alone).get("voice", {}) if alone else {}
-    return resolve(VoiceOptions, ("site", site.get("voice", {})), ("set", own)).value
+    of_set = set_options_in_force(alone).get("voice", {}) if alone else {}
+    return resolve(VoiceOptions, ("site", site.get("voice", {})), ("set", of_set)).value
 
 
 def only_set(*, scope: Scope, sets: Sequence[int]) -> KnowledgeSet | None:
@@ -149,7 +151,7 @@ def _own_prompt(scope: Scope, request: AnswerRequest, is_allowed_by_site: bool) 
     if request.sets:
         sets = sets.filter(pk__in=request.sets)
     permissions = set(sets.values_list("options__answer__own_prompts", flat=True)) or {None}
-    allowed = all(is_allowed_by_site if own is None else own for own in permissions)
+    allowed = all(is_allowed_by_site if permission is None else permission for permission in permissions)
     return request.system_prompt if allowed else ""
 
 
@@ -158,9 +160,9 @@ def _limited(resolved: Resolved[AnswerOptions], *layers: tuple[str, Mapping[str,
     before = [resolve(AnswerOptions, *layers[:-1]), resolve(AnswerOptions, layers[-1])]
     values, origin = {}, dict(resolved.origin)
     for name in ("max_cost", "max_latency"):
-        known = [r for r in (*before, resolved) if getattr(r.value, name) > 0]
-        if known:
-            least = min(known, key=lambda r: getattr(r.value, name))
+        limits = [r for r in (*before, resolved) if getattr(r.value, name) > 0]
+        if limits:
+            least = min(limits, key=lambda r: getattr(r.value, name))
             values[name], origin[name] = getattr(least.value, name), least.origin[name]
     return Resolved(replace(resolved.value, **values), origin)
 
@@ -183,17 +185,17 @@ def _within_context(resolved: Resolved[AnswerOptions], context_tokens: int | Non
 
 def sent_options(request: AnswerRequest) -> dict[str, object]:
     """The options that the client sent, under their names in AnswerOptions; those left out inherit."""
-    sent = {f.name: getattr(request, f.name) for f in fields(AnswerOptions) if f.name in request.given}
-    sent = {name: value for name, value in sent.items() if value is not None}
+    options = {f.name: getattr(request, f.name) for f in fields(AnswerOptions) if f.name in request.given}
+    options = {name: value for name, value in options.items() if value is not None}
     if request.use_agentic_rag is not None:
-        sent["agentic"] = "on" if request.use_agentic_rag else "off"
+        options["agentic"] = "on" if request.use_agentic_rag else "off"
         if request.use_agentic_rag:
-            sent.setdefault("mode", "agentic")
+            options.setdefault("mode", "agentic")
     if request.use_tiered_generation is not None:
-        sent["tiered"] = request.use_tiered_generation
+        options["tiered"] = request.use_tiered_generation
     limits = request.constraints
     if limits.max_cost_per_query:  # 0 is no option but AnswerConfig.is_free_only
-        sent["max_cost"] = float(limits.max_cost_per_query)
+        options["max_cost"] = float(limits.max_cost_per_query)
     if limits.max_latency is not None:
-        sent["max_latency"] = max(float(limits.max_latency), LEAST_LATENCY)
-    return sent
+        options["max_latency"] = max(float(limits.max_latency), LEAST_LATENCY)
+    return options

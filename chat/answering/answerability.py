@@ -64,7 +64,7 @@ async def judge_answerability(
     support alone does not say whether they answer the question.
     """
     has_model = model_registry.chat_model() is not None
-    if has_model and state.written is not None:
+    if has_model and state.answer_text is not None:
         return Verdict(is_answerable=True)
     if not outcome.retrieved.relevant and _has_own_thresholds(outcome.retrieved):
         return Verdict(is_answerable=False)
@@ -123,8 +123,8 @@ def lacks_named(question: str, sources: Sequence[Source], *, typed: str, today: 
     texts = [_names_and_text(source) for source in near_sources(sources)]
     if lacks_value(question, texts):
         return True
-    asked, tokenizer = asked_property(question), model_registry.tokenizer()
-    return bool(asked) and not any(speaks_of(text, asked, tokenizer) for text in texts)
+    property_word, tokenizer = asked_property(question), model_registry.tokenizer()
+    return bool(property_word) and not any(speaks_of(text, property_word, tokenizer) for text in texts)
 
 
 def near_sources(sources: Sequence[Source]) -> list[Source]:
@@ -140,17 +140,18 @@ def lacks_date(question: str, sources: Sequence[Source], *, today: date | None) 
     Of several times one may be there.
     """
     plain = nfkc(question)
-    named = [one.date for one in definite_dates(question) if not is_of_asker(plain, one.start, one.end)]
-    named = [one for one in named if today is None or one != NamedDate(today.year)]
-    missing = dates_not_in(named, [_names_and_text(source) for source in near_sources(sources)])
-    if not missing or len(missing) < len(named):
+    dates = [mention.date for mention in definite_dates(question) if not is_of_asker(plain, mention.start, mention.end)]
+    dates = [mention for mention in dates if today is None or mention != NamedDate(today.year)]
+    missing = dates_not_in(dates, [_names_and_text(source) for source in near_sources(sources)])
+    if not missing or len(missing) < len(dates):
         return False
     best = min(sources, key=lambda source: source.number).passage
     texts = [source.text for source in sources if source.passage.document == best.document]
-    told = {one.date for text in texts for one in date_mentions(text)}
-    titles = {one.date for one in date_mentions(best.title)}
+    dates_of_texts = {date_item.date for text in texts for date_item in date_mentions(text)}
+    titles = {date_item.date for date_item in date_mentions(best.title)}
     return any(
-        any(date.is_beside(one) for one in titles) or sum(date.is_beside(one) for one in told) >= OTHER_DATES
+        any(date.is_beside(date_item) for date_item in titles)
+        or sum(date.is_beside(date_item) for date_item in dates_of_texts) >= OTHER_DATES
         for date in missing
     )
 
@@ -199,10 +200,10 @@ def verdict_by_sources(
     is_near = is_near or judged.is_across or judged.reads_well  # which read sentences, and not whole passages
     is_told = False
     if within and inside and is_about(question, inside, tokenizer=model_registry.tokenizer()):
-        told = judge(within, inside)
-        better = in_conversation(judged, told)
+        of_conversation = judge(within, inside)
+        better = in_conversation(judged, of_conversation)
         is_told = better is not judged
-        is_near = is_near or (is_told and told.nearness.is_near)
+        is_near = is_near or (is_told and of_conversation.nearness.is_near)
         judged = better
     shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     least = lowered_line(shipped, lowered)
@@ -263,9 +264,9 @@ def _judged_by_subject(
     is_near = tells(best) and tells_asked(typed, best, tokenizer=tokenizer)
     plain = without_kind(question)
     if is_near and plain != question:
-        judged = max(judged, judge(plain, sources), key=lambda one: one.score)
+        judged = max(judged, judge(plain, sources), key=lambda candidate: candidate.score)
     is_inside = False
     if any(map(tells, inside)):
-        told = judge(question, inside)
-        is_inside = told.nearness.is_near and told.score >= SURE
+        of_subject = judge(question, inside)
+        is_inside = of_subject.nearness.is_near and of_subject.score >= SURE
     return _OfSubject(judged, is_inside, is_near)

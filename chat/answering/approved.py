@@ -106,7 +106,7 @@ def _record(row: ApprovedAnswer, sources: list[ApprovedSource]) -> AnswerRecord:
 
 def _citation(source: ApprovedSource, answer: str) -> CitationRecord:
     marker = f"[{source.number}]"
-    segment = next((one for one in split_sentences(answer) if marker in one), "")
+    segment = next((sentence for sentence in split_sentences(answer) if marker in sentence), "")
     return CitationRecord(
         number=source.number,
         chunk_id=source.chunk_id,

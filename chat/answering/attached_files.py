@@ -39,72 +39,72 @@ NEAR_SENTENCE = {"zh": 0.6, "en": 0.68}  # cosine of question and best sentence,
 
 @dataclass(slots=True, kw_only=True)
 class AttachedSubject:
-    """The files that a question is about, while it is answered. `score`, `answers`, `found`: of the last search."""
+    """The files that a question is about, while it is answered. `score`, `answers`, `ranked`: of the last search."""
 
     attached: Attached
-    asked: FileQuestion
+    file_question: FileQuestion
     question: str  # standalone, as written
     false_refusals: float
     min_cosine: float  # from which passages of the knowledge sets count as near, on the scale of the embedding model
     is_bound: bool  # the question cannot be about anything else; else the subject may have changed
     score: float = 0.0  # 0 to 1, that the files answer
     answers: bool = False
-    found: tuple[Ranked, ...] = ()
+    ranked: tuple[Ranked, ...] = ()
     _query: Query | None = field(default=None, repr=False)
 
     @property
     def is_alone(self) -> bool:
         """Whether no other document is to be searched."""
-        return self.answers and not self.asked.wants_others
+        return self.answers and not self.file_question.wants_others
 
     @property
     def is_summary(self) -> bool:
-        return self.asked.kind == "overview"
+        return self.file_question.kind == "overview"
 
     @property
     def plain_question(self) -> str:
         """The question without its mention of the file, as other documents are asked."""
-        return self.asked.text if self.is_bound and not self.is_summary else self.question
+        return self.file_question.text if self.is_bound and not self.is_summary else self.question
 
     def search(self) -> tuple[Ranked, ...]:
         """The passages of the files that the question is answered from, best first; of a summary in their order."""
         if self.is_summary:
             passages = summary_passages(self.attached.passages, model_registry.tokenizer())
             self.score, self.answers = SUMMARY_SCORE, bool(passages)
-            self.found = tuple(Ranked(passage=one, score=1.0 - at * 1e-3) for at, one in enumerate(passages))
-            return self.found
+            self.ranked = tuple(Ranked(passage=passage, score=1.0 - at * 1e-3) for at, passage in enumerate(passages))
+            return self.ranked
         query = self.query
         scores = attached_scores(self.attached, query)
         best = float(scores.max())
         order = [int(at) for at in np.argsort(-scores, kind="stable")[:MOST] if scores[at] >= SHARE_OF_BEST * best]
-        self.found = tuple(
+        self.ranked = tuple(
             Ranked(passage=self.attached.passages[at], score=1.0 - place * 1e-3) for place, at in enumerate(order)
         )
-        self._judge(self.found, query)
-        return self.found
+        self._judge(self.ranked, query)
+        return self.ranked
 
     @property
     def query(self) -> Query:
         """The question as it is put to the files, with the rarity of its words in them."""
         if self._query is None:
-            query, tokenizer = query_of(self.asked.text), model_registry.tokenizer()
-            texts = [set(tokenizer.terms(f"{one.title} {one.text}")) for one in self.attached.passages]
-            known = set().union(*texts)
-            weights = idf_in([term for term in query.terms if term in known], texts)
+            query, tokenizer = query_of(self.file_question.text), model_registry.tokenizer()
+            texts = [set(tokenizer.terms(f"{passage.title} {passage.text}")) for passage in self.attached.passages]
+            vocabulary = set().union(*texts)
+            weights = idf_in([term for term in query.terms if term in vocabulary], texts)
             self._query = replace(query, weights=weights)
         return self._query
 
     def _judge(self, ranked: Sequence[Ranked], query: Query) -> None:
         sources = [
-            Source(number=at, passage=one.passage, text=one.passage.text, score=1 / at)
-            for at, one in enumerate(ranked, start=1)
+            Source(number=at, passage=item.passage, text=item.passage.text, score=1 / at)
+            for at, item in enumerate(ranked, start=1)
         ]
-        if self.asked.kind == "topic":
+        if self.file_question.kind == "topic":
             self.score = max((self._topic_share(source) for source in sources), default=0.0)
             self.answers = self.score >= TOPIC_WORDS
             return
         judged = score_answerability(
-            self.asked.text,
+            self.file_question.text,
             sources,
             tokenizer=model_registry.tokenizer(),
             embedder=CachingEmbedder(model_registry.embedder()),
@@ -114,7 +114,7 @@ class AttachedSubject:
             self.score, self.answers = judged.score, False
             return
         passages, rate = len(self.attached.passages), self.false_refusals
-        least = threshold_for(language_of(self.asked.text), passages, max(rate, LEAST_RATE)) if rate else 0.0
+        least = threshold_for(language_of(self.file_question.text), passages, max(rate, LEAST_RATE)) if rate else 0.0
         self.score, self.answers = judged.score, judged.is_answerable(least, passages)
 
     def _is_near(self, sources: Sequence[Source]) -> bool:
@@ -124,19 +124,19 @@ class AttachedSubject:
         that a question about something else passes it by one common word.
         """
         tokenizer, embedder = model_registry.tokenizer(), CachingEmbedder(model_registry.embedder())
-        words = set(keywords(self.asked.text, tokenizer))
+        words = set(keywords(self.file_question.text, tokenizer))
         texts = [statement.text for statement in read_statements(sources, tokenizer)]
         shares = [sum(word in text.lower() for word in words) / max(len(words), 1) for text in texts]
         if max(shares, default=0.0) >= SAID_WORDS:
             return True
         if not texts or not any(word in source.text.lower() for source in sources for word in words):
             return False
-        cosines = embedder.embed_documents(texts) @ embedder.embed_queries([self.asked.text])[0]
-        spoken = "zh" if language_of(self.asked.text) == "zh" else "en"
+        cosines = embedder.embed_documents(texts) @ embedder.embed_queries([self.file_question.text])[0]
+        spoken = "zh" if language_of(self.file_question.text) == "zh" else "en"
         return float(cosines.max()) >= NEAR_SENTENCE[spoken] * self.min_cosine
 
     def _topic_share(self, source: Source) -> float:
-        words = set(keywords(self.asked.text, model_registry.tokenizer())) or {self.asked.text.lower()}
+        words = set(keywords(self.file_question.text, model_registry.tokenizer())) or {self.file_question.text.lower()}
         text = f"{' '.join(source.passage.heading_path)} {source.text}".lower()
         return sum(word.lower() in text for word in words) / len(words)
 
@@ -144,7 +144,7 @@ class AttachedSubject:
 
     def outcome(self) -> SearchOutcome:
         """The search as one of nothing but the files: no passage of theirs stands in the trace, which others read."""
-        state = State(query=self.query if not self.is_summary else query_of(self.asked.text))
+        state = State(query=self.query if not self.is_summary else query_of(self.file_question.text))
         return SearchOutcome(retrieved=Retrieved(state=state, relevant=True, timings_ms={}, searched=0), seconds=0.0)
 
     def verdict(self) -> Verdict:
@@ -153,36 +153,36 @@ class AttachedSubject:
 
     def judge(self) -> RelevanceJudge | None:
         """Says which quotations of the files answer the question; None where nothing is to be judged."""
-        if self.asked.kind != "question":
+        if self.file_question.kind != "question":
             return None
         return RelevanceJudge(
-            question=self.asked.text, tokenizer=model_registry.tokenizer(), idf=self.query.weights or None
+            question=self.file_question.text, tokenizer=model_registry.tokenizer(), idf=self.query.weights or None
         )
 
     def parts(self, sources: Sequence[Source]) -> tuple[AnswerPart, ...]:
         """How an answer is put together from quotations; () where the subject has changed."""
         spoken = "zh" if language_of(self.question) == "zh" else "en"
-        own = tuple(source for source in sources if source.passage.chunk < 0)
-        others = tuple(source for source in sources if source.passage.chunk >= 0)
+        of_files = tuple(source for source in sources if source.passage.chunk < 0)
+        of_sets = tuple(source for source in sources if source.passage.chunk >= 0)
         lead = f"#### {IN_OTHERS[spoken]}\n\n"
-        if not others:
-            return (AnswerPart(question=self.asked.text, sources=own, is_summary=self.is_summary),)
-        if self.asked.wants_others:
-            said = own if self.answers else ()
+        if not of_sets:
+            return (AnswerPart(question=self.file_question.text, sources=of_files, is_summary=self.is_summary),)
+        if self.file_question.wants_others:
+            of_answer = of_files if self.answers else ()
             return (
                 AnswerPart(
-                    question=self.asked.text,
-                    sources=said,
+                    question=self.file_question.text,
+                    sources=of_answer,
                     lead=f"#### {IN_FILES[spoken]}\n\n",
                     otherwise=NOT_IN_FILES[spoken],
                 ),
-                AnswerPart(question=self.plain_question, sources=others, lead=lead, otherwise=NOT_IN_OTHERS[spoken]),
+                AnswerPart(question=self.plain_question, sources=of_sets, lead=lead, otherwise=NOT_IN_OTHERS[spoken]),
             )
         if not self.is_bound:
             return ()
         return (
             AnswerPart(question="", sources=(), otherwise=NOT_IN_FILES[spoken]),
-            AnswerPart(question=self.plain_question, sources=others, lead=lead),
+            AnswerPart(question=self.plain_question, sources=of_sets, lead=lead),
         )
 
     def closest_first(self, sources: Sequence[Source]) -> list[Source]:
@@ -191,9 +191,11 @@ class AttachedSubject:
         In whatever language the file is: the meaning of a passage ranks it where no word of the question stands in it.
         """
         best = max((source.score for source in sources), default=1.0)
-        own = [Source(number=0, passage=one.passage, text=one.passage.text, score=best) for one in self.found[:CLOSEST]]
-        others = (source for source in sources if source.passage.chunk >= 0)
-        return [replace(source, number=at) for at, source in enumerate([*own, *others], start=1)]
+        of_files = [
+            Source(number=0, passage=item.passage, text=item.passage.text, score=best) for item in self.ranked[:CLOSEST]
+        ]
+        of_sets = (source for source in sources if source.passage.chunk >= 0)
+        return [replace(source, number=at) for at, source in enumerate([*of_files, *of_sets], start=1)]
 
     def introduction(self) -> str:
         """What a refusal or a page of search results begins with; "" where the subject has changed."""
@@ -223,16 +225,20 @@ def attached_subject(context: AnswerContext, state: AnswerState) -> AttachedSubj
     attached = context.attached
     if attached is None or attached.is_trial:
         return None
-    asked = read_file_question(context.question.text)
+    file_question = read_file_question(context.question.text)
     depends = state.query != context.question.text
-    is_bound = attached.is_new or asked.names_file or (attached.was_subject and (depends or asked.kind != "question"))
+    is_bound = (
+        attached.is_new
+        or file_question.names_file
+        or (attached.was_subject and (depends or file_question.kind != "question"))
+    )
     if not is_bound and not attached.was_subject:
         return None
-    if depends and asked.kind == "question":
-        asked = replace(read_file_question(state.query), wants_others=asked.wants_others)
+    if depends and file_question.kind == "question":
+        file_question = replace(read_file_question(state.query), wants_others=file_question.wants_others)
     return AttachedSubject(
         attached=attached,
-        asked=asked,
+        file_question=file_question,
         question=state.query,
         false_refusals=context.config.options.false_refusals,
         min_cosine=model_registry.cosine_floor(tenant_id=context.scope.tenant_id) or RetrievalOptions().min_cosine,

@@ -39,7 +39,7 @@ MayKeep = Callable[[AnswerRecord], bool]
 class _Flight:
     """One computation of this process. `record`: its answer, if that is for others, too."""
 
-    done: asyncio.Event = field(default_factory=asyncio.Event)
+    has_ended: asyncio.Event = field(default_factory=asyncio.Event)
     record: AnswerRecord | None = None
     is_unshared: bool = False  # it has ended, and what it brought is not for others
 
@@ -70,7 +70,7 @@ async def through_cache(
                 return await _lead(key, flight, is_usable, compute, is_stopped, may_keep, until)
             finally:
                 _flights.pop(place, None)
-                flight.done.set()
+                flight.has_ended.set()
         await _wait(earlier, until, is_stopped)
         if earlier.is_unshared:
             break
@@ -81,10 +81,10 @@ async def through_cache(
 
 async def _wait(flight: _Flight, until: float, is_stopped: Callable[[], bool]) -> None:
     """Until the other request has ended, the time is up, or this request is stopped."""
-    while not flight.done.is_set() and not is_stopped() and (left := until - time.monotonic()) > 0:
+    while not flight.has_ended.is_set() and not is_stopped() and (seconds := until - time.monotonic()) > 0:
         try:
-            async with asyncio.timeout(min(left, 1.0)):
-                await flight.done.wait()
+            async with asyncio.timeout(min(seconds, 1.0)):
+                await flight.has_ended.wait()
         except TimeoutError:
             continue
 
@@ -102,14 +102,14 @@ async def _lead(
     tries = 0
     while True:
         try:
-            kept = await client().get(key)
+            stored = await client().get(key)
         except RedisError:
             logger.exception("the answer cache cannot be read")
             return await _compute(flight, compute, may_keep), False
-        if kept == UNSHARED:
+        if stored == UNSHARED:
             flight.is_unshared = True
             return await compute(), False
-        if record := await _load_usable(kept, is_usable):
+        if record := await _load_usable(stored, is_usable):
             flight.record = record
             return record, True
         async with _lock(key) as first:
@@ -117,7 +117,7 @@ async def _lead(
                 return await _compute(flight, compute, may_keep), False
             if first:
                 since = await _get(key)  # the holder of the lock may have ended since the first look
-                if since != kept and (record := await _load_usable(since, is_usable)):
+                if since != stored and (record := await _load_usable(since, is_usable)):
                     flight.record = record
                     return record, True
                 return await _compute_and_keep(key, flight, compute, may_keep), False
@@ -146,16 +146,16 @@ async def _lock(key: str) -> AsyncIterator[bool | None]:
 
 async def _get(key: str) -> str | bytes | None:
     try:
-        kept: str | bytes | None = await client().get(key)
+        stored: str | bytes | None = await client().get(key)
     except RedisError:
         return None
-    return kept
+    return stored
 
 
-async def _load_usable(kept: str | bytes | None, is_usable: IsUsable) -> AnswerRecord | None:
-    if kept is None or kept == UNSHARED:
+async def _load_usable(stored: str | bytes | None, is_usable: IsUsable) -> AnswerRecord | None:
+    if stored is None or stored == UNSHARED:
         return None
-    record = AnswerRecord.from_json(json.loads(kept))
+    record = AnswerRecord.from_json(json.loads(stored))
     return record if await is_usable(record) else None
 
 

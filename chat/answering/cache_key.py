@@ -71,10 +71,10 @@ def understand_by_rules(context: AnswerContext) -> tuple[Standalone, bool]:
 
 def _understand(question: Question) -> tuple[Standalone, bool]:
     tokenizer = model_registry.tokenizer()
-    found = standalone_by_rules(question, tokenizer)
+    standalone = standalone_by_rules(question, tokenizer)
     if not question.history:
-        return found, False
-    return found, "history" in found.depends_on or bool(add_context(found.text, question, tokenizer))
+        return standalone, False
+    return standalone, "history" in standalone.depends_on or bool(add_context(standalone.text, question, tokenizer))
 
 
 def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_history: bool) -> CacheKey:
@@ -123,11 +123,11 @@ def _profile_part(
     values = profile_values(scope=scope, space=space, profile=profile)
     recent = sorted(set(profile.recent_sets) & set(space.readable))
     shift = profile_shift(understood.text, profile)
-    told = asdict(profile) if understood.depends_on and _has_model() else None  # a model is told of it
-    if not (values or recent or shift or told):
+    profile_fields = asdict(profile) if understood.depends_on and _has_model() else None  # a model is told of it
+    if not (values or recent or shift or profile_fields):
         return None
     readable = space.readable if values or recent else ()  # names of sets are facts of their documents, too
-    return {"values": values, "recent": recent, "shift": shift, "told": told, "readable": readable}
+    return {"values": values, "recent": recent, "shift": shift, "told": profile_fields, "readable": readable}
 
 
 def _folded(question: str) -> str:

@@ -68,7 +68,7 @@ def _set_names(scope: Scope, sets: Sequence[int]) -> list[str]:
 def _examples(scope: Scope, sets: Sequence[int]) -> list[str]:
     """Questions with an answer; none where they could not be searched for."""
     try:
-        return [one.question for one in examples_checked(scope=scope, sets=sets)][:MOST_EXAMPLES]
+        return [example.question for example in examples_checked(scope=scope, sets=sets)][:MOST_EXAMPLES]
     except (RagError, RedisError) as error:
         logger.warning("no examples: %s", error)
         return []

@@ -74,15 +74,15 @@ class Deadline:
         """Stops the clock of the deadline inside the block."""
         begun, loop, limit = self.clock(), asyncio.get_running_loop(), self.request_limit
         ends = limit.when() if limit is not None else None
-        left = ends - loop.time() if ends is not None else None
-        if limit is not None and left is not None:
+        seconds = ends - loop.time() if ends is not None else None
+        if limit is not None and seconds is not None:
             limit.reschedule(None)
         try:
             yield
         finally:
             self._until += self.clock() - begun
-            if limit is not None and left is not None and not limit.expired():
-                limit.reschedule(loop.time() + left)
+            if limit is not None and seconds is not None and not limit.expired():
+                limit.reschedule(loop.time() + seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,12 +187,12 @@ def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message)
 
 def _lexicon(scope: Scope, request: AnswerRequest, config: AnswerConfig) -> Lexicon | None:
     """The terms that the question is read with: those that its searches use."""
-    found = lexicon_of_person(scope=scope, sets=request.sets)
-    if found is None:
+    lexicon = lexicon_of_person(scope=scope, sets=request.sets)
+    if lexicon is None:
         return None
     options = config.retrieval_above_set
     search = RetrievalRequest(query="", sets=request.sets, defaults=config.mode_retrieval, options=options)
-    return found if is_lexicon_on(scope=scope, request=search) else None
+    return lexicon if is_lexicon_on(scope=scope, request=search) else None
 
 
 def build_question(query: str, *, history: Sequence[Turn], profile: Profile | None, user: User) -> Question:

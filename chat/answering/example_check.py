@@ -44,8 +44,8 @@ def questions_check(*, scope: Scope, questions: Sequence[str]) -> dict[str, bool
 
 
 def _kept(keys: Mapping[str, str]) -> dict[str, bool]:
-    found = cache.get_many(keys.values())
-    return {question: found[key] for question, key in keys.items() if key in found}
+    verdicts = cache.get_many(keys.values())
+    return {question: verdicts[key] for question, key in keys.items() if key in verdicts}
 
 
 def _keys(scope: Scope, questions: Sequence[str]) -> dict[str, str]:

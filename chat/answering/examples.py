@@ -30,7 +30,7 @@ def examples_known(*, scope: Scope) -> list[Example] | None:
     """The examples to show, where all verdicts are kept; else None."""
     offered = examples_offered(scope=scope)
     try:
-        verdicts = known_verdicts(scope=scope, questions=[one.question for one in offered])
+        verdicts = known_verdicts(scope=scope, questions=[example.question for example in offered])
     except RedisError:
         return None
     return _shown(offered, verdicts) if len(verdicts) == len(offered) else None
@@ -39,7 +39,7 @@ def examples_known(*, scope: Scope) -> list[Example] | None:
 def examples_checked(*, scope: Scope, sets: Sequence[int] = ()) -> list[Example]:
     """The examples to show, each searched for if there is no verdict on it. Raises what a search raises."""
     offered = examples_offered(scope=scope, sets=sets)
-    return _shown(offered, questions_check(scope=scope, questions=[one.question for one in offered]))
+    return _shown(offered, questions_check(scope=scope, questions=[example.question for example in offered]))
 
 
 def examples_offered(*, scope: Scope, sets: Sequence[int] = ()) -> list[Example]:
@@ -60,4 +60,4 @@ def examples_offered(*, scope: Scope, sets: Sequence[int] = ()) -> list[Example]
 
 
 def _shown(offered: Sequence[Example], verdicts: Mapping[str, bool]) -> list[Example]:
-    return [one for one in offered if verdicts.get(one.question)][:SHOWN]
+    return [example for example in offered if verdicts.get(example.question)][:SHOWN]

@@ -104,9 +104,9 @@ def format_search_results(question: str, sources: Sequence[Source], *, tokenizer
 
 def without_introduction(html: str) -> str:
     """A page of search results as HTML, below a heading that says already that there is no answer."""
-    for said in INTRODUCTION.values():
-        before, found, after = html.partition(f"<p>{said}")
-        if found:
+    for introduction in INTRODUCTION.values():
+        before, separator, after = html.partition(f"<p>{introduction}")
+        if separator:
             return f"{before}<p>{after.lstrip()}"
     return html
 
@@ -155,14 +155,14 @@ def _readable(markdown: str) -> str:
 
 def _densest(text: str, pattern: re.Pattern[str] | None) -> int:
     """Where the window with most different matches begins, a little before its first match."""
-    found = [(match.start(), match.group().lower()) for match in pattern.finditer(text)] if pattern else []
-    if not found:
+    matches = [(match.start(), match.group().lower()) for match in pattern.finditer(text)] if pattern else []
+    if not matches:
         return 0
 
     def different(start: int) -> int:
-        return len({word for position, word in found if start <= position < start + SNIPPET_CHARACTERS})
+        return len({word for position, word in matches if start <= position < start + SNIPPET_CHARACTERS})
 
-    best = max((position for position, _ in found), key=different)
+    best = max((position for position, _ in matches), key=different)
     return max(0, min(best - LEAD_CHARACTERS, len(text) - SNIPPET_CHARACTERS))
 
 

@@ -33,8 +33,8 @@ async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
 
     Raises ModelUnavailableError for strict clients only.
     """
-    if state.written is not None:
-        return await show_loop_text(context, state.written, state.sources)
+    if state.answer_text is not None:
+        return await show_loop_text(context, state.answer_text, state.sources)
     await context.events("step", name="write", detail=_("Writing"))
     generator, request = await route_generation(
         context,
@@ -65,11 +65,11 @@ def _inside(sources: Sequence[Source], documents: Collection[int]) -> list[Sourc
     return [source for source in sources if source.passage.document in documents]
 
 
-async def show_loop_text(context: AnswerContext, written: WrittenText, sources: Sequence[Source]) -> Draft:
+async def show_loop_text(context: AnswerContext, loop_text: WrittenText, sources: Sequence[Source]) -> Draft:
     """The text that a loop has chosen."""
     output = _emitter(context, sources)
-    await output.write(written.text)
-    return draft_from_loop(written, (await output.finish()).strip())
+    await output.write(loop_text.text)
+    return draft_from_loop(loop_text, (await output.finish()).strip())
 
 
 async def refuse(context: AnswerContext, *, introduction: str = "") -> Draft:
@@ -82,7 +82,7 @@ async def show_search_results(context: AnswerContext, sources: Sequence[Source],
     """A page of search results, where the sources probably do not answer."""
     text = _introduced(introduction, await run_cpu(_format_results, context.request.query, sources))
     numbers = [source.number for source in sources]
-    return Draft(text=await show_text(context, text, numbers, known=known_addresses(sources)))
+    return Draft(text=await show_text(context, text, numbers, known_urls=known_addresses(sources)))
 
 
 async def reply_to_small_talk(context: AnswerContext, ports: AnswerPorts) -> Draft:
@@ -92,25 +92,27 @@ async def reply_to_small_talk(context: AnswerContext, ports: AnswerPorts) -> Dra
         name = one_line(context.config.voice.assistant_name)
         request, language = context.request, context.question.language
         about = partial(capabilities_text, scope=context.scope, sets=request.sets, language=language, name=name)
-        return Draft(text=await show_text(context, await run_db(about), (), known=()))
+        return Draft(text=await show_text(context, await run_db(about), (), known_urls=()))
     text, model = await small_talk_reply(context.question, llm=ports.stage_ports.llm, voice=context.config.voice)
     if context.stop.is_set():
         return Draft(model=model, stopped=True)
-    return Draft(text=await show_text(context, text, (), known=()), model=model)
+    return Draft(text=await show_text(context, text, (), known_urls=()), model=model)
 
 
 async def show_text(
-    context: AnswerContext, text: str, numbers: Sequence[int], *, known: Collection[str] | None = None
+    context: AnswerContext, text: str, numbers: Sequence[int], *, known_urls: Collection[str] | None = None
 ) -> str:
-    """Emit a text that is known already. `known`: the bare addresses that stay links; None: all."""
-    output = TextEmitter(events=context.events, numbers=numbers, ids={}, blocks=context.renders_blocks, known=known)
+    """Emit a text that is known already. `known_urls`: the bare addresses that stay links; None: all."""
+    output = TextEmitter(
+        events=context.events, numbers=numbers, ids={}, blocks=context.renders_blocks, known_urls=known_urls
+    )
     await output.write(text)
     return await output.finish()
 
 
 def raise_if_degraded(context: AnswerContext, state: AnswerState) -> None:
     """A strict client gets no text that a loop put together without the model. Raises ModelUnavailableError."""
-    if context.request.strict and state.written is not None and state.written.is_degraded:
+    if context.request.strict and state.answer_text is not None and state.answer_text.is_degraded:
         raise ModelUnavailableError(strict=True)
 
 
@@ -128,5 +130,5 @@ def _emitter(context: AnswerContext, sources: Sequence[Source]) -> TextEmitter:
         numbers=[source.number for source in sources],
         ids=document_ids(sources),
         blocks=context.renders_blocks,
-        known=known_addresses(sources),
+        known_urls=known_addresses(sources),
     )

@@ -54,20 +54,20 @@ def add_metadata(
 
 def _graph(ports: AnswerPorts) -> dict[str, Any] | None:
     """What the graph told the first search that it knew an entity of."""
-    told = next((outcome.graph for outcome in ports.searches if outcome.graph is not None), None)
-    return None if told is None else dict(told)
+    graph = next((outcome.graph for outcome in ports.searches if outcome.graph is not None), None)
+    return None if graph is None else dict(graph)
 
 
 def _unmentioned(record: AnswerRecord, state: AnswerState, ports: AnswerPorts) -> list[str]:
     """Words of the question that no cited source has; [] where none is cited, and for the summary of a file."""
-    files, asked = ports.files, state.standalone
+    files, question_text = ports.files, state.standalone
     if files is not None and files.is_alone:
         if files.is_summary:
             return []
-        asked = files.asked.text
+        question_text = files.file_question.text
     numbers = {citation.number for citation in record.cited}
-    texts = [f"{one.passage.title}\n{one.text}" for one in state.sources if one.number in numbers]
-    return unmentioned_words(asked, texts, model_registry.tokenizer()) if texts else []
+    texts = [f"{source.passage.title}\n{source.text}" for source in state.sources if source.number in numbers]
+    return unmentioned_words(question_text, texts, model_registry.tokenizer()) if texts else []
 
 
 def build_reasoning(state: AnswerState, draft: Draft) -> dict[str, Any]:
@@ -110,10 +110,10 @@ def unused_options(request: AnswerRequest, config: AnswerConfig) -> list[str]:
 def _unused(context: AnswerContext, ports: AnswerPorts) -> tuple[str, ...]:
     """The same with what only the searches know: whether the graph had anything to add."""
     request = context.request
-    found = unused_options(request, context.config)
+    names = unused_options(request, context.config)
     if "enable_kg_enhancement" in request.given and request.enable_kg_enhancement and _graph(ports) is None:
-        found.append("enable_kg_enhancement")
-    return tuple(sorted(found))
+        names.append("enable_kg_enhancement")
+    return tuple(sorted(names))
 
 
 def observe_metrics(metadata: AnswerMetadata, record: AnswerRecord, entries: Sequence[UsageEntry]) -> None:
@@ -140,7 +140,7 @@ def observe_metrics(metadata: AnswerMetadata, record: AnswerRecord, entries: Seq
 
 def _usage_entries(state: AnswerState, ports: AnswerPorts, draft: Draft) -> list[UsageEntry]:
     """What all requests to models used, each once, also those for texts that were not shown."""
-    final = [] if state.written is not None else draft.spent  # a loop's texts are counted with the loop
+    final = [] if state.answer_text is not None else draft.spent  # a loop's texts are counted with the loop
     return [entry for entry in (*ports.usage_entries, *final) if entry.usage.total_tokens]
 
 
@@ -194,8 +194,8 @@ def _seconds(state: AnswerState, timing: str) -> float | None:
 
 
 def _sum_known(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return round(sum(known), 4) if known else None
+    numbers = [value for value in values if value is not None]
+    return round(sum(numbers), 4) if numbers else None
 
 
 def _usage(usage: Usage) -> dict[str, int]:
@@ -275,10 +275,10 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 def _dropped(drop: Drop, state: State, *, complete: bool) -> dict[str, Any]:
     """What left at one stage. What the user may not see any more is only counted."""
     chunks = () if drop.stage == UNSEEN_STAGE else drop.chunks[:TRACED_DROPS]
-    shown = {"stage": drop.stage, "reason": drop.reason, "count": len(drop.chunks), "chunk_ids": list(chunks)}
+    entry = {"stage": drop.stage, "reason": drop.reason, "count": len(drop.chunks), "chunk_ids": list(chunks)}
     if not complete:
-        return shown
-    return {**shown, "candidates": [_candidate(state.fallen[chunk]) for chunk in chunks if chunk in state.fallen]}
+        return entry
+    return {**entry, "candidates": [_candidate(state.fallen[chunk]) for chunk in chunks if chunk in state.fallen]}
 
 
 def _plain(value: Any) -> Any:

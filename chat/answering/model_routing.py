@@ -108,8 +108,8 @@ def build_messages(
     if config.system_prompt:
         system = f"{system}\n\n{load('answer_own').render(instructions=config.system_prompt)}"
     question = load("answer_user").render(context=render_context(sources), question=fenced(query))
-    if files is not None and (told := files.instructions(sources)):
-        question = f"{question}\n\n{told}"
+    if files is not None and (instructions := files.instructions(sources)):
+        question = f"{question}\n\n{instructions}"
     if critique:
         question = f"{question}\n\n{load('answer_critique').render(critique=fenced(critique))}"
     return (
@@ -137,13 +137,13 @@ def _generator(
     is_limited = is_cost_limited(config)
     if not is_routed(config):
         return model_registry.generator()
-    left = Decimal(0) if config.is_free_only else Decimal(str(options.max_cost)) - spent
-    budget = CostBudget(left=left, count=model_registry.counter().count, estimated_tokens=estimated_tokens)
+    remaining = Decimal(0) if config.is_free_only else Decimal(str(options.max_cost)) - spent
+    budget = CostBudget(remaining=remaining, count=model_registry.counter().count, estimated_tokens=estimated_tokens)
     context = "\n".join(source.text for source in request.sources)
     choice = choose_tier(
         generation_complexity(request.question, context, model_registry.tokenizer()),
         tiers,
-        max_cost=float(left) if is_limited else None,
+        max_cost=float(remaining) if is_limited else None,
         max_latency=options.max_latency,
         prefer_api=options.prefer_api_models,
         estimated_tokens=budget.tokens(request),

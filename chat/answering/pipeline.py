@@ -202,8 +202,8 @@ async def list_search_results(
 async def end_stopped(context: AnswerContext, ports: AnswerPorts, state: AnswerState) -> tuple[Draft, AnswerRecord]:
     """What there is when the reader stops before the writing: a text of a loop, else the sources without any text."""
     draft = Draft()
-    if state.written is not None:
-        draft = await show_loop_text(context, state.written, state.sources)
+    if state.answer_text is not None:
+        draft = await show_loop_text(context, state.answer_text, state.sources)
     draft.stopped = True
     await ports.report_context(len(state.sources), ports.other_forms(state.standalone))
     if not ports.searches:

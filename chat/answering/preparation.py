@@ -68,7 +68,7 @@ async def retrieve(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
     if context.stop.is_set():
         return Preparation(state=after, mode=options.mode, strategy=strategy)
     mode = "fallback" if _has_failed(after) else options.mode
-    if after.result is not None or after.passages or after.written is not None:
+    if after.result is not None or after.passages or after.answer_text is not None:
         return Preparation(state=_limit_ungraded(after, options), mode=mode, strategy=strategy)
     after = await run_stages(build_stages(basic_steps(options)), replace(after, rewrites=()), ports.stage_ports)
     return Preparation(state=after, mode=mode, strategy=strategy)
@@ -103,7 +103,7 @@ def _has_failed(state: AnswerState) -> bool:
     """Whether a loop broke off or took too long before it had written anything."""
     stopped = {figures.get("stopped") for stage, figures in state.stats.items() if stage in WRITING_LOOPS}
     broken = any(record.error for record in state.records if record.stage in WRITING_LOOPS)
-    return state.written is None and (broken or bool(stopped & {"failed", "seconds"}))
+    return state.answer_text is None and (broken or bool(stopped & {"failed", "seconds"}))
 
 
 def _limit_ungraded(state: AnswerState, options: AnswerOptions) -> AnswerState:

@@ -104,9 +104,11 @@ def _answer(sample: _Sample) -> None:
     ]
     if (reranker := model_registry.reranker()) is not None:
         reranker.score(query, [RerankInput(passage=passage, arms=ARMS) for passage in passages])
-    candidates = [Candidate(chunk=one.chunk, document=one.document, passage=one) for one in passages]
+    candidates = [Candidate(chunk=passage.chunk, document=passage.document, passage=passage) for passage in passages]
     find_repetitions(candidates, similarity=SIMILARITY, keep=len(candidates))
-    sources = [Source(number=n, passage=one, text=one.text, score=1.0) for n, one in enumerate(passages, start=1)]
+    sources = [
+        Source(number=n, passage=passage, text=passage.text, score=1.0) for n, passage in enumerate(passages, start=1)
+    ]
     score_answerability(standalone.text, sources, tokenizer=tokenizer, embedder=embedder, idf=weights)
     threshold_for(language, len(passages), LEAST_RATE)
     request = GenerationRequest(question=standalone.text, sources=tuple(sources), language=language)

@@ -62,14 +62,14 @@ class SearchOutcome:
     @property
     def silent_models(self) -> set[str]:
         """Embedding models of sets that did not answer: the site's model has searched in their place (decision 041)."""
-        told = (one for record in self.retrieved.state.records for one in record.note.get("set_models", ()))
-        return {one["model"] for one in told if one.get("way") == "unavailable"}
+        notes = (note for record in self.retrieved.state.records for note in record.note.get("set_models", ()))
+        return {note["model"] for note in notes if note.get("way") == "unavailable"}
 
     @property
     def graph(self) -> Mapping[str, Any] | None:
         """What the graph of entities told, where it knows an entity of the question."""
-        told = self.retrieved.state.graph
-        return told if told.get("query_entities") else None
+        graph_note = self.retrieved.state.graph
+        return graph_note if graph_note.get("query_entities") else None
 
     @property
     def rerank_seconds(self) -> float | None:
@@ -116,18 +116,18 @@ def build_search_request(
 ) -> RetrievalRequest:
     """The search for an answer; a mode or preset says what the client did not."""
     request, config = context.request, context.config
-    given = request.given
-    mode = request.retrieval_mode if "retrieval_mode" in given or not config.retrieval_mode else config.retrieval_mode
-    options = {key: value for key, value in config.retrieval_above_set.items() if key not in given}
-    if "enable_kg_enhancement" in given:
+    fields = request.given
+    mode = request.retrieval_mode if "retrieval_mode" in fields or not config.retrieval_mode else config.retrieval_mode
+    options = {key: value for key, value in config.retrieval_above_set.items() if key not in fields}
+    if "enable_kg_enhancement" in fields:
         options["graph"] = "on" if request.enable_kg_enhancement else "off"
     search = RetrievalRequest(
         query=query,
         sets=request.sets,
         filters=request.filters,
-        top_k=top_k or (request.top_k if "top_k" in given else None),
+        top_k=top_k or (request.top_k if "top_k" in fields else None),
         mode=mode,
-        rerank=request.rerank if "rerank" in given else None,
+        rerank=request.rerank if "rerank" in fields else None,
         # the cliff is on for answers, and a context has no room for the same twice
         defaults={"cliff": True, "deduplicate": True, **config.mode_retrieval},
         options=options,
@@ -187,7 +187,9 @@ async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerS
         return state
     if not (first := _with_tables(state)):
         return state
-    passages = await read_documents(context, state.query, [one.passage.chunk for one in first], most=MOST_PASSAGES)
+    passages = await read_documents(
+        context, state.query, [source.passage.chunk for source in first], most=MOST_PASSAGES
+    )
     return state if passages is None else await run_cpu(_joined, state, first, passages)
 
 
@@ -215,11 +217,11 @@ async def read_documents(
 
 def _with_tables(state: AnswerState) -> list[Source]:
     """The first source with rows of a table of each of the best documents."""
-    rows = (one for one in read_statements(state.sources, model_registry.tokenizer()) if one.head)
-    found: dict[int, Source] = {}
+    rows = (statement for statement in read_statements(state.sources, model_registry.tokenizer()) if statement.head)
+    first_of_version: dict[int, Source] = {}
     for row in rows:
-        found.setdefault(row.source.passage.version, row.source)
-    return list(found.values())[:MOST_TABLES]
+        first_of_version.setdefault(row.source.passage.version, row.source)
+    return list(first_of_version.values())[:MOST_TABLES]
 
 
 def _joined(state: AnswerState, first: list[Source], passages: list[Passage]) -> AnswerState:
@@ -230,21 +232,21 @@ def _joined(state: AnswerState, first: list[Source], passages: list[Passage]) ->
     tables: list[Passage] = []
     parts: set[int] = set()
     for source in sources_behind((), passages):
-        rows = [one for one in read_statements([source], model_registry.tokenizer()) if one.is_row]
+        rows = [statement for statement in read_statements([source], model_registry.tokenizer()) if statement.is_row]
         if not all(row.head for row in rows):
             parts.add(source.passage.version)
         if rows:
             tables.append(source.passage)
-    told = Counter(passage.version for passage in passages)
-    whole = {one.passage.version for one in first if told[one.passage.version] < MOST_PASSAGES} - parts
+    counts = Counter(passage.version for passage in passages)
+    whole = {source.passage.version for source in first if counts[source.passage.version] < MOST_PASSAGES} - parts
     return replace(state, sources=sources_behind(state.sources, tables), whole_versions=frozenset(whole))
 
 
 def sources_behind(sources: Sequence[Source], passages: Sequence[Passage]) -> tuple[Source, ...]:
     """The sources, and behind them, numbered on and with the least of their scores, the passages not among them."""
-    known = {source.passage.chunk for source in sources}
+    chunks = {source.passage.chunk for source in sources}
     least = min((source.score for source in sources), default=0.0)
-    added = [passage for passage in passages if passage.chunk not in known]
+    added = [passage for passage in passages if passage.chunk not in chunks]
     return (
         *sources,
         *(

@@ -63,9 +63,9 @@ class SimilarQuestions:
             logger.exception("similar questions cannot be read")
             return None
         near = _near(lines, await self.vector(), floor=least_cosine(model_registry.embedder().model)) if lines else []
-        same = [one for one in near if is_same_question(self.question, one)]
-        for one in same:
-            if record := await kept_answer(self.key.of_question(one).name, is_usable=is_usable):
+        same = [text for text in near if is_same_question(self.question, text)]
+        for other in same:
+            if record := await kept_answer(self.key.of_question(other).name, is_usable=is_usable):
                 metrics.CACHE.labels("semantic", "hit").inc()
                 return record
         metrics.CACHE.labels("semantic", "refused" if near and not same else "miss").inc()

@@ -97,6 +97,6 @@ def chunks_per_form(options: AnswerOptions) -> int | None:
 def _agentic(options: AnswerOptions) -> Mapping[str, Any]:
     rounds, enough = options.max_agentic_iterations, options.confidence_threshold
     if options.mode == "ultimate":  # its own values are upper limits
-        own = mode_layers("ultimate")["answer"]
-        rounds, enough = min(rounds, own["max_agentic_iterations"]), min(enough, own["confidence_threshold"])
+        of_mode = mode_layers("ultimate")["answer"]
+        rounds, enough = min(rounds, of_mode["max_agentic_iterations"]), min(enough, of_mode["confidence_threshold"])
     return {"rounds": rounds, "enough": enough}

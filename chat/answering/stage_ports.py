@@ -71,7 +71,9 @@ class AnswerPorts:
             counter=model_registry.counter(),
             llm=llm,
             judge=judge or (llm if light is standard else self._client(standard)),
-            lexicon=LexiconChain([one for one in (self.context.lexicon, model_registry.lexicon()) if one is not None]),
+            lexicon=LexiconChain(
+                [lexicon for lexicon in (self.context.lexicon, model_registry.lexicon()) if lexicon is not None]
+            ),
             report=self.report,
             build_context=self.build_context,
             load_sections=self.load_sections,
@@ -264,13 +266,13 @@ class AnswerPorts:
             raise ModelUnavailableError("cut")
         if not reading.text.strip():
             raise ModelUnavailableError("empty_answer")
-        known = end if isinstance(end, EndEvent) else EndEvent()
+        ending = end if isinstance(end, EndEvent) else EndEvent()
         return WrittenText(
             text=reading.text.strip(),
-            model=known.model or generator.name,
+            model=ending.model or generator.name,
             usage=reading.usage,
-            is_cut=known.is_cut,
-            tier=known.tier.name if known.tier else "",
+            is_cut=ending.is_cut,
+            tier=ending.tier.name if ending.tier else "",
             choice=choice.reasons if choice else (),
         )
 
@@ -299,7 +301,7 @@ def _with_attached(attached: Attached, outcome: SearchOutcome) -> tuple[SearchOu
 def _before_all(ranked: Sequence[Ranked], outcome: SearchOutcome) -> tuple[Ranked, ...]:
     """The passages with scores above those of a search, in their order."""
     best = max((final_score(candidate) for _passage, candidate in outcome.hits), default=0.0)
-    return tuple(replace(one, score=best + (len(ranked) - place) * 1e-3) for place, one in enumerate(ranked))
+    return tuple(replace(item, score=best + (len(ranked) - place) * 1e-3) for place, item in enumerate(ranked))
 
 
 def _as_relevant(outcome: SearchOutcome) -> SearchOutcome:

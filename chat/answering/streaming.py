@@ -60,24 +60,24 @@ class Draft:
     warnings: tuple[str, ...] = ()  # codes: "other_language"
 
 
-def draft_from_loop(written: WrittenText, text: str) -> Draft:
+def draft_from_loop(loop_text: WrittenText, text: str) -> Draft:
     """The draft of a text that a loop has chosen, as it was shown. Its tokens are counted with the loop."""
     return Draft(
         text=text,
-        model=written.model,
-        usage=written.usage,
-        tier=written.tier,
-        choice=written.choice,
-        degraded=_shortcoming(written),
-        is_cut=written.is_cut,
-        is_fallback=written.is_degraded and written.reason != TooExpensiveError.code,
+        model=loop_text.model,
+        usage=loop_text.usage,
+        tier=loop_text.tier,
+        choice=loop_text.choice,
+        degraded=_shortcoming(loop_text),
+        is_cut=loop_text.is_cut,
+        is_fallback=loop_text.is_degraded and loop_text.reason != TooExpensiveError.code,
     )
 
 
-def _shortcoming(written: WrittenText) -> str | None:
-    if written.is_degraded:
-        return degraded_message(written.reason)
-    return cut_message() if written.is_cut else None
+def _shortcoming(loop_text: WrittenText) -> str | None:
+    if loop_text.is_degraded:
+        return degraded_message(loop_text.reason)
+    return cut_message() if loop_text.is_cut else None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -231,11 +231,11 @@ class AnswerWriter:
 
     async def _continue_text(self, generator: LLMGenerator) -> None:
         """Ask once for the rest of an answer that broke off, of the same model or the one behind it."""
-        written = "".join(self._pieces)
-        joint = ContinuationJoiner(before=written)
+        partial_answer = "".join(self._pieces)
+        joint = ContinuationJoiner(before=partial_answer)
         await self.events("step", name="continue", detail=_("The language model stopped; requesting the rest."))
         try:
-            async for event in self._ask_again(generator, written, load("continue_answer").render()):
+            async for event in self._ask_again(generator, partial_answer, load("continue_answer").render()):
                 if rest := joint.feed(event.text):
                     await self._add_text(rest)
                 if event.final:
@@ -280,11 +280,11 @@ class AnswerWriter:
         It has to begin within what is left of the time for the first token. Raises ModelUnavailableError.
         """
         turns = (ChatMessage(role="assistant", content=answer), ChatMessage(role="user", content=prompt))
-        left = min(AGAIN_SECONDS, self.seconds - self._waited)
-        if left < LEAST_SECONDS:
+        seconds = min(AGAIN_SECONDS, self.seconds - self._waited)
+        if seconds < LEAST_SECONDS:
             raise ModelUnavailableError("slow", seconds=f"{self.seconds:g}")
         events = self._read(generator, replace(self.request, messages=(*self.request.messages, *turns)))
-        async for event in self._begun_within(events, left):
+        async for event in self._begun_within(events, seconds):
             yield event
 
     # ── without a model ─────────────────────────────────────────────────────────────────────────

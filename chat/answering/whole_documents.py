@@ -32,21 +32,21 @@ async def sources_to_sum_up(context: AnswerContext, state: AnswerState) -> tuple
     They are the passages in which the summary stands, with the first one and those that the search has found, in
     reading order. () also where the document cannot be read now: what was found is answered from.
     """
-    if state.written is not None or not state.sources or not wants_summary(state.query):
+    if state.answer_text is not None or not state.sources or not wants_summary(state.query):
         return ()
-    found = [source.passage for source in state.sources if source.passage.chunk >= 0]
-    documents = list(dict.fromkeys(passage.document for passage in found))[:MOST_DOCUMENTS]
-    found = [passage for passage in found if passage.document in documents]
-    chunks = [passage.chunk for passage in found]
+    passages = [source.passage for source in state.sources if source.passage.chunk >= 0]
+    documents = list(dict.fromkeys(passage.document for passage in passages))[:MOST_DOCUMENTS]
+    passages = [passage for passage in passages if passage.document in documents]
+    chunks = [passage.chunk for passage in passages]
     whole = await read_documents(context, state.query, chunks, most=MOST_PASSAGES)
     if whole is None:
         return ()
-    chosen = await run_cpu(_chosen, state.query, documents, found, whole)
+    chosen = await run_cpu(_chosen, state.query, documents, passages, whole)
     return await run_cpu(_numbered, chosen, context.config.options.context_tokens)
 
 
 def _chosen(
-    question: str, documents: Sequence[int], found: Sequence[Passage], whole: Sequence[Passage]
+    question: str, documents: Sequence[int], passages: Sequence[Passage], whole: Sequence[Passage]
 ) -> list[Passage]:
     """The passages for the summary of the first document that the question names, and of its thread."""
     tokenizer = model_registry.tokenizer()
@@ -54,13 +54,13 @@ def _chosen(
         first = next((passage for passage in whole if passage.document == document), None)
         if first is None:
             continue
-        others = [passage for passage in whole if passage.document != document and is_same_text(passage, first)]
-        every = [*(passage for passage in whole if passage.document == document), *others]
-        parts = [passage for passage in found if is_same_text(passage, first)]
+        of_thread = [passage for passage in whole if passage.document != document and is_same_text(passage, first)]
+        every = [*(passage for passage in whole if passage.document == document), *of_thread]
+        parts = [passage for passage in passages if is_same_text(passage, first)]
         if not names_document(question, parts, tokenizer, first=first):
             continue
-        said = summary_passages(every, tokenizer, most=summary_points(question), wish=question)
-        chunks = {passage.chunk for passage in (first, *said, *parts)}
+        points = summary_passages(every, tokenizer, most=summary_points(question), wish=question)
+        chunks = {passage.chunk for passage in (first, *points, *parts)}
         return [passage for passage in every if passage.chunk in chunks]
     return []
 

@@ -22,16 +22,16 @@ async def complete_editions(context: AnswerContext, state: AnswerState) -> Answe
     """
     if model_registry.chat_model() is not None or not state.sources:
         return state
-    found = [*(source.passage for source in state.sources), *(ranked.passage for ranked in state.passages)]
-    editions = compared_editions(question_core(state.query), found)
+    in_state = [*(source.passage for source in state.sources), *(ranked.passage for ranked in state.passages)]
+    editions = compared_editions(question_core(state.query), in_state)
     if editions is None:
         return state
-    first = {passage.document: passage.chunk for passage in reversed(found)}
+    first = {passage.document: passage.chunk for passage in reversed(in_state)}
     chunks = [first[edition.document] for edition in editions]
     passages = await read_documents(context, state.query, chunks, most=MOST_PASSAGES)
     if passages is None:
         return state
-    told = Counter(passage.version for passage in passages)
-    whole = {version for version, number in told.items() if number < MOST_PASSAGES}
+    counts = Counter(passage.version for passage in passages)
+    whole = {version for version, number in counts.items() if number < MOST_PASSAGES}
     sources = sources_behind(state.sources, passages)
     return replace(state, sources=sources, whole_versions=state.whole_versions | whole)

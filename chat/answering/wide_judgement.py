@@ -55,19 +55,19 @@ async def judge_widely(
         return None
     wide = await _widened(context)
     ports = AnswerPorts(context=replace(wide, attached=None))
-    found = await run_stages(build_stages(basic_steps(wide.config.options)), state, ports.stage_ports)
-    if not found.sources:
+    wide_state = await run_stages(build_stages(basic_steps(wide.config.options)), state, ports.stage_ports)
+    if not wide_state.sources:
         return None
-    searched = ports.main_search(found)
-    verdict = await judge_answerability(wide, found, searched, found.sources)
+    searched = ports.main_search(wide_state)
+    verdict = await judge_answerability(wide, wide_state, searched, wide_state.sources)
     if not verdict.is_answerable:
         return None
-    inside = await run_db(_documents_inside, context, [source.passage.document for source in found.sources])
-    if await run_cpu(_answering_document, found) not in inside:
+    inside = await run_db(_documents_inside, context, [source.passage.document for source in wide_state.sources])
+    if await run_cpu(_answering_document, wide_state) not in inside:
         return None
-    passages = tuple(ranked for ranked in found.passages if ranked.passage.document in inside)
+    passages = tuple(ranked for ranked in wide_state.passages if ranked.passage.document in inside)
     steps = [step for step in basic_steps(wide.config.options) if step[0] == "context.build"]
-    narrowed = await run_stages(build_stages(steps), replace(found, passages=passages), ports.stage_ports)
+    narrowed = await run_stages(build_stages(steps), replace(wide_state, passages=passages), ports.stage_ports)
     return WideJudgement(state=narrowed, outcome=searched, verdict=verdict)
 
 

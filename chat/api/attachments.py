@@ -74,8 +74,8 @@ async def detach(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponse
 
 
 def _listed(scope: Scope, conversation_id: str | None) -> list[dict[str, Any]]:
-    found = conversation_get(scope=scope, conversation_id=conversation_id) if conversation_id else None
-    return [serialize_attachment(row) for row in attachments_listed(scope=scope, conversation=found)]
+    conversation = conversation_get(scope=scope, conversation_id=conversation_id) if conversation_id else None
+    return [serialize_attachment(row) for row in attachments_listed(scope=scope, conversation=conversation)]
 
 
 def _one(scope: Scope, attachment_id: uuid.UUID) -> dict[str, Any]:

@@ -96,11 +96,11 @@ async def _timed(name: str, check: Check) -> dict[str, Any]:
     start = time.perf_counter()
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
-            found = {"state": "up", **await check()}
+            result = {"state": "up", **await check()}
     except Exception as error:
         logger.warning("%s is down", name, exc_info=error)
-        found = {"state": "down", "error": "its disk is full" if _is_disk_full(error) else type(error).__name__}
-    return {**found, "latency_ms": round(1000 * (time.perf_counter() - start), 2)}
+        result = {"state": "down", "error": "its disk is full" if _is_disk_full(error) else type(error).__name__}
+    return {**result, "latency_ms": round(1000 * (time.perf_counter() - start), 2)}
 
 
 def _is_disk_full(error: Exception) -> bool:
@@ -160,20 +160,29 @@ async def _tier(purpose: str) -> Mapping[str, Any]:
         if unready is None:
             return NOT_CONFIGURED
         return {"state": "down", "model": unready.name, "error": "test_failed" if unready.test_code else "untested"}
-    found: dict[str, Any] = {"model": spec.name, **_calls(circuit(spec).figures)}
-    if found.pop("is_open"):
-        return {"state": "down", **found}
-    states = await asyncio.gather(*(_server(one) for one in spec.endpoints), return_exceptions=True)
+    result: dict[str, Any] = {"model": spec.name, **_calls(circuit(spec).figures)}
+    if result.pop("is_open"):
+        return {"state": "down", **result}
+    states = await asyncio.gather(*(_server(endpoint) for endpoint in spec.endpoints), return_exceptions=True)
     if len(states) > 1:
-        found["servers"] = len(states)
-        found["servers_up"] = sum(isinstance(one, Mapping) and one["state"] == "up" for one in states)
-    said = next((one for one in states if isinstance(one, Mapping) and one["state"] == "up"), states[0])
-    if isinstance(said, BaseException):
-        return {"state": "down", **found, "error": "unreachable"}
-    if said["state"] == "unclear":  # it lists no models: whether it answers is known from its test and its calls
+        result["servers"] = len(states)
+        result["servers_up"] = sum(
+            isinstance(server_state, Mapping) and server_state["state"] == "up" for server_state in states
+        )
+    best = next(
+        (
+            server_state
+            for server_state in states
+            if isinstance(server_state, Mapping) and server_state["state"] == "up"
+        ),
+        states[0],
+    )
+    if isinstance(best, BaseException):
+        return {"state": "down", **result, "error": "unreachable"}
+    if best["state"] == "unclear":  # it lists no models: whether it answers is known from its test and its calls
         is_known = not spec.is_locked or await run_db(_has_passed, purpose, spec)
-        said = {"state": "up"} if is_known else {"state": "down", "error": said["error"]}
-    return {**found, **said}
+        best = {"state": "up"} if is_known else {"state": "down", "error": best["error"]}
+    return {**result, **best}
 
 
 def _has_passed(purpose: str, spec: ModelSpec) -> bool:
@@ -183,14 +192,14 @@ def _has_passed(purpose: str, spec: ModelSpec) -> bool:
 
 
 def _calls(figures: CallFigures) -> dict[str, Any]:
-    found: dict[str, Any] = {"is_open": figures.is_open}
+    result: dict[str, Any] = {"is_open": figures.is_open}
     if figures.calls:
-        found |= {"calls": figures.calls, "failed_calls": figures.failed}
+        result |= {"calls": figures.calls, "failed_calls": figures.failed}
     if figures.last_failure is not None:
-        found["last_failure"] = figures.last_failure.isoformat()
+        result["last_failure"] = figures.last_failure.isoformat()
         if figures.is_open:
-            found["error"] = figures.reason or "unreachable"
-    return found
+            result["error"] = figures.reason or "unreachable"
+    return result
 
 
 async def _server(endpoint: Endpoint) -> Mapping[str, Any]:
@@ -225,12 +234,12 @@ async def _nothing_needed() -> Mapping[str, Any]:
 
 async def _reranker(find: Callable[[], Reranker | None]) -> Mapping[str, Any]:
     def score() -> Mapping[str, Any]:
-        found = find()
-        if found is None:
+        reranker = find()
+        if reranker is None:
             return NOT_CONFIGURED
         passage = Passage(chunk=0, document=0, version=0, text="health", title="")
-        found.score(Query(text="health", terms=()), [RerankInput(passage=passage, arms={})])
-        return {"model": found.name}
+        reranker.score(Query(text="health", terms=()), [RerankInput(passage=passage, arms={})])
+        return {"model": reranker.name}
 
     return await run_cpu(score)
 

@@ -164,19 +164,19 @@ def model_names(scope: Scope, *, every: bool = False) -> list[str]:
 def request_of(scope: Scope, body: CompletionIn) -> AnswerRequest:
     """The request in our form. Raises UnknownModelError. Uses the ORM."""
     name, _, variant = body.model.partition(":")
-    given = _variant_options(body.model, variant) if variant or body.model.endswith(":") else {}
+    options = _variant_options(body.model, variant) if variant or body.model.endswith(":") else {}
     if body.temperature is not None:
-        given["temperature"] = body.temperature
+        options["temperature"] = body.temperature
     if tokens := body.max_completion_tokens or body.max_tokens:
-        given["max_tokens"] = tokens
+        options["max_tokens"] = tokens
     *earlier, question = body.messages
     return AnswerRequest(
         query=question.text.strip(),
         sets=_sets(scope, name),
         filters=body.filters.value(),
         history=_exchanges(earlier),
-        given=frozenset(given),
-        **given,
+        given=frozenset(options),
+        **options,
     )
 
 
@@ -185,8 +185,8 @@ def _variant_options(model: str, word: str) -> dict[str, Any]:
         return {"mode": word}
     if word in PRESETS:
         return {"preset": word}
-    known = ", ".join(VARIANTS)
-    raise UnknownModelError("suffix", model=model, known=known)
+    suffixes = ", ".join(VARIANTS)
+    raise UnknownModelError("suffix", model=model, known=suffixes)
 
 
 def _sets(scope: Scope, model: str) -> tuple[int, ...]:
@@ -196,10 +196,10 @@ def _sets(scope: Scope, model: str) -> tuple[int, ...]:
         raise UnknownModelError("usual", model=model, usual=MODEL)
     if not slash:
         return ()
-    found: KnowledgeSet | None = sets_readable(scope=scope).filter(code=code).first()
-    if found is None:
+    row: KnowledgeSet | None = sets_readable(scope=scope).filter(code=code).first()
+    if row is None:
         raise UnknownModelError("forbidden", model=model)
-    return (found.pk,)
+    return (row.pk,)
 
 
 def _exchanges(messages: Sequence[MessageIn]) -> tuple[Turn, ...]:

@@ -161,10 +161,10 @@ class CompletionIn(Schema):
 
     def unused(self) -> list[str]:
         """Fields that were sent with a value that this answer does not follow."""
-        sent = {name: getattr(self, name) for name in UNUSED}
-        return [name for name, value in sent.items() if value is not None and not _among(value, UNUSED[name])]
+        values = {name: getattr(self, name) for name in UNUSED}
+        return [name for name, value in values.items() if value is not None and not _among(value, UNUSED[name])]
 
 
 def _among(value: Any, values: tuple[Any, ...]) -> bool:
     """Whether the value is one of these; true is not 1."""
-    return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in values)
+    return any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in values)

@@ -42,8 +42,8 @@ async def check_answer_options(*, scope: Scope, request: AnswerRequest) -> None:
     if not CHECKED & request.given:
         return
     retrieval = {"top_k": request.top_k} if "top_k" in request.given else {}
-    sent: dict[str, Mapping[str, Any]] = {"retrieval": retrieval, "answer": sent_options(request)}
-    await run_db(_raise_on_conflicts, scope, request.sets, sent)
+    options_sent: dict[str, Mapping[str, Any]] = {"retrieval": retrieval, "answer": sent_options(request)}
+    await run_db(_raise_on_conflicts, scope, request.sets, options_sent)
 
 
 async def check_search_options(*, scope: Scope, sets: tuple[int, ...], top_k: int | None) -> None:
@@ -52,23 +52,25 @@ async def check_search_options(*, scope: Scope, sets: tuple[int, ...], top_k: in
         await run_db(_raise_on_conflicts, scope, sets, {"retrieval": {"top_k": top_k}, "answer": {}})
 
 
-def _raise_on_conflicts(scope: Scope, sets: tuple[int, ...], sent: Mapping[str, Mapping[str, Any]]) -> None:
+def _raise_on_conflicts(scope: Scope, sets: tuple[int, ...], options_sent: Mapping[str, Mapping[str, Any]]) -> None:
     layers: list[tuple[str, Mapping[str, Any]]] = [("site", site_options(tenant_id=scope.tenant_id))]
     if alone := only_set(scope=scope, sets=sets):
         layers.append((f"set {alone.code}", alone.options))
     groups: dict[str, Resolved[Any]] = {
-        code: resolve(group, *((name, own.get(code, {})) for name, own in layers), (REQUEST, sent.get(code, {})))
+        code: resolve(
+            group, *((name, of_layer.get(code, {})) for name, of_layer in layers), (REQUEST, options_sent.get(code, {}))
+        )
         for code, group in QUERY_GROUPS.items()
     }
-    names = {f"{code}.{name}" for code, values in sent.items() for name in values}
-    found = [one for one in conflicts(groups) if {one.option, one.other} & names]
-    if found:
-        fields = [_fault(one, names) for one in found]
+    names = {f"{code}.{name}" for code, values in options_sent.items() for name in values}
+    clashes = [conflict for conflict in conflicts(groups) if {conflict.option, conflict.other} & names]
+    if clashes:
+        fields = [_fault(conflict, names) for conflict in clashes]
         raise InvalidAnswerRequestError("field", fields=fields, field=fields[0]["field"], problem=fields[0]["message"])
 
 
-def _fault(conflict: Conflict, sent: set[str]) -> dict[str, str]:
+def _fault(conflict: Conflict, names: set[str]) -> dict[str, str]:
     """The fault at the field that the client sent."""
-    at = conflict.option if conflict.option in sent else conflict.other
+    at = conflict.option if conflict.option in names else conflict.other
     about = "" if at == conflict.option else f"{conflict.option}: "
     return {"field": at.partition(".")[2], "message": about + conflict.message}

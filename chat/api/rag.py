@@ -192,13 +192,13 @@ async def filters(request: HttpRequest, query: Query[FilterQuery]) -> dict[str, 
 )
 async def count(request: HttpRequest, body: FilterCountIn) -> dict[str, Any]:
     """Documents and passages that a search with these sets and filters goes through; `warnings` where it is none."""
-    found = await run_db(
+    counts = await run_db(
         filters_count, scope=caller_of(request).scope, sets=tuple(body.sets), filters=body.filters.value()
     )
     return {
-        "documents": found.documents,
-        "passages": found.passages,
-        "warnings": serialize_warnings(found.warnings),
+        "documents": counts.documents,
+        "passages": counts.passages,
+        "warnings": serialize_warnings(counts.warnings),
     }
 
 

@@ -52,7 +52,7 @@ def _attributes(value: dict[str, Any]) -> dict[str, Any]:
     """Raises ValueError for attributes that no document can have, and for conditions that nobody understands."""
     layer: list[Any] = [value]
     for _ in range(MAX_LEVELS):
-        layer = [inner for one in layer for inner in _inside(one)]
+        layer = [inner for value in layer for inner in _inside(value)]
     if layer:
         raise ValueError(f"must not be nested more than {MAX_LEVELS} levels deep")
     size = storable_bytes(value)
@@ -244,14 +244,14 @@ class AnswerOptionsIn(Strict):
 
     def values(self, query: str) -> AnswerRequest:
         """The request for one question."""
-        given = self.model_dump(exclude={"filters", "constraints", "sets", "query", "queries", "attachments"})
+        fields = self.model_dump(exclude={"filters", "constraints", "sets", "query", "queries", "attachments"})
         return AnswerRequest(
             query=query,
             sets=tuple(dict.fromkeys(self.sets)),
             filters=self.filters.value(),
             constraints=Constraints(**self.constraints.model_dump()),
             given=frozenset(self.model_fields_set),
-            **given,
+            **fields,
         )
 
 

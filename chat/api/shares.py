@@ -80,8 +80,8 @@ def _listed(scope: Scope) -> list[dict[str, Any]]:
 
 
 def _shown(scope: Scope, link_id: uuid.UUID) -> dict[str, Any]:
-    shown = shared_turns(scope=scope, link=link_open(scope=scope, key=link_id))
-    return {"turns": [_turn(turn) for turn in shown.turns], "left_out": shown.left_out}
+    page = shared_turns(scope=scope, link=link_open(scope=scope, key=link_id))
+    return {"turns": [_turn(turn) for turn in page.turns], "left_out": page.left_out}
 
 
 def _turn(turn: SharedTurn) -> dict[str, Any]:
@@ -91,12 +91,12 @@ def _turn(turn: SharedTurn) -> dict[str, Any]:
         "parts": [{"withheld": part.withheld} if part.withheld else {"html": part.html} for part in turn.parts],
         "sources": [
             {
-                "citation_num": one.number,
-                "readable": one.is_readable,
-                "document_id": one.document_id,
-                "title": one.title,
-                "page": one.page,
+                "citation_num": source.number,
+                "readable": source.is_readable,
+                "document_id": source.document_id,
+                "title": source.title,
+                "page": source.page,
             }
-            for one in turn.sources
+            for source in turn.sources
         ],
     }

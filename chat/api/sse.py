@@ -69,14 +69,14 @@ async def _has_beginning(message_id: uuid.UUID) -> bool:
 
 async def _opening(events: AsyncIterator[Event]) -> list[Event]:
     """The events up to the first one that says how the turn goes; `context` comes before the steps that led to it."""
-    held: list[Event] = []
+    delayed: list[Event] = []
     async for event in events:
         if event.type == "step":
-            held.append(event)
+            delayed.append(event)
         elif event.type == "context":
-            return list(_numbered([event, *held]))
+            return list(_numbered([event, *delayed]))
         else:
-            return [*held, event]
+            return [*delayed, event]
     raise TurnFailedError("interrupted", "No answer was produced.")
 
 

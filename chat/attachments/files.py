@@ -36,12 +36,12 @@ def attachments_owned(*, scope: Scope) -> QuerySet[Attachment]:
 
 def attachment_get(*, scope: Scope, key: uuid.UUID | str) -> Attachment:
     """One of the asker's attached files. Raises NotFoundError."""
-    found = None
+    row = None
     with suppress(ValueError):
-        found = attachments_owned(scope=scope).filter(key=uuid.UUID(str(key))).first()
-    if found is None:
+        row = attachments_owned(scope=scope).filter(key=uuid.UUID(str(key))).first()
+    if row is None:
         raise NotFoundError("attachment", attachment=str(key))
-    return found
+    return row
 
 
 def attachments_listed(*, scope: Scope, conversation: Conversation | None) -> list[Attachment]:
@@ -67,13 +67,13 @@ def attachment_add(*, scope: Scope, name: str, content: File[bytes], conversatio
         name = name[: NAME_CHARACTERS - len(ending)] + ending
     conversation = conversation_get(scope=scope, conversation_id=conversation_id) if conversation_id else None
     User.objects.select_for_update(no_key=True).get(pk=scope.user_id)  # files that come together count together
-    mine = attachments_owned(scope=scope)
-    there = mine.filter(conversation=conversation).count()
+    files = attachments_owned(scope=scope)
+    there = files.filter(conversation=conversation).count()
     if conversation is None and there >= MOST_WAITING:
         raise TooManyAttachmentsError("waiting", limit=MOST_WAITING)
     if conversation is not None and there >= MOST_FILES:
         raise TooManyAttachmentsError(limit=MOST_FILES)
-    stored = mine.aggregate(total=Sum("size_bytes"))["total"] or 0
+    stored = files.aggregate(total=Sum("size_bytes"))["total"] or 0
     if stored + size > settings.MAX_ATTACHMENTS_BYTES:
         raise TooManyAttachmentsError("bytes", limit_mb=settings.MAX_ATTACHMENTS_BYTES // MEBIBYTE)
     row = Attachment(
@@ -108,11 +108,11 @@ def attachment_delete(*, scope: Scope, key: uuid.UUID | str) -> None:
 
 def attachments_remove(rows: Iterable[Attachment]) -> int:
     """Remove files with their passages, without asking whose they are. Call in a transaction; returns how many."""
-    found = list(rows)
-    Attachment.objects.filter(pk__in=[row.pk for row in found]).delete()
-    for row in found:
+    listed = list(rows)
+    Attachment.objects.filter(pk__in=[row.pk for row in listed]).delete()
+    for row in listed:
         files_forget(row)
-    return len(found)
+    return len(listed)
 
 
 def files_forget(row: Attachment) -> None:

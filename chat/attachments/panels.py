@@ -60,22 +60,24 @@ def serialize_attachment(row: Attachment) -> dict[str, Any]:
 
 def attached_citations(*, scope: Scope, messages: Iterable[Message]) -> dict[uuid.UUID, list[AttachmentCitation]]:
     """Message → its citations of attached files that are the asker's own, in order."""
-    found: dict[uuid.UUID, list[AttachmentCitation]] = {}
+    by_message: dict[uuid.UUID, list[AttachmentCitation]] = {}
     rows = _readable(scope).filter(message__in=[message.pk for message in messages])
     for row in rows.order_by("number"):
-        found.setdefault(row.message_id, []).append(row)
-    return found
+        by_message.setdefault(row.message_id, []).append(row)
+    return by_message
 
 
 def attached_names(*, scope: Scope, messages: Iterable[Message]) -> dict[uuid.UUID, list[str]]:
     """Message → names of the files that came with its question."""
-    asked: Mapping[uuid.UUID, Sequence[str]] = {one.pk: one.request.get("attachments") or () for one in messages}
-    keys = {key for named in asked.values() for key in named}
+    keys_of_message: Mapping[uuid.UUID, Sequence[str]] = {
+        message.pk: message.request.get("attachments") or () for message in messages
+    }
+    keys = {key for keys_of_files in keys_of_message.values() for key in keys_of_files}
     if not keys:
         return {}
     rows = attachments_owned(scope=scope).filter(key__in=keys).values_list("key", "name")
     names = {str(key): name for key, name in rows}
-    return {pk: [names[key] for key in named if key in names] for pk, named in asked.items()}
+    return {pk: [names[key] for key in keys_of_files if key in names] for pk, keys_of_files in keys_of_message.items()}
 
 
 def attached_panel(
@@ -110,10 +112,10 @@ def attached_panel(
 
 def original_of(*, scope: Scope, key: uuid.UUID) -> Attachment:
     """The file as it was attached. Raises NotFoundError."""
-    found = attachment_get(scope=scope, key=key)
-    if not found.file.storage.exists(found.file.name or ""):
+    attachment = attachment_get(scope=scope, key=key)
+    if not attachment.file.storage.exists(attachment.file.name or ""):
         raise NotFoundError("attachment", attachment=str(key))
-    return found
+    return attachment
 
 
 def _readable(scope: Scope) -> QuerySet[AttachmentCitation]:

@@ -60,13 +60,13 @@ def attachment_read(*, attachment_id: int) -> None:
     except AttachmentLostError:
         logger.info("attachment %s was removed, or another worker reads it", row.pk)
     except Exception as error:
-        known = known_fault(error)
-        if known is None:
+        fault = known_fault(error)
+        if fault is None:
             logger.exception("an attached file could not be read")
-        if isinstance(known, TransientError):
-            _put_off(row, known)
+        if isinstance(fault, TransientError):
+            _put_off(row, fault)
         else:
-            _fail(row, known or IngestionFaultError())
+            _fail(row, fault or IngestionFaultError())
 
 
 class AttachmentLostError(Exception):
@@ -96,8 +96,8 @@ def _recognised(row: Attachment, parsed: ParsedDocument, content: bytes, options
         return parsed
     from ragcore.ocr.documents import recognise_document
 
-    def progress(done: int, total: int) -> None:
-        _alive(row, progress_done=done, progress_total=total)
+    def progress(count: int, total: int) -> None:
+        _alive(row, progress_done=count, progress_total=total)
 
     try:
         return recognise_document(
@@ -121,8 +121,8 @@ def _store(row: Attachment, drafts: Sequence[ChunkDraft], *, pages: int | None) 
     model = model_registry.embedder().model
     for start in range(0, len(texts), EMBEDDED_TEXTS):
         with embedding_slot(alive=lambda: _alive(row)):
-            found = model_registry.embedder().embed_documents(texts[start : start + EMBEDDED_TEXTS])
-        vectors += [np.asarray(vector, dtype=np.float32).tobytes() for vector in found]
+            embedded = model_registry.embedder().embed_documents(texts[start : start + EMBEDDED_TEXTS])
+        vectors += [np.asarray(vector, dtype=np.float32).tobytes() for vector in embedded]
         _alive(row)
     with transaction.atomic():
         locked = _reading(row).select_for_update().first()

@@ -99,9 +99,10 @@ def attached_rank(attached: Attached, query: Query, *, above: float) -> tuple[tu
     if not is_near and not attached.is_new:
         return (), False
     order = np.argsort(-scores, kind="stable")[:MOST] if is_near else np.arange(min(MOST, len(scores)))
-    kept = [int(at) for at in order if not is_near or scores[at] >= SHARE_OF_BEST * best]
+    places = [int(at) for at in order if not is_near or scores[at] >= SHARE_OF_BEST * best]
     ranked = [
-        Ranked(passage=attached.passages[at], score=above + (len(kept) - place) * 1e-3) for place, at in enumerate(kept)
+        Ranked(passage=attached.passages[at], score=above + (len(places) - place) * 1e-3)
+        for place, at in enumerate(places)
     ]
     return tuple(ranked), True
 
@@ -114,5 +115,5 @@ def attached_scores(attached: Attached, query: Query) -> FloatArray:
     inputs = [RerankInput(passage=passage, arms={"dense": float(similarity)}) for passage, similarity in pairs]
     matrix = rerank_features(query, inputs)
     columns = [matrix[:, FEATURES.index(name)] * weight for name, weight in _PARTS.items()]
-    found: FloatArray = np.sum(columns, axis=0).astype(np.float32)
-    return found
+    scores: FloatArray = np.sum(columns, axis=0).astype(np.float32)
+    return scores

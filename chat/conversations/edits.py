@@ -65,8 +65,8 @@ def conversation_delete(*, scope: Scope, conversation_id: uuid.UUID) -> None:
 
     A turn that is still running is not stored any more. Raises NotFoundError.
     """
-    found = conversation_get(scope=scope, conversation_id=conversation_id)
-    conversation = Conversation.objects.select_for_update().get(pk=found.pk)  # a turn that ends now waits
+    current = conversation_get(scope=scope, conversation_id=conversation_id)
+    conversation = Conversation.objects.select_for_update().get(pk=current.pk)  # a turn that ends now waits
     event_add(
         actor=User.objects.get(pk=scope.user_id), action="conversation.delete", target=str(conversation.pk), data={}
     )

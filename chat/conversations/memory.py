@@ -43,11 +43,11 @@ async def session_turn(*, user_id: int, conversation_id: uuid.UUID) -> AsyncIter
     name = f"{session_key(user_id=user_id, conversation_id=conversation_id)}:lock"
     async with AsyncExitStack() as stack:
         try:
-            mine = await stack.enter_async_context(redis_lock(name, wait_seconds=WAIT_SECONDS))
+            has_lock = await stack.enter_async_context(redis_lock(name, wait_seconds=WAIT_SECONDS))
         except RedisError as error:
             logger.warning("a turn goes on without the lock of its conversation: %s", error)
-            mine = True
-        if not mine:
+            has_lock = True
+        if not has_lock:
             raise ConversationBusyError
         yield
 
@@ -65,12 +65,12 @@ async def session_history(*, user_id: int, conversation_id: uuid.UUID, until: uu
     pipe.hget(key, "leaf")
     pipe.lrange(f"{key}:messages", 0, -1)
     try:
-        leaf, kept = await pipe.execute()
+        leaf, stored = await pipe.execute()
     except RedisError as error:
         logger.warning("a conversation is read from Postgres: %s", error)
         return await run_db(_stored_turns, conversation_id, until)
-    if kept and leaf == str(until):
-        return tuple(Turn(**json.loads(turn)) for turn in kept)
+    if stored and leaf == str(until):
+        return tuple(Turn(**json.loads(turn)) for turn in stored)
     turns = await run_db(_stored_turns, conversation_id, until)
     if turns:
         await session_store(user_id=user_id, conversation_id=conversation_id, turns=turns, leaf=until)
@@ -112,11 +112,11 @@ def history_window(
     because their numbers mean other sources now.
     """
     plain = [Turn(question=turn.question, answer=_MARKER.sub("", turn.answer)) for turn in turns]
-    left = budget_tokens - counter.count(fixed)
-    kept: list[Turn] = []
+    tokens_free = budget_tokens - counter.count(fixed)
+    window: list[Turn] = []
     for turn in reversed(plain):
-        left -= counter.count(turn.question) + counter.count(turn.answer)
-        if kept and left < 0:
+        tokens_free -= counter.count(turn.question) + counter.count(turn.answer)
+        if window and tokens_free < 0:
             break
-        kept.append(turn)
-    return tuple(reversed(kept))
+        window.append(turn)
+    return tuple(reversed(window))

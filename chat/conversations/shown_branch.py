@@ -19,8 +19,8 @@ def branch_show(*, scope: Scope, conversation_id: uuid.UUID, message_id: uuid.UU
 
     It does not count as a new turn: the order of conversations stays.
     """
-    found = conversation_get(scope=scope, conversation_id=conversation_id)
-    conversation = Conversation.objects.select_for_update().get(pk=found.pk)
+    current = conversation_get(scope=scope, conversation_id=conversation_id)
+    conversation = Conversation.objects.select_for_update().get(pk=current.pk)
     branches = branches_of(conversation)
     if message_id not in branches.parents:
         raise NotFoundError("message", message=str(message_id))

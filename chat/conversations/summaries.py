@@ -51,11 +51,11 @@ def summary_refresh(*, conversation_id: uuid.UUID, budget_tokens: int) -> None:
     """Take the turns that no longer fit into the summary. Safe to run twice: each turn is taken in once."""
     conversation = Conversation.objects.filter(pk=conversation_id).first()
     turns = _turns(conversation, conversation.leaf_id) if conversation else []
-    left = _left_out(turns, budget_tokens)
-    if conversation is None or not left:
+    unsummarised = _left_out(turns, budget_tokens)
+    if conversation is None or not unsummarised:
         return
-    until = left[-1][0]
-    text = _summary(conversation.summary, [turn for _created, turn in left])
+    until = unsummarised[-1][0]
+    text = _summary(conversation.summary, [turn for _created, turn in unsummarised])
     Conversation.objects.filter(  # unless another task was first, or another branch is shown
         pk=conversation_id, summarised_until=conversation.summarised_until, leaf=conversation.leaf_id
     ).update(summary=text[:SUMMARY_CHARACTERS], summarised_until=until)
@@ -75,19 +75,19 @@ def _turns(conversation: Conversation, leaf: uuid.UUID | None) -> list[tuple[dat
 def _left_out(turns: Sequence[tuple[datetime, Turn]], budget_tokens: int) -> list[tuple[datetime, Turn]]:
     """The oldest turns, for which a prompt of this budget has no room."""
     every = [turn for _created, turn in turns]
-    kept = history_window(every, fixed="", counter=model_registry.counter(), budget_tokens=budget_tokens)
-    return list(turns[: len(turns) - len(kept)])
+    window = history_window(every, fixed="", counter=model_registry.counter(), budget_tokens=budget_tokens)
+    return list(turns[: len(turns) - len(window)])
 
 
 def _summary(before: str, turns: Sequence[Turn]) -> str:
     setup_refresh()
     if (model := model_registry.light_model()) is not None:
-        said = [f"用户 / user: {turn.question}\nAI: {_plain(turn.answer)}" for turn in turns]
-        conversation = "\n\n".join([before, *said] if before else said)
+        turn_texts = [f"用户 / user: {turn.question}\nAI: {_plain(turn.answer)}" for turn in turns]
+        conversation = "\n\n".join([before, *turn_texts] if before else turn_texts)
         client = LlmClient(model, seconds=MODEL_SECONDS, is_patient=True)
-        written = asyncio.run(client.text("conversation_summary", conversation=conversation))
-        if written and written.strip():
-            return written.strip()
+        summary = asyncio.run(client.text("conversation_summary", conversation=conversation))
+        if summary and summary.strip():
+            return summary.strip()
     lines = [line for line in before.splitlines() if line]
     lines += [_line(turn) for turn in turns]
     return "\n".join(lines[-MOST_LINES:])
@@ -95,7 +95,7 @@ def _summary(before: str, turns: Sequence[Turn]) -> str:
 
 def _line(turn: Turn) -> str:
     """A question and the first sentence of its answer."""
-    sentences = [text for one in split_sentences(_plain(turn.answer)) if (text := str(one).strip())]
+    sentences = [text for sentence in split_sentences(_plain(turn.answer)) if (text := str(sentence).strip())]
     first = next((text for text in sentences if len(text) > 12), sentences[0] if sentences else "")
     question = " ".join(visible(turn.question).split())
     return f"- {_cut(question)}" + (f" → {_cut(first)}" if first else "")

@@ -81,9 +81,9 @@ def _document(report: Report, flow: Iterable[Any], effort: Effort) -> bytes:
     document = _template()(out, pagesize=A4, title=_clean(report.title), **margins)
     document.effort = effort
     flowables = []
-    for one in flow:
+    for flowable in flow:
         effort.check()
-        flowables.append(one)
+        flowables.append(flowable)
     document.build(flowables, onFirstPage=_page_number, onLaterPages=_page_number)
     return out.getvalue()
 
@@ -167,8 +167,8 @@ def _code(text: str, styles: Any) -> list[Any]:
     """Lines as they are; a long one goes on in the next."""
     whole = text.expandtabs(4).split("\n")
     lines = [line[at : at + CODE_COLUMNS] for line in whole for at in range(0, len(line) or 1, CODE_COLUMNS)]
-    shown = [_fonts(line.replace(" ", "\u00a0"), CODE_FONT) for line in lines]
-    parts = (shown[at : at + CODE_LINES] for at in range(0, len(shown), CODE_LINES))
+    code_lines = [_fonts(line.replace(" ", "\u00a0"), CODE_FONT) for line in lines]
+    parts = (code_lines[at : at + CODE_LINES] for at in range(0, len(code_lines), CODE_LINES))
     return [_paragraph("<br/>".join(part), styles["Code"]) for part in parts]
 
 
@@ -267,9 +267,9 @@ def _markup(runs: Iterable[Run], *, is_bold: bool = False) -> str:
     """Runs in reportlab's markup."""
     out = []
     for run in runs:
-        shown = _fonts(run.text, CODE_FONT if run.is_code else "").replace("\n", "<br/>")
-        shown = f"<b>{shown}</b>" if run.is_bold or is_bold else shown
-        out.append(f"<i>{shown}</i>" if run.is_italic else shown)
+        marked_up = _fonts(run.text, CODE_FONT if run.is_code else "").replace("\n", "<br/>")
+        marked_up = f"<b>{marked_up}</b>" if run.is_bold or is_bold else marked_up
+        out.append(f"<i>{marked_up}</i>" if run.is_italic else marked_up)
     return "".join(out)
 
 
@@ -277,7 +277,7 @@ def _fonts(text: str, latin: str = "") -> str:
     """Escaped text; what Latin fonts do not have stands in the font for it, and what neither has as words."""
     has = _other_characters()
     parts = []
-    for font, characters in groupby(_clean(text), lambda one: _font_of(one, has)):
+    for font, characters in groupby(_clean(text), lambda character: _font_of(character, has)):
         words = "".join(characters)
         if font == "":
             parts.append(_in_font("".join(map(_in_words, words)), latin))

@@ -148,15 +148,20 @@ def as_text(value: BaseModel) -> str:
         rest = "" if value.next_offset is None else f"\n\n(Goes on: offset {value.next_offset}.)"
         return f"{MATERIAL}\n\n<document>\n{fenced(value.text)}\n</document>{rest}"
     if isinstance(value, SetsOut):
-        return "\n".join(f"- {one.code} (id {one.id}): {one.name}" for one in value.sets) or "No knowledge sets."
+        return (
+            "\n".join(
+                f"- {knowledge_set.code} (id {knowledge_set.id}): {knowledge_set.name}" for knowledge_set in value.sets
+            )
+            or "No knowledge sets."
+        )
     return value.model_dump_json()
 
 
-def _search(found: SearchOut) -> str:
-    if not found.hits:
+def _search(result: SearchOut) -> str:
+    if not result.hits:
         return "Nothing was found."
-    fit = "" if found.relevant else "\nNothing fits well; these may not answer the question."
-    hits = enumerate(found.hits, 1)
+    fit = "" if result.relevant else "\nNothing fits well; these may not answer the question."
+    hits = enumerate(result.hits, 1)
     passages = "\n\n".join(f"[{number}] {_heading(hit)}\n{fenced(hit.content)}" for number, hit in hits)
     return f"{MATERIAL}{fit}\n\n<context>\n{passages}\n</context>"
 
@@ -167,9 +172,9 @@ def _heading(hit: HitOut) -> str:
 
 def _answer(answer: AnswerOut) -> str:
     sources = [
-        f"[{one['citation_num']}] {_named(one['title'], one['page'])} "
-        f"(chunk_id {one['chunk_id']}, document_id {one['document_id']})"
-        for one in answer.citations
+        f"[{citation['citation_num']}] {_named(citation['title'], citation['page'])} "
+        f"(chunk_id {citation['chunk_id']}, document_id {citation['document_id']})"
+        for citation in answer.citations
     ]
     listed = "\n\nSources:\n" + "\n".join(sources) if sources else ""
     return f"{answer.answer}\n\n(status: {answer.status}){listed}"

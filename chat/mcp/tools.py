@@ -102,8 +102,8 @@ class Tools:
 
         async def call() -> SearchOut:
             caller = await self._caller(ctx, "search")
-            named = await run_db(resolve_sets, scope=caller.scope, names=sets or ())
-            return await search_passages(caller, query=query, sets=named, top_k=top_k)
+            set_ids = await run_db(resolve_sets, scope=caller.scope, names=sets or ())
+            return await search_passages(caller, query=query, sets=set_ids, top_k=top_k)
 
         return await result_of(call())
 
@@ -114,8 +114,8 @@ class Tools:
 
         async def call() -> AnswerOut:
             caller = await self._caller(ctx, "answer")
-            named = await run_db(resolve_sets, scope=caller.scope, names=sets or ())
-            return await answer_question(caller, query=query, sets=named, style=style)
+            set_ids = await run_db(resolve_sets, scope=caller.scope, names=sets or ())
+            return await answer_question(caller, query=query, sets=set_ids, style=style)
 
         return await result_of(call())
 
@@ -147,16 +147,16 @@ async def search_passages(caller: Caller, *, query: str, sets: tuple[int, ...], 
     async with await take_place(caller.user, key=caller.key_tag):
         profile = await run_db(profile_get, caller.user, sets=sets)
         request = RetrievalRequest(query=query, sets=sets, top_k=top_k, profile=profile)
-        found = serialize_hits(await run_search(scope=caller.scope, request=request), trace=False)
-    hits = [HitOut(**{name: hit[name] for name in HitOut.model_fields}) for hit in found["hits"]]
-    return SearchOut(hits=hits, relevant=found["relevant"], warnings=found["warnings"])
+        result = serialize_hits(await run_search(scope=caller.scope, request=request), trace=False)
+    hits = [HitOut(**{name: hit[name] for name in HitOut.model_fields}) for hit in result["hits"]]
+    return SearchOut(hits=hits, relevant=result["relevant"], warnings=result["warnings"])
 
 
 async def answer_question(caller: Caller, *, query: str, sets: tuple[int, ...], style: Style | None) -> AnswerOut:
     """As `POST /api/v1/rag/generate`."""
-    given: dict[str, Any] = {} if style is None else {"style": style}
+    fields: dict[str, Any] = {} if style is None else {"style": style}
     await count_questions_or_raise(caller.user, key=caller.key_tag)
-    request = AnswerRequest(query=query, sets=sets, given=frozenset(given), **given)
+    request = AnswerRequest(query=query, sets=sets, given=frozenset(fields), **fields)
     stored = await answer_now(scope=caller.scope, user=caller.user, request=request, key=caller.key_tag)
     record = stored.record
     return AnswerOut(
@@ -172,12 +172,12 @@ async def answer_question(caller: Caller, *, query: str, sets: tuple[int, ...], 
 def resolve_sets(*, scope: Scope, names: Sequence[int | str]) -> tuple[int, ...]:
     """Ids of sets that are named by id or code, each once. Raises NotFoundError for one that does not exist."""
     listed = dict(sets_listed(scope=scope).filter(tenant_id=scope.tenant_id).values_list("code", "pk"))
-    known = set(listed.values())
-    found = [listed.get(name) if isinstance(name, str) else name for name in names]
-    for name, number in zip(names, found, strict=True):
-        if number not in known:
+    readable = set(listed.values())
+    numbers = [listed.get(name) if isinstance(name, str) else name for name in names]
+    for name, number in zip(names, numbers, strict=True):
+        if number not in readable:
             raise NotFoundError("set", set=name)
-    return tuple(dict.fromkeys(number for number in found if number is not None))
+    return tuple(dict.fromkeys(number for number in numbers if number is not None))
 
 
 def list_readable_sets(*, scope: Scope) -> SetsOut:
@@ -219,15 +219,15 @@ def read_source(*, scope: Scope, document_id: int | None, chunk_id: int | None, 
 
 
 def _document(*, scope: Scope, document_id: int) -> Document:
-    found = document_openable(scope=scope, document_id=document_id)
+    document = document_openable(scope=scope, document_id=document_id)
     if not documents_askable(scope=scope).filter(pk=document_id).exists():
         raise NotFoundError("document", document=document_id)
-    return found
+    return document
 
 
 def _chunk(*, scope: Scope, chunk_id: int) -> Chunk:
     """A passage that the caller may open, or that an answer to the caller cites: it may have been replaced since."""
-    found = chunk_get(scope=scope, chunk_id=chunk_id, is_cited=is_cited_for(scope=scope, chunk_id=chunk_id))
-    if not documents_askable(scope=scope).filter(pk=found.version.document_id).exists():
+    chunk = chunk_get(scope=scope, chunk_id=chunk_id, is_cited=is_cited_for(scope=scope, chunk_id=chunk_id))
+    if not documents_askable(scope=scope).filter(pk=chunk.version.document_id).exists():
         raise NotFoundError("passage", chunk=chunk_id)
-    return found
+    return chunk

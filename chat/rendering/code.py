@@ -91,12 +91,12 @@ def highlighted_code(code: str, language: str, *, seconds: float = MAX_SECONDS) 
 
     `seconds`: of processor time of this thread.
     """
-    known = _NAMES.get(language.lower())
-    if known is None or seconds <= 0 or not _is_small(code):
+    language_entry = _NAMES.get(language.lower())
+    if language_entry is None or seconds <= 0 or not _is_small(code):
         return html.escape(code)
     out = StringIO()
     try:
-        _formatter().format(_tokens(language_lexer(known), code, time.thread_time() + seconds), out)
+        _formatter().format(_tokens(language_lexer(language_entry), code, time.thread_time() + seconds), out)
     except _TooSlowError:
         return html.escape(code)
     return out.getvalue()
@@ -131,15 +131,15 @@ def language_lexer(language: Language) -> Lexer:
 
 def _lexer_class(language: Language) -> type[Lexer]:
     """Rules leave the class itself, which other lexers make for what is embedded in their code."""
-    known: type[Lexer] = getattr(import_module(f"pygments.lexers.{language.module}"), language.lexer)
+    lexer: type[Lexer] = getattr(import_module(f"pygments.lexers.{language.module}"), language.lexer)
     if language.lexer in ("BaseMakefileLexer", "DockerLexer"):  # their commands are read by that one
         _lexer_class(_NAMES["bash"])
     with _preparing:
-        known()  # reads its rules
+        lexer()  # reads its rules
         if slow := SLOW_RULES.get(language.lexer):
-            assert isinstance(known, RegexLexerMeta)
-            known._tokens = {  # type: ignore[attr-defined]
+            assert isinstance(lexer, RegexLexerMeta)
+            lexer._tokens = {  # type: ignore[attr-defined]
                 state: [rule for rule in rules if not rule[0].__self__.pattern.startswith(slow)]
-                for state, rules in known._tokens.items()  # type: ignore[attr-defined]
+                for state, rules in lexer._tokens.items()  # type: ignore[attr-defined]
             }
-    return known
+    return lexer

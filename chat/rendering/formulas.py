@@ -106,8 +106,8 @@ def _check_source(source: str) -> None:
 
 def _prepared(source: str) -> str:
     """The source in the words that latex2mathml knows. It would drop a row whose last cell is empty."""
-    named = _ENVIRONMENT.sub(_renamed_environment, _ARG.sub(r"\\operatorname{arg}", source))
-    return _EMPTY_LAST_CELL.sub("& {}", named)
+    renamed = _ENVIRONMENT.sub(_renamed_environment, _ARG.sub(r"\\operatorname{arg}", source))
+    return _EMPTY_LAST_CELL.sub("& {}", renamed)
 
 
 def _renamed_environment(match: re.Match[str]) -> str:
@@ -147,12 +147,12 @@ def _text(element: Element) -> str:
 def _attributes(element: Element) -> str:
     if "linebreak" in element.attrib:  # `\\\\` where there are no rows
         raise _NotUnderstoodError
-    known = ATTRIBUTES.get(element.tag, set())
-    given = {name: value for name, value in element.attrib.items() if name in known and _VALUE.fullmatch(value)}
-    given.pop("class", None)  # the parser takes classes from the formula
+    allowed = ATTRIBUTES.get(element.tag, set())
+    attributes = {name: value for name, value in element.attrib.items() if name in allowed and _VALUE.fullmatch(value)}
+    attributes.pop("class", None)  # the parser takes classes from the formula
     if alignment := _ALIGNMENTS.get(element.get("columnalign", "")):
-        given["class"] = alignment
-    return "".join(f' {name}="{escape(value)}"' for name, value in given.items())
+        attributes["class"] = alignment
+    return "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
 
 
 def _joined(children: Sequence[Element], names: frozenset[str]) -> Iterator[Element]:

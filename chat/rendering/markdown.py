@@ -113,11 +113,11 @@ def claim_at(text: str, place: int) -> str:
 
     That is the sentence that carries it, or where it carries several the part in front of this one.
     """
-    found = next(islice(_MARKER.finditer(text), place, None), None) if place >= 0 else None
-    if found is None:
+    marker = next(islice(_MARKER.finditer(text), place, None), None) if place >= 0 else None
+    if marker is None:
         return ""
-    whole = Segments(text).at(found.start())
-    before = text[max(0, text.rfind(whole, 0, found.end() + len(whole))) : found.start()]
+    whole = Segments(text).at(marker.start())
+    before = text[max(0, text.rfind(whole, 0, marker.end() + len(whole))) : marker.start()]
     parts = [part.strip() for part in _MARKER.split(before) if sum(map(str.isalnum, part)) >= LEAST_CLAIM]
     return parts[-1] if parts else whole
 
@@ -174,15 +174,15 @@ def _formula(state: StateInline, silent: bool) -> bool:
     """
     if state.src[state.pos] not in "$\\":
         return False
-    written = _dollars(state) if state.src[state.pos] == "$" else _bracketed(state)
-    if written is None or _OPEN in written.whole or _CLOSE in written.whole:
+    formula = _dollars(state) if state.src[state.pos] == "$" else _bracketed(state)
+    if formula is None or _OPEN in formula.whole or _CLOSE in formula.whole:
         return False
-    markup = _formula_markup(state, written)
-    if markup is None and written.is_doubtful:
+    markup = _formula_markup(state, formula)
+    if markup is None and formula.is_doubtful:
         return False
     if not silent:
-        state.push("formula", "", 0).content = markup or f"<code>{html.escape(written.whole)}</code>"
-    state.pos += len(written.whole)
+        state.push("formula", "", 0).content = markup or f"<code>{html.escape(formula.whole)}</code>"
+    state.pos += len(formula.whole)
     return True
 
 
@@ -218,27 +218,27 @@ def _bracketed(state: StateInline) -> _Written | None:
 
 def _ends(state: StateInline, kind: str) -> list[int]:
     """Where formulas end in this text. Looked for once: many that begin and never end would take quadratic time."""
-    known = state.env.setdefault("formula_ends", {})
-    if known.get(kind, ("",))[0] != state.src:
+    ends = state.env.setdefault("formula_ends", {})
+    if ends.get(kind, ("",))[0] != state.src:
         expression = _ROUND_END if kind == "(" else _SQUARE_END
-        known[kind] = (state.src, [match.start() for match in expression.finditer(state.src)])
-    return cast(list[int], known[kind][1])
+        ends[kind] = (state.src, [match.start() for match in expression.finditer(state.src)])
+    return cast(list[int], ends[kind][1])
 
 
-def _formula_markup(state: StateInline, written: _Written) -> str | None:
+def _formula_markup(state: StateInline, formula: _Written) -> str | None:
     """MathML, computed once for a formula: markers of links are read several times."""
-    known = state.env.setdefault("formulas", {})
-    key = (written.source, written.is_display)
-    if key not in known:
-        make = partial(formula_mathml, _PLACES.sub("", written.source).strip(), display=written.is_display)
-        known[key] = state.env["effort"].decorate(make) if "effort" in state.env else make()
-    return cast("str | None", known[key])
+    markups = state.env.setdefault("formulas", {})
+    key = (formula.source, formula.is_display)
+    if key not in markups:
+        make = partial(formula_mathml, _PLACES.sub("", formula.source).strip(), display=formula.is_display)
+        markups[key] = state.env["effort"].decorate(make) if "effort" in state.env else make()
+    return cast("str | None", markups[key])
 
 
 def _plain(text: str, env: Mapping[str, Any]) -> str:
     """Paragraphs of the text as it was written, with its markers and marks of support."""
-    shown = _CITE.sub(lambda match: _plain_marker(match, env), html.escape(text))
-    paragraphs = (part.strip("\n").replace("\n", "<br>\n") for part in _BLANK_LINES.split(shown))
+    marked_up = _CITE.sub(lambda match: _plain_marker(match, env), html.escape(text))
+    paragraphs = (part.strip("\n").replace("\n", "<br>\n") for part in _BLANK_LINES.split(marked_up))
     return "".join(f"<p>{part}</p>\n" for part in paragraphs if part.strip())
 
 
@@ -293,11 +293,11 @@ def _render_cell(self: RendererHTML, tokens: Sequence[Token], index: int, option
     """Language, head, and alignment as a class: inline styles are forbidden by our content security policy."""
     token = tokens[index]
     alignment = re.search(r"text-align:\s*(left|right|center)", str(token.attrGet("style") or ""))
-    told = f' class="align-{alignment[1]}"' if alignment else ""
-    told += "".join(
+    attributes = f' class="align-{alignment[1]}"' if alignment else ""
+    attributes += "".join(
         f' {name}="{html.escape(str(value))}"' for name in ("lang", "data-head") if (value := token.attrGet(name))
     )
-    return f"<{token.tag}{told}>"
+    return f"<{token.tag}{attributes}>"
 
 
 _RULES = {

@@ -14,17 +14,17 @@ WIDEST_CELL = 32  # longer cells wrap
 LONGEST_HEAD = 60  # it is repeated in every row
 
 
-def label_cells(tokens: Sequence[Token], shown: Callable[[str], str]) -> None:
-    """Set `data-head` at the cells of each table that is too wide for a phone. `shown`: a text without our marks."""
+def label_cells(tokens: Sequence[Token], visible: Callable[[str], str]) -> None:
+    """Set `data-head` at the cells of each table that is too wide for a phone. `visible`: a text without our marks."""
     heads: list[str] = []
     cells: list[tuple[Token, str]] = []
     for at, token in enumerate(tokens):
         if token.type == "table_open":
             heads, cells = [], []
         elif token.type == "th_open":
-            heads.append(shown(_words(tokens[at + 1])))
+            heads.append(visible(_words(tokens[at + 1])))
         elif token.type == "td_open":
-            cells.append((token, shown(tokens[at + 1].content)))
+            cells.append((token, visible(tokens[at + 1].content)))
         elif token.type == "table_close" and _is_wide(heads, [text for _, text in cells]):
             for place, (cell, _) in enumerate(cells):
                 cell.attrSet("data-head", heads[place % len(heads)])

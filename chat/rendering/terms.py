@@ -25,7 +25,7 @@ _SCRIPTS = re.compile(f"[{CJK}]+|[^{CJK}]+")  # the parts of a name by their scr
 class ExplainedTerm:
     """A term as it may be written, and its other names: long form, abbreviation, translations, synonyms."""
 
-    written: Sequence[str]
+    spellings: Sequence[str]
     names: Sequence[str]
 
 
@@ -33,13 +33,13 @@ def explained_terms(lexicon: TermLexicon | None, text: str) -> list[ExplainedTer
     """The terms of a lexicon that a text names and that have another name to tell."""
     if lexicon is None:
         return []
-    found = []
+    terms = []
     for mention in lexicon.mentions(text[:MOST_CHARACTERS])[:MOST_TERMS]:
         names = [other.name for other in lexicon.other_names(mention.key)[:MOST_NAMES]]
-        written = [name for name, _relation, _entry in lexicon.keys[mention.key]]
+        spellings = [name for name, _relation, _entry in lexicon.keys[mention.key]]
         if names:
-            found.append(ExplainedTerm(written=tuple(dict.fromkeys(written)), names=tuple(names)))
-    return found
+            terms.append(ExplainedTerm(spellings=tuple(dict.fromkeys(spellings)), names=tuple(names)))
+    return terms
 
 
 def mark_terms(markup: str, terms: Sequence[ExplainedTerm]) -> str:
@@ -51,29 +51,34 @@ def mark_terms(markup: str, terms: Sequence[ExplainedTerm]) -> str:
         return markup
     by_group = {f"t{number}": term for number, term in enumerate(terms)}
     expression = re.compile("|".join(f"(?P<{group}>{_alternatives(term)})" for group, term in by_group.items()))
-    told: set[str] = set()
+    groups_marked: set[str] = set()
     out: list[str] = []
     inside: list[str] = []
     end = 0
     for tag in _TAG.finditer(markup):
-        out += [_marked(markup[end : tag.start()], expression, by_group, told, is_open=not inside), tag[0]]
+        out += [_marked(markup[end : tag.start()], expression, by_group, groups_marked, is_open=not inside), tag[0]]
         end = tag.end()
         name = tag[2].lower()
         if name in _UNMARKED and not tag[1]:
             inside.append(name)
         elif inside and tag[1] and inside[-1] == name:
             inside.pop()
-    return "".join([*out, _marked(markup[end:], expression, by_group, told, is_open=not inside)])
+    return "".join([*out, _marked(markup[end:], expression, by_group, groups_marked, is_open=not inside)])
 
 
 def _marked(
-    text: str, expression: re.Pattern[str], terms: Mapping[str, ExplainedTerm], told: set[str], *, is_open: bool
+    text: str,
+    expression: re.Pattern[str],
+    terms: Mapping[str, ExplainedTerm],
+    groups_marked: set[str],
+    *,
+    is_open: bool,
 ) -> str:
     def shown(match: re.Match[str]) -> str:
         group = str(match.lastgroup)
-        if group in told:
+        if group in groups_marked:
             return match[0]
-        told.add(group)
+        groups_marked.add(group)
         names = html.escape(" · ".join(terms[group].names))
         return f'<span class="term" tabindex="0" data-term="{names}">{match[0]}</span>'
 
@@ -81,7 +86,7 @@ def _marked(
 
 
 def _alternatives(term: ExplainedTerm) -> str:
-    return "|".join(map(_expression, sorted(term.written, key=len, reverse=True)))
+    return "|".join(map(_expression, sorted(term.spellings, key=len, reverse=True)))
 
 
 def _expression(name: str) -> str:

@@ -22,7 +22,7 @@ class TextEmitter:
     """Emits what a model writes, with its markers normalised and foreign links removed.
 
     `chunk` events carry the Markdown. With `blocks` (web) each finished block follows as sanitised HTML, and the
-    unfinished rest as `tail`. `numbers`: sources that markers may point to; `ids`: other names of them; `known`:
+    unfinished rest as `tail`. `numbers`: sources that markers may point to; `ids`: other names of them; `known_urls`:
     bare addresses that stay links, None for all (see `LinkStream`).
     """
 
@@ -33,11 +33,11 @@ class TextEmitter:
         numbers: Collection[int],
         ids: Mapping[str, int],
         blocks: bool,
-        known: Collection[str] | None = None,
+        known_urls: Collection[str] | None = None,
     ) -> None:
         self._events = events
         self._markers = MarkerStream(numbers=frozenset(numbers), ids=ids)
-        self._links = LinkStream(known=known)
+        self._links = LinkStream(known_urls=known_urls)
         self._numbers = numbers
         self._blocks = BlockStream() if blocks else None
         self._count = 0

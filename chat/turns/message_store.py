@@ -51,8 +51,8 @@ def message_prepare(
     tenant than the asker's own, and for a turn of another conversation to take the place of; UnknownFilterError.
     """
     tenant_check(user=user, tenant_id=request.tenant_id)
-    known = sets_listed(scope=scope).filter(pk__in=request.sets).order_by()
-    if missing := set(request.sets) - set(known.values_list("pk", flat=True)):
+    sets = sets_listed(scope=scope).filter(pk__in=request.sets).order_by()
+    if missing := set(request.sets) - set(sets.values_list("pk", flat=True)):
         raise NotFoundError("set", sets=sorted(missing), set=min(missing))
     filters_check(scope=scope, filters=request.filters)
     message = Message(
@@ -223,12 +223,12 @@ def _title(question: str) -> str:
 
 def _with_version_numbers(record: AnswerRecord) -> AnswerRecord:
     chunks = [citation.chunk_id for citation in record.citations if not citation.attachment]
-    found = list(Chunk.objects.filter(pk__in=chunks).order_by().values_list("pk", "version__number", "edited"))
-    numbers = {pk: number for pk, number, _edited in found}
-    edited = {pk: at.isoformat() for pk, _number, at in found if at is not None}
+    rows = list(Chunk.objects.filter(pk__in=chunks).order_by().values_list("pk", "version__number", "edited"))
+    numbers = {pk: number for pk, number, _edited in rows}
+    edited = {pk: at.isoformat() for pk, _number, at in rows if at is not None}
     if passages := [-citation.chunk_id for citation in record.citations if citation.attachment]:
-        kept = AttachmentPassage.objects.filter(pk__in=passages).values_list("pk", flat=True)
-        numbers |= {-pk: 1 for pk in kept}  # one that was removed meanwhile is no source any more
+        stored_passages = AttachmentPassage.objects.filter(pk__in=passages).values_list("pk", flat=True)
+        numbers |= {-pk: 1 for pk in stored_passages}  # one that was removed meanwhile is no source any more
     bound = (
         replace(c, version=numbers[c.chunk_id], edited=edited.get(c.chunk_id, ""))
         for c in record.citations

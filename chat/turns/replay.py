@@ -70,12 +70,12 @@ async def answer_again(
 def _request_of(message: Message, scope: Scope, viewer: Scope) -> AnswerRequest:
     """The stored request, without sets that are gone and without its conversation."""
     stored: Mapping[str, Any] = message.request
-    asked = [int(pk) for pk in stored.get("sets") or ()]
-    known = {f.name for f in fields(AnswerRequest)} - {*NOT_ASKED_AGAIN, "query", "sets", "cache"}
+    set_ids = [int(pk) for pk in stored.get("sets") or ()]
+    names = {f.name for f in fields(AnswerRequest)} - {*NOT_ASKED_AGAIN, "query", "sets", "cache"}
     return AnswerRequest(
-        **{name: stored[name] for name in known if name in stored},
+        **{name: stored[name] for name in names if name in stored},
         query=question_shown(scope=viewer, message=message),
-        sets=tuple(sets_listed(scope=scope).filter(pk__in=asked).order_by("pk").values_list("pk", flat=True)),
+        sets=tuple(sets_listed(scope=scope).filter(pk__in=set_ids).order_by("pk").values_list("pk", flat=True)),
         filters=stored_filters(stored.get("filters") or {}),
         constraints=Constraints(**(stored.get("constraints") or {})),
         given=frozenset(stored.get("given") or ()),
@@ -85,8 +85,8 @@ def _request_of(message: Message, scope: Scope, viewer: Scope) -> AnswerRequest:
 
 def _changed(request: AnswerRequest, intervention: Intervention) -> AnswerRequest:
     if intervention.keeps_all:
-        given = request.given | {"top_k", "max_chunks"}
-        return replace(request, top_k=MOST_PASSAGES, max_chunks=MOST_PASSAGES, given=given)
+        fields_sent = request.given | {"top_k", "max_chunks"}
+        return replace(request, top_k=MOST_PASSAGES, max_chunks=MOST_PASSAGES, given=fields_sent)
     if intervention.document is not None:
         return replace(request, filters=Filters(documents=(intervention.document,)), sets=())
     return request
@@ -111,9 +111,9 @@ def stored_filters(stored: Mapping[str, Any]) -> Filters:
 
 def _as_then(context: AnswerContext, message: Message) -> AnswerContext:
     """The recorded options in place of today's; those that are not known any more are left out."""
-    asked = message.trace.get("asked") or {}
-    known = {f.name for f in fields(AnswerOptions)}
-    values = {name: value for name, value in (asked.get("answer_options") or {}).items() if name in known}
+    recorded = message.trace.get("asked") or {}
+    names = {f.name for f in fields(AnswerOptions)}
+    values = {name: value for name, value in (recorded.get("answer_options") or {}).items() if name in names}
     config = replace(
         context.config,
         options=replace(context.config.options, **values),

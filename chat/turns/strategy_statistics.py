@@ -100,8 +100,8 @@ def strategy_figures(*, scope: Scope, days: int, today: date | None = None) -> l
         rows = rows.filter(tenant_id=scope.tenant_id)
     names = ("answers", "total_seconds", "confidence_sum", "refused", "degraded")
     summed: Any = rows.order_by().values("strategy").annotate(**{f"{name}_all": Sum(name) for name in names})
-    found = [_figures(row) for row in summed if row["answers_all"]]
-    return sorted(found, key=lambda figures: (-figures.answers, figures.strategy))
+    figures_of_strategies = [_figures(row) for row in summed if row["answers_all"]]
+    return sorted(figures_of_strategies, key=lambda figures: (-figures.answers, figures.strategy))
 
 
 def _figures(row: Mapping[str, Any]) -> StrategyFigures:

@@ -180,5 +180,5 @@ def hub() -> Hub:
 
 async def close_hub() -> None:
     """Stop the hub of the running event loop."""
-    if found := _hubs.pop():
-        await found.close()
+    if current_hub := _hubs.pop():
+        await current_hub.close()

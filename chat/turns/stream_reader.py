@@ -54,16 +54,16 @@ async def _follow(message_id: uuid.UUID | str, queue: Queue, after: int) -> Asyn
     key = events_key(message_id)
     if hub().is_local(key):  # a turn of this process: the queue began with its first event
         while hub().is_local(key) or not queue.empty():
-            if (found := await _next_event(queue, after)) is not None:
-                after = found.sequence
-                yield found
+            if (next_event := await _next_event(queue, after)) is not None:
+                after = next_event.sequence
+                yield next_event
     for event in await _read_entries(message_id, after):
         after = event.sequence
         yield event
     while await client().exists(alive_key(message_id)):
-        while (found := await _next_event(queue, after)) is not None:
-            after = found.sequence
-            yield found
+        while (next_event := await _next_event(queue, after)) is not None:
+            after = next_event.sequence
+            yield next_event
     for event in await _remaining_events(message_id, after):
         yield event
 
@@ -74,12 +74,12 @@ async def _redact_citations(event: Event, scope: Scope) -> Event:
     if not citations:
         return event
     try:
-        known = await run_db(documents_openable, scope=scope, document_ids={c["document_id"] for c in citations})
+        openable = await run_db(documents_openable, scope=scope, document_ids={c["document_id"] for c in citations})
     except DatabaseError:
         logger.exception("sources are withheld: rights cannot be checked")
-        known = set()
-    shown = [c if c["document_id"] in known else {**c, **WITHHELD} for c in citations]
-    return replace(event, data={**event.data, "citations": shown})
+        openable = set()
+    visible = [c if c["document_id"] in openable else {**c, **WITHHELD} for c in citations]
+    return replace(event, data={**event.data, "citations": visible})
 
 
 async def _read_entries(message_id: uuid.UUID | str, after: int) -> list[Event]:
@@ -123,7 +123,7 @@ def stored_events(message: Message, after: int) -> list[Event]:
         error = {"code": message.error_code, "message": message.error_message, "message_data": message.error_data}
         return _numbered(after, ("error", error))
     citations = [serialize_citation(_record(row)) for row in citations_of(message=message) if row.cited]
-    done = {
+    ending = {
         "message_id": str(message.pk),
         "status": message.status,
         "metadata": message.metadata,
@@ -131,13 +131,13 @@ def stored_events(message: Message, after: int) -> list[Event]:
         "html": message.answer_html,
     }
     if after:
-        return _numbered(after, ("citations", {"citations": citations}), ("done", done))
+        return _numbered(after, ("citations", {"citations": citations}), ("done", ending))
     return _numbered(
         0,
         ("context", {"message_id": str(message.pk), "chunks_count": message.metadata.get("chunks_found", 0)}),
         ("chunk", {"content": message.answer}),
         ("citations", {"citations": citations}),
-        ("done", done),
+        ("done", ending),
     )
 
 

@@ -93,10 +93,10 @@ def run_action(request: HttpRequest, act: Callable[[], Any], *, done: Any, back:
         return measured_first(request, error)
     except RagError as error:
         return _refused(request, error, back=back)
-    said = done(result) if callable(done) else done
+    message = done(result) if callable(done) else done
     if _is_script(request):
-        return JsonResponse({"message": str(said)})
-    messages.success(request, said)
+        return JsonResponse({"message": str(message)})
+    messages.success(request, message)
     return redirect(back)
 
 

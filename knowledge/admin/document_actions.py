@@ -65,19 +65,19 @@ def transfer_page(
     request: HttpRequest, verb: str, *, chosen: QuerySet[Document], context: dict[str, Any]
 ) -> TemplateResponse:
     """Asks which sets."""
-    mine = sets_curated(scope=admin_scope(request)).order_by("axis", "name")
-    sources = _holding(mine, chosen)
-    found = {
+    sets = sets_curated(scope=admin_scope(request)).order_by("axis", "name")
+    sources = _holding(sets, chosen)
+    variables = {
         **context,
         **about_documents(chosen),
         "title": TITLES[verb],
         "verb": verb,
         "address": reverse("admin:knowledge_document_transfer", args=[verb]),
-        "targets": mine,
-        "likely": mine.exclude(pk__in=sources.order_by().values("pk")).first(),
+        "targets": sets,
+        "likely": sets.exclude(pk__in=sources.order_by().values("pk")).first(),
         "sources": sources,
     }
-    return TemplateResponse(request, "admin/knowledge/document/transfer.html", found)
+    return TemplateResponse(request, "admin/knowledge/document/transfer.html", variables)
 
 
 def transfer_view(
@@ -85,14 +85,14 @@ def transfer_view(
 ) -> HttpResponse:
     """GET: which sets; POST: do it."""
     chosen = chosen_of(request, documents)
-    if request.method == "POST" and (done := _transfer(request, verb, [document.pk for document in chosen])):
-        return done
+    if request.method == "POST" and (response := _transfer(request, verb, [document.pk for document in chosen])):
+        return response
     return transfer_page(request, verb, chosen=chosen, context=context)
 
 
 def _holding(sets: QuerySet[KnowledgeSet], documents: QuerySet[Document]) -> QuerySet[KnowledgeSet]:
-    held = Document.sets.through.objects.filter(document__in=documents.order_by().values("pk"))
-    return sets.filter(pk__in=held.values("knowledgeset"))
+    links = Document.sets.through.objects.filter(document__in=documents.order_by().values("pk"))
+    return sets.filter(pk__in=links.values("knowledgeset"))
 
 
 def _transfer(request: HttpRequest, verb: str, ids: list[int]) -> HttpResponse | None:
@@ -127,7 +127,7 @@ class WeightForm(forms.Form):
 
 def weigh_page(request: HttpRequest, *, chosen: QuerySet[Document], context: dict[str, Any]) -> TemplateResponse:
     """Asks how much the documents count."""
-    found = {
+    variables = {
         **context,
         **about_documents(chosen),
         "title": _("Document weight"),
@@ -136,14 +136,14 @@ def weigh_page(request: HttpRequest, *, chosen: QuerySet[Document], context: dic
         "lowest": LOWEST,
         "highest": HIGHEST,
     }
-    return TemplateResponse(request, "admin/knowledge/document/weigh.html", found)
+    return TemplateResponse(request, "admin/knowledge/document/weigh.html", variables)
 
 
 def weigh_view(request: HttpRequest, *, documents: QuerySet[Document], context: dict[str, Any]) -> HttpResponse:
     """GET: how much; POST: do it, and go back to the document, or to the list if there are many."""
     chosen = chosen_of(request, documents)
-    if request.method == "POST" and (done := _weigh(request, [document.pk for document in chosen])):
-        return done
+    if request.method == "POST" and (response := _weigh(request, [document.pk for document in chosen])):
+        return response
     return weigh_page(request, chosen=chosen, context=context)
 
 
@@ -196,14 +196,14 @@ def review_page(
     request: HttpRequest, *, chosen: QuerySet[Document], context: dict[str, Any], form: ReviewForm | None = None
 ) -> TemplateResponse:
     """Asks by when the documents are to be reviewed."""
-    found = {
+    variables = {
         **context,
         **about_documents(chosen),
         "title": _("Review documents"),
         "address": reverse("admin:knowledge_document_review"),
         "form": form or ReviewForm(),
     }
-    return TemplateResponse(request, "admin/knowledge/document/review.html", found)
+    return TemplateResponse(request, "admin/knowledge/document/review.html", variables)
 
 
 def review_view(request: HttpRequest, *, documents: QuerySet[Document], context: dict[str, Any]) -> HttpResponse:
@@ -265,8 +265,8 @@ def _recent(request: HttpRequest) -> dict[str, Any]:
     """Uploads of this person in the last hours, the last ones first."""
     items = items_uploaded(scope=admin_scope(request), since=timezone.now() - RECENT)
     stages = list(items.order_by().values_list("stage", flat=True))
-    shown = items if len(stages) <= ROWS else items.order_by(_attention(), "-id")[:ROWS]
-    rows = rows_of(scope=admin_scope(request), items=shown)
+    listed = items if len(stages) <= ROWS else items.order_by(_attention(), "-id")[:ROWS]
+    rows = rows_of(scope=admin_scope(request), items=listed)
     return {
         "rows": rows,
         "summary": summary_of(stages),

@@ -98,15 +98,15 @@ def edit_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> Http
         except RagError as error:
             form.add_error(None, error_message(error))
     title = _("Edit %(name)s") % {"name": document.title}
-    found = {**context, "title": title, "document": document, "form": form}
-    return TemplateResponse(request, "admin/knowledge/document/edit.html", found)
+    variables = {**context, "title": title, "document": document, "form": form}
+    return TemplateResponse(request, "admin/knowledge/document/edit.html", variables)
 
 
 def readers_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> HttpResponse:
     """GET: who alone may read it, as keepers and as the source say; POST: set the keepers' list, and go back."""
     document, scope = _kept(request, pk), admin_scope(request)
-    own, said = readers_of(scope=scope, document=document)
-    form = ReadersForm(request.POST or None, initial=_as_text(own))
+    by_keepers, by_source = readers_of(scope=scope, document=document)
+    form = ReadersForm(request.POST or None, initial=_as_text(by_keepers))
     if request.method == "POST" and form.is_valid():
         try:
             if form.cleaned_data["who"] == ReadersForm.ALL:
@@ -118,14 +118,20 @@ def readers_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> H
             return redirect(f"{reverse('admin:knowledge_document_change', args=[pk])}?view=about")
         except RagError as error:
             form.add_error(None, error_message(error))
-    found = {**context, "title": _("Readers of the document"), "document": document, "form": form, "said": said}
-    return TemplateResponse(request, "admin/knowledge/document/readers.html", found)
+    variables = {
+        **context,
+        "title": _("Readers of the document"),
+        "document": document,
+        "form": form,
+        "said": by_source,
+    }
+    return TemplateResponse(request, "admin/knowledge/document/readers.html", variables)
 
 
-def _as_text(own: Readers | None) -> dict[str, Any]:
-    if own is None:
+def _as_text(readers: Readers | None) -> dict[str, Any]:
+    if readers is None:
         return {"who": ReadersForm.ALL}
-    return {"who": ReadersForm.NAMED, "users": own.users, "groups": own.groups}
+    return {"who": ReadersForm.NAMED, "users": readers.users, "groups": readers.groups}
 
 
 class ReadersForm(CapitalLabels, forms.Form):
@@ -155,13 +161,13 @@ def withdraw_view(request: HttpRequest, pk: int, number: int, *, context: dict[s
         except RagError as error:
             messages.error(request, error_message(error))
         return redirect(f"{reverse('admin:knowledge_document_change', args=[pk])}?view=versions")
-    found = {**context, "title": _("Withdraw a version"), "document": document, "version": version}
-    return TemplateResponse(request, "admin/knowledge/document/withdraw.html", found)
+    variables = {**context, "title": _("Withdraw a version"), "document": document, "version": version}
+    return TemplateResponse(request, "admin/knowledge/document/withdraw.html", variables)
 
 
 def _kept(request: HttpRequest, pk: int) -> Document:
     """The document, if the person keeps it."""
-    found = documents_kept(scope=admin_scope(request)).filter(pk=pk).first()
-    if found is None:
+    document = documents_kept(scope=admin_scope(request)).filter(pk=pk).first()
+    if document is None:
         raise Http404
-    return found
+    return document

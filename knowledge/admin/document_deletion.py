@@ -31,14 +31,14 @@ DELETED = "documents_deleted"  # in the session: ids of what the person deleted 
 
 def each_document(request: HttpRequest, rows: Iterable[Document], service: Callable[..., Any]) -> list[int]:
     """Ids of the documents that the service was done for; the reasons of the others are told."""
-    done = []
+    document_ids = []
     for document in rows:
         try:
             service(scope=admin_scope(request), actor=admin_user(request), document_id=document.pk)
-            done.append(document.pk)
+            document_ids.append(document.pk)
         except RagError as error:
             messages.error(request, f"{document.title}: {error_message(error)}")
-    return done
+    return document_ids
 
 
 class DocumentDeletion(CuratorAdmin):
@@ -58,8 +58,10 @@ class DocumentDeletion(CuratorAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """With the documents that the person has just deleted, and that can be restored."""
         ids = request.session.get(DELETED, [])
-        found = documents_restorable(scope=admin_scope(request)).filter(pk__in=ids) if ids else Document.objects.none()
-        undo = {"just_deleted": about_documents(found)} if ids else {}
+        deleted = (
+            documents_restorable(scope=admin_scope(request)).filter(pk__in=ids) if ids else Document.objects.none()
+        )
+        undo = {"just_deleted": about_documents(deleted)} if ids else {}
         page: HttpResponse = super().changelist_view(request, {**(extra_context or {}), **undo})
         return page
 
@@ -85,7 +87,7 @@ class DocumentDeletion(CuratorAdmin):
         return None
 
     def _delete_page(self, request: HttpRequest, chosen: QuerySet[Document], *, address: str) -> TemplateResponse:
-        found = {
+        variables = {
             **self.admin_site.each_context(request),
             **about_documents(chosen),
             "title": _("Delete documents"),
@@ -94,14 +96,14 @@ class DocumentDeletion(CuratorAdmin):
             "days": settings.PURGE_AFTER_DAYS,
             "cited_stay": not settings.PURGE_CITED,
         }
-        return TemplateResponse(request, "admin/knowledge/document/delete.html", found)
+        return TemplateResponse(request, "admin/knowledge/document/delete.html", variables)
 
     def _delete(self, request: HttpRequest, documents: Iterable[Document]) -> None:
-        done = each_document(request, documents, services.document_delete)
-        request.session[DELETED] = done
-        if done:
-            text = ngettext("%(count)d document was deleted.", "%(count)d documents were deleted.", len(done))
-            messages.success(request, text % {"count": len(done)})
+        document_ids = each_document(request, documents, services.document_delete)
+        request.session[DELETED] = document_ids
+        if document_ids:
+            text = ngettext("%(count)d document was deleted.", "%(count)d documents were deleted.", len(document_ids))
+            messages.success(request, text % {"count": len(document_ids)})
 
     def restore(self, request: HttpRequest) -> HttpResponse:
         """POST: bring back the documents of the form that the person may bring back."""
@@ -109,10 +111,12 @@ class DocumentDeletion(CuratorAdmin):
             return HttpResponseNotAllowed(["POST"])
         if not self.has_delete_permission(request):
             raise PermissionDenied
-        wanted = ids_of(request.POST.get("ids", "").split(","))
-        rows = documents_restorable(scope=admin_scope(request)).filter(pk__in=wanted)
-        done = each_document(request, rows.order_by("pk"), document_restore)
-        request.session[DELETED] = [pk for pk in request.session.get(DELETED, []) if pk not in done]
-        text = ngettext("%(count)d document is being restored.", "%(count)d documents are being restored.", len(done))
-        messages.info(request, text % {"count": len(done)})
+        ids = ids_of(request.POST.get("ids", "").split(","))
+        rows = documents_restorable(scope=admin_scope(request)).filter(pk__in=ids)
+        restored = each_document(request, rows.order_by("pk"), document_restore)
+        request.session[DELETED] = [pk for pk in request.session.get(DELETED, []) if pk not in restored]
+        text = ngettext(
+            "%(count)d document is being restored.", "%(count)d documents are being restored.", len(restored)
+        )
+        messages.info(request, text % {"count": len(restored)})
         return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all")

@@ -58,12 +58,15 @@ class OptionFact:
 
 def attributes_of(*, scope: Scope, document: Document, version: DocumentVersion | None) -> list[FactGroup]:
     """What the document says about itself and what is known of it; attributes without a value are left out."""
-    named = list(Attribute.objects.filter(tenant=document.tenant_id))
-    known = {attribute.code for attribute in named}
-    own = {
-        group: [_fact(a, document.metadata[a.code]) for a in named if _is_here(a, group, document)] for group in GROUPS
+    attributes = list(Attribute.objects.filter(tenant=document.tenant_id))
+    codes = {attribute.code for attribute in attributes}
+    declared = {
+        group: [_fact(a, document.metadata[a.code]) for a in attributes if _is_here(a, group, document)]
+        for group in GROUPS
     }
-    own[Attribute.Group.MANAGEMENT] += [(k, _text(v)) for k, v in sorted(document.metadata.items()) if k not in known]
+    declared[Attribute.Group.MANAGEMENT] += [
+        (k, _text(v)) for k, v in sorted(document.metadata.items()) if k not in codes
+    ]
     built_in = {
         Attribute.Group.BASIC: _basic(document, version),
         Attribute.Group.MANAGEMENT: [
@@ -76,7 +79,7 @@ def attributes_of(*, scope: Scope, document: Document, version: DocumentVersion 
     }
     return [
         FactGroup(
-            str(group.label), tuple(fact for fact in [*built_in[group], *own[group]] if fact[1] not in ("", None))
+            str(group.label), tuple(fact for fact in [*built_in[group], *declared[group]] if fact[1] not in ("", None))
         )
         for group in GROUPS
     ]
@@ -87,11 +90,11 @@ def _review(scope: Scope, document: Document) -> list[Fact]:
     row = review_of(scope=scope, document=document)
     if row is None:
         return []
-    found = [(_("review by"), exact_day(row.review_by))] if row.review_by else []
+    facts = [(_("review by"), exact_day(row.review_by))] if row.review_by else []
     if row.reviewed:
         day = exact_day(row.reviewed)
-        found.append((_("last reviewed"), f"{day} · {row.reviewed_by}" if row.reviewed_by else day))
-    return found
+        facts.append((_("last reviewed"), f"{day} · {row.reviewed_by}" if row.reviewed_by else day))
+    return facts
 
 
 GROUPS = tuple(Attribute.Group)
@@ -160,13 +163,13 @@ def pipeline_of(*, scope: Scope, document: Document, version: DocumentVersion | 
             [
                 OptionFact(
                     option_label(code, field.name),
-                    shown(getattr(found.value, field.name)),
-                    layer_label(found.origin[field.name]),
+                    shown(getattr(resolved_group.value, field.name)),
+                    layer_label(resolved_group.origin[field.name]),
                 )
-                for field in fields(found.value)
+                for field in fields(resolved_group.value)
             ],
         )
-        for code, found in resolved.items()
+        for code, resolved_group in resolved.items()
     ]
     present = pipeline_options(documents=[document])[document.pk].sha256
     return {"pipeline": groups, "is_present": version is not None and version.pipeline == present}
@@ -244,7 +247,7 @@ def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context
     if len(numbers) != 2:
         raise NotFoundError("one_version", document=document.pk)
     diff = version_diff(scope=scope, document_id=document.pk, old=numbers[0], new=numbers[1])
-    found = {
+    variables = {
         **context,
         "title": _("Changes in %(name)s") % {"name": document.title},
         "document": document,
@@ -253,4 +256,4 @@ def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context
         "rows": side_by_side(diff.lines),
         "unified": request.GET.get("view") == "unified",
     }
-    return TemplateResponse(request, "admin/knowledge/document/diff.html", found)
+    return TemplateResponse(request, "admin/knowledge/document/diff.html", variables)

@@ -125,7 +125,7 @@ class DocumentAdmin(DocumentDeletion):
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
-        own: list[tuple[str, Callable[..., Any], str]] = [
+        views: list[tuple[str, Callable[..., Any], str]] = [
             ("upload/", self.upload, "upload"),
             ("upload/recent/", recent_view, "recent"),
             ("transfer/<str:verb>/", self.transfer, "transfer"),
@@ -141,8 +141,8 @@ class DocumentAdmin(DocumentDeletion):
             ("<int:pk>/readers/", self.readers, "readers"),
             ("<int:pk>/versions/<int:number>/withdraw/", self.withdraw, "withdraw"),
         ]
-        mine = [path(route, wrap(view), name=f"knowledge_document_{name}") for route, view, name in own]
-        return [*mine, *edit_urls(wrap), *super().get_urls()]
+        urls = [path(route, wrap(view), name=f"knowledge_document_{name}") for route, view, name in views]
+        return [*urls, *edit_urls(wrap), *super().get_urls()]
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
@@ -166,8 +166,8 @@ class DocumentAdmin(DocumentDeletion):
         names = [row.shown_name for row in document.sets.all()]
         if len(names) <= SETS_NAMED:
             return ", ".join(names) or "–"
-        shown, every = ", ".join(names[:SETS_NAMED]), ", ".join(names)
-        return format_html('<span title="{}">{} +{}</span>', every, shown, len(names) - SETS_NAMED)
+        visible_names, every = ", ".join(names[:SETS_NAMED]), ", ".join(names)
+        return format_html('<span title="{}">{} +{}</span>', every, visible_names, len(names) - SETS_NAMED)
 
     @admin.display(description=_("source"), ordering="source")
     def came_from(self, document: Document) -> SafeString | str:
@@ -203,8 +203,8 @@ class DocumentAdmin(DocumentDeletion):
         versions = list(versions_listed(scope=scope, document=document))
         if not versions:  # on its way, and kept by others
             raise Http404
-        wanted = ids_of([request.GET.get("version", "")])
-        shown = next((v for v in versions if v.number in wanted), None) or document.live_version or versions[0]
+        numbers = ids_of([request.GET.get("version", "")])
+        version = next((v for v in versions if v.number in numbers), None) or document.live_version or versions[0]
         items = items_shown(scope=scope).filter(version__document=document, finished=None)
         failed = items_shown(scope=scope).filter(version=versions[0], stage=IngestItem.Stage.FAILED).order_by("-id")
         last_failed = failed[:1] if document.state == Document.State.FAILED else []
@@ -212,9 +212,9 @@ class DocumentAdmin(DocumentDeletion):
             "title": document.title,
             "subtitle": None,
             "document": document,
-            "version": shown,
+            "version": version,
             "versions": versions,
-            "file_fault": original_fault(shown),
+            "file_fault": original_fault(version),
             "views": [(code, words, code == view) for code, words in VIEWS.items()],
             "view": view,
             "rows": rows_of(scope=scope, items=[*items, *last_failed]),
@@ -222,15 +222,15 @@ class DocumentAdmin(DocumentDeletion):
             "may_restore": documents_restorable(scope=scope).filter(pk=document.pk).exists(),
             "takes_versions": is_open(document.source),
             "retries": notice_of(retries_of_document(scope=scope, document=document)),
-            **self._view(request, document, shown, view),
+            **self._view(request, document, version, view),
         }
 
     def _view(self, request: HttpRequest, document: Document, version: DocumentVersion, view: str) -> dict[str, Any]:
         scope = admin_scope(request)
         if view == "about":
-            found = {"groups": attributes_of(scope=scope, document=document, version=version)}
-            made = pipeline_of(scope=scope, document=document, version=version)
-            return {**found, **made, "report": report_of(version)}
+            facts = {"groups": attributes_of(scope=scope, document=document, version=version)}
+            pipeline = pipeline_of(scope=scope, document=document, version=version)
+            return {**facts, **pipeline, "report": report_of(version)}
         if view == "versions":
             return {}
         number, ordinal = (ids_of([request.GET.get(name, "")]) for name in ("page", "ordinal"))
@@ -263,17 +263,17 @@ class DocumentAdmin(DocumentDeletion):
 
     @admin.action(description=_("Retry failed documents"))
     def retry_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
-        done = each_document(request, queryset.filter(state=Document.State.FAILED), services.document_retry)
-        text = ngettext("%(count)d document is being retried.", "%(count)d documents are being retried.", len(done))
-        messages.info(request, text % {"count": len(done)})
+        retried = each_document(request, queryset.filter(state=Document.State.FAILED), services.document_retry)
+        text = ngettext("%(count)d document is being retried.", "%(count)d documents are being retried.", len(retried))
+        messages.info(request, text % {"count": len(retried)})
 
     @admin.action(description=_("Re-process with current settings"))
     def rebuild_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
-        done = each_document(request, queryset.filter(state=Document.State.LIVE), document_rebuild)
+        retried = each_document(request, queryset.filter(state=Document.State.LIVE), document_rebuild)
         text = ngettext(
-            "%(count)d document is being re-processed.", "%(count)d documents are being re-processed.", len(done)
+            "%(count)d document is being re-processed.", "%(count)d documents are being re-processed.", len(retried)
         )
-        messages.info(request, text % {"count": len(done)})
+        messages.info(request, text % {"count": len(retried)})
 
     @admin.action(description=_("Set weight…"))
     def weigh_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
@@ -290,8 +290,8 @@ class DocumentAdmin(DocumentDeletion):
 
     def rebuild(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: make a new version of the same bytes with the present options."""
-        done = _("The document is being re-processed; answers use the old passages until it is done.")
-        return self._act(request, pk, document_rebuild, done=done)
+        message = _("The document is being re-processed; answers use the old passages until it is done.")
+        return self._act(request, pk, document_rebuild, done=message)
 
     def _act(
         self, request: HttpRequest, pk: int, service: Callable[..., Any], *, done: Any, **more: Any

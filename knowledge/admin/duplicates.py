@@ -119,4 +119,4 @@ def side_by_side(lines: Iterable[DiffLine]) -> list[DiffRow]:
 
 
 def _paired(removed: list[str], added: list[str]) -> Iterator[DiffRow]:
-    return (DiffRow(left, right, changed=True) for left, right in zip_longest(removed, added))
+    return (DiffRow(old, right, changed=True) for old, right in zip_longest(removed, added))

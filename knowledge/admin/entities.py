@@ -145,20 +145,20 @@ class EntityPages(CuratorAdmin):
         }
         return TemplateResponse(request, "admin/knowledge/triple/entity.html", context)
 
-    def together(self, request: HttpRequest, asked: dict[str, Any]) -> list[tuple[Entity, Entity, int]]:
+    def together(self, request: HttpRequest, query: dict[str, Any]) -> list[tuple[Entity, Entity, int]]:
         """Pairs of entities that sentences of curated sets mention together: of one entity, or of the most frequent."""
         scope, _choices, _chosen, sets = _sets(request)
-        if asked["name"]:
-            centres = list(entities_listed(scope=scope, sets=sets, name=asked["name"])[:1])
+        if query["name"]:
+            centres = list(entities_listed(scope=scope, sets=sets, name=query["name"])[:1])
         else:
-            top = entities_ranked(scope=scope, sets=sets, kind=asked["kind"])[:CENTRES]
-            found = Entity.objects.in_bulk([row["entity_id"] for row in top])
-            centres = [found[row["entity_id"]] for row in top if row["entity_id"] in found]
-        near = NEIGHBOURS if asked["name"] else NEAR_EACH
+            top = entities_ranked(scope=scope, sets=sets, kind=query["kind"])[:CENTRES]
+            by_id = Entity.objects.in_bulk([row["entity_id"] for row in top])
+            centres = [by_id[row["entity_id"]] for row in top if row["entity_id"] in by_id]
+        near = NEIGHBOURS if query["name"] else NEAR_EACH
         pairs: dict[frozenset[int], tuple[Entity, Entity, int]] = {}
         for centre in centres:
             for other, number in entity_neighbours(scope=scope, entity_id=centre.pk, sets=sets, limit=near):
-                if not asked["kind"] or asked["kind"] == other.kind:
+                if not query["kind"] or query["kind"] == other.kind:
                     pairs.setdefault(frozenset((centre.pk, other.pk)), (centre, other, number))
         return list(pairs.values())
 
@@ -183,7 +183,7 @@ class EntityPages(CuratorAdmin):
         if triples := ids_of([values.get("triple", "")]):
             if act not in FACT_ACTS:
                 raise Http404
-            done: Callable[[], Any] = lambda: FACT_ACTS[act](scope=scope, actor=actor, triple_id=triples[0])  # noqa: E731
+            run: Callable[[], Any] = lambda: FACT_ACTS[act](scope=scope, actor=actor, triple_id=triples[0])  # noqa: E731
         else:
             place: dict[str, Any] = {
                 "scope": scope,
@@ -198,18 +198,18 @@ class EntityPages(CuratorAdmin):
             }
             if act not in acts or (act in ("merge", "split") and not other):
                 raise Http404
-            done = acts[act]
-        return run_action(request, done, done=_("The decision was saved. It can be undone."), back=_back(request))
+            run = acts[act]
+        return run_action(request, run, done=_("The decision was saved. It can be undone."), back=_back(request))
 
     def undo(self, request: HttpRequest) -> HttpResponse:
         """POST: take a decision back."""
         _require_curator(request)
-        given: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+        arguments: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
         number = next(iter(ids_of([request.POST.get("decision", "")])), 0)
         service = fact_decision_undo if request.POST.get("what") == "triple" else entity_decision_undo
         return run_action(
             request,
-            lambda: service(**given, decision_id=number),
+            lambda: service(**arguments, decision_id=number),
             done=_("The decision was undone."),
             back=_back(request),
         )
@@ -226,7 +226,7 @@ def _sets(request: HttpRequest) -> tuple[Scope, QuerySet[KnowledgeSet], list[int
     scope = admin_scope(request)
     choices = sets_curated(scope=scope).filter(tenant=scope.tenant_id).order_by("name")
     every = curated_ids(choices)
-    chosen = [one for one in ids_of([request.GET.get("set", "")]) if one in every]
+    chosen = [set_id for set_id in ids_of([request.GET.get("set", "")]) if set_id in every]
     return scope, choices, chosen, chosen or every
 
 
@@ -242,7 +242,7 @@ def _least(request: HttpRequest) -> int:
 def _aliases(scope: Scope, entity: Entity, sets: list[int]) -> list[Any]:
     """Other names that a passage tells: the other one of each pair, with the passage."""
     rows = entity_aliases(scope=scope, entity_id=entity.pk, sets=sets)[:NEIGHBOURS]
-    return [(one.other if one.entity_id == entity.pk else one.entity, one) for one in rows]
+    return [(alias.other if alias.entity_id == entity.pk else alias.entity, alias) for alias in rows]
 
 
 def _about(entity: Entity, decisions: QuerySet[EntityDecision]) -> QuerySet[EntityDecision]:

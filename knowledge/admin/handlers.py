@@ -162,8 +162,8 @@ class SourceHandlerAdmin(AdministratorAdmin):
         ).order_by(*self.get_ordering(request))
 
     def get_urls(self) -> list[URLPattern]:
-        own = path("<int:pk>/try/", self.admin_site.admin_view(self.trial), name="knowledge_sourcehandler_try")
-        return [own, *super().get_urls()]
+        trial_url = path("<int:pk>/try/", self.admin_site.admin_view(self.trial), name="knowledge_sourcehandler_try")
+        return [trial_url, *super().get_urls()]
 
     @admin.display(description=_("rules"), ordering="rule_count")
     def rule_total(self, row: Any) -> int:

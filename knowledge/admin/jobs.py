@@ -83,9 +83,9 @@ class Progress:
 
 def rows_of(*, scope: Scope, items: Iterable[IngestItem]) -> list[Progress]:
     """The rows of some items, each with its place in the queue."""
-    found = list(items)
-    places = {one.id: one.position for one in items_progress(scope=scope, items=found)}
-    return [progress_of(item, position=places.get(item.pk)) for item in found]
+    listed = list(items)
+    places = {progress.id: progress.position for progress in items_progress(scope=scope, items=listed)}
+    return [progress_of(item, position=places.get(item.pk)) for item in listed]
 
 
 def progress_of(item: IngestItem, *, position: int | None = None) -> Progress:
@@ -163,10 +163,10 @@ def _detail(item: IngestItem) -> str:
 
 def _stages(item: IngestItem) -> tuple[tuple[str, str], ...]:
     """Reading anew is always possible; what comes after it only where the text that was read is kept."""
-    found = ((str(Stage.RECEIVED), _("Retry from the beginning")),)
+    stages = ((str(Stage.RECEIVED), _("Retry from the beginning")),)
     if not item.version.parsed:
-        return found
-    return (*found, (str(Stage.CHUNKED), _("Retry from chunking")))
+        return stages
+    return (*stages, (str(Stage.CHUNKED), _("Retry from chunking")))
 
 
 ROWS_OF_A_JOB = 200
@@ -297,8 +297,8 @@ class IngestJobAdmin(CuratorAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         act = self.admin_site.admin_view(self.act)
-        own = [path(f"<int:pk>/{verb}/", act, {"verb": verb}, name=f"knowledge_ingestjob_{verb}") for verb in VERBS]
-        return [*own, *super().get_urls()]
+        urls = [path(f"<int:pk>/{verb}/", act, {"verb": verb}, name=f"knowledge_ingestjob_{verb}") for verb in VERBS]
+        return [*urls, *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -323,11 +323,11 @@ class IngestJobAdmin(CuratorAdmin):
     def act(self, request: HttpRequest, pk: int, verb: str) -> HttpResponse:
         """POST: pause, resume, cancel or repeat a job."""
         job = get_object_or_404(self.get_queryset(request), pk=pk)
-        service, done = VERBS[verb]
+        service, message = VERBS[verb]
         return run_action(
             request,
             lambda: service(scope=admin_scope(request), actor=admin_user(request), job_id=job.pk),
-            done=done,
+            done=message,
             back=reverse("admin:knowledge_ingestjob_change", args=[pk]),
         )
 
@@ -341,9 +341,9 @@ class IngestJobAdmin(CuratorAdmin):
     def content(self, job: Any) -> str:
         if job.total_count < 2:
             return job.first_title or "–"
-        others = job.total_count - 1
-        text = ngettext("%(title)s and %(count)d more", "%(title)s and %(count)d more", others)
-        return text % {"title": job.first_title, "count": others}
+        further = job.total_count - 1
+        text = ngettext("%(title)s and %(count)d more", "%(title)s and %(count)d more", further)
+        return text % {"title": job.first_title, "count": further}
 
     @admin.display(description=gettext_lazy("kind"), ordering="kind")
     def kind_label(self, job: IngestJob) -> str:

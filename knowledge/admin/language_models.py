@@ -70,13 +70,13 @@ class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        held = list(self.instance.purposes.values_list("purpose", flat=True)) if self.instance.pk else []
-        locked = set(environment_models()) - set(held)
+        purposes = list(self.instance.purposes.values_list("purpose", flat=True)) if self.instance.pk else []
+        locked = set(environment_models()) - set(purposes)
         if "used_for" in self.fields:
             free = [choice for choice in Purpose.choices if choice[0] not in locked]
             self.fields["used_for"].choices = free  # type: ignore[attr-defined]
             is_first = Purpose.STANDARD not in locked and not LanguageModel.objects.exists()
-            self.initial.setdefault("used_for", held or ([Purpose.STANDARD.value] if is_first else []))
+            self.initial.setdefault("used_for", purposes or ([Purpose.STANDARD.value] if is_first else []))
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean() or {}
@@ -84,8 +84,8 @@ class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
             if "name" in cleaned:
                 prices = {name: cleaned.get(name) for name in ("price_in", "price_out")}
                 model_check(name=cleaned["name"], **prices)
-            held = list(self.instance.purposes.values_list("purpose", flat=True)) if self.instance.pk else []
-            purposes_check(cleaned.get("used_for", ()), held=held)
+            purposes = list(self.instance.purposes.values_list("purpose", flat=True)) if self.instance.pk else []
+            purposes_check(cleaned.get("used_for", ()), current=purposes)
         except RagError as error:
             self.add_error(None, error_message(error))
         return cleaned
@@ -174,8 +174,8 @@ class LanguageModelAdmin(SiteModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
         """Models are of the site: tenant administrators see those that are used."""
         rows = LanguageModel.objects.prefetch_related("servers", "purposes")
-        shown = rows if manages(request) else rows.filter(purposes__isnull=False).distinct()
-        return shown.order_by(*(self.get_ordering(request) or ("name",)))
+        visible = rows if manages(request) else rows.filter(purposes__isnull=False).distinct()
+        return visible.order_by(*(self.get_ordering(request) or ("name",)))
 
     def get_fieldsets(self, request: HttpRequest, obj: LanguageModel | None = None) -> Any:
         if not manages(request):
@@ -189,17 +189,17 @@ class LanguageModelAdmin(SiteModelAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
-        own = [
+        urls = [
             path("<int:pk>/test/", view(self.test), name="knowledge_languagemodel_test"),
             path("environment/<str:purpose>/test/", view(self.test_purpose), name="knowledge_languagemodel_purpose"),
         ]
-        return [*own, *super().get_urls()]
+        return [*urls, *super().get_urls()]
 
     # ── the list ────────────────────────────────────────────────────────────────────────────────
 
     @admin.display(description=_("used for"))
     def used_for(self, row: LanguageModel) -> str:
-        return ", ".join(str(one.get_purpose_display()) for one in row.purposes.all()) or str(UNUSED)
+        return ", ".join(str(purpose.get_purpose_display()) for purpose in row.purposes.all()) or str(UNUSED)
 
     @admin.display(description=_("servers"))
     def server_total(self, row: LanguageModel) -> int:
@@ -218,24 +218,24 @@ class LanguageModelAdmin(SiteModelAdmin):
 
     def _purposes(self, request: HttpRequest) -> list[PurposeRow]:
         setup, rows = setup_now(), dict(ModelPurpose.objects.values_list("purpose", "model_id"))
-        found = []
+        purpose_rows = []
         for purpose, label in Purpose.choices:
             spec = setup.models.get(purpose)
             page = reverse("admin:knowledge_languagemodel_change", args=[rows[purpose]]) if purpose in rows else ""
             is_locked = spec is not None and spec.is_locked
             unready = setup.unready.get(purpose)
-            found.append(
+            purpose_rows.append(
                 PurposeRow(
                     purpose=purpose,
                     label=str(label),
                     model=spec.name if spec else unready.name if unready else "",
                     is_locked=is_locked,
                     address="" if is_locked else page,
-                    servers=[one.url for one in spec.endpoints] if spec and manages(request) else (),
+                    servers=[endpoint.url for endpoint in spec.endpoints] if spec and manages(request) else (),
                     state=self._state_of(purpose, is_locked=is_locked, model_id=rows.get(purpose)),
                 )
             )
-        return found
+        return purpose_rows
 
     def _state_of(self, purpose: str, *, is_locked: bool, model_id: int | None) -> ModelState | None:
         if is_locked:
@@ -341,16 +341,16 @@ class LanguageModelAdmin(SiteModelAdmin):
             return False
         if not outcome and is_saved:
             messages.success(request, _("Saved."))
-        is_unused = is_saved and not any(one.is_ok for one in outcome)
-        for one in outcome:
-            if one.is_ok:
-                messages.success(request, f"{before}{one.url}: {one.sentence}")
+        is_unused = is_saved and not any(tested.is_ok for tested in outcome)
+        for tested in outcome:
+            if tested.is_ok:
+                messages.success(request, f"{before}{tested.url}: {tested.sentence}")
             else:
-                messages.error(request, _failed_words(one, is_unused=is_unused))
-        return all(one.is_ok for one in outcome)
+                messages.error(request, _failed_words(tested, is_unused=is_unused))
+        return all(tested.is_ok for tested in outcome)
 
 
-def _failed_words(one: Tested, *, is_unused: bool) -> SafeString:
+def _failed_words(tested: Tested, *, is_unused: bool) -> SafeString:
     """What a test found wrong at a server, with the page where a private address is allowed."""
     words = _("Saved. The test failed, so it is not used. %(url)s: %(reason)s") if is_unused else "%(url)s: %(reason)s"
     link = format_html(
@@ -359,5 +359,5 @@ def _failed_words(one: Tested, *, is_unused: bool) -> SafeString:
         _("Folders and hosts"),
     )
     return format_html(
-        "{}{}", words % {"url": one.url, "reason": one.sentence}, link if one.code == "not_allowed" else ""
+        "{}{}", words % {"url": tested.url, "reason": tested.sentence}, link if tested.code == "not_allowed" else ""
     )

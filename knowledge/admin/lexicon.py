@@ -129,13 +129,13 @@ class LexiconTermAdmin(CuratorAdmin):
         form: Any = super().get_form(request, obj, change, **kwargs)
         choices = lexicon_choices(request)
         if obj is not None:
-            choices = [one for one in choices if one[0] == str(obj.knowledge_set_id or 0)]
+            choices = [choice for choice in choices if choice[0] == str(obj.knowledge_set_id or 0)]
         home = forms.ChoiceField(
             label=_("Lexicon"), choices=choices, initial=request.GET.get("set"), widget=UnfoldAdminSelectWidget
         )
-        made: Any = type("BoundTermForm", (form,), {"home": home, "request": request})
-        made.clean = lambda self: _saved_by(request, self)
-        return made
+        form_class: Any = type("BoundTermForm", (form,), {"home": home, "request": request})
+        form_class.clean = lambda self: _saved_by(request, self)
+        return form_class
 
     @admin.display(description=gettext_lazy("other names"))
     def shown_names(self, term: LexiconTerm) -> str:
@@ -209,13 +209,13 @@ class LexiconTermAdmin(CuratorAdmin):
 
     def import_file(self, request: HttpRequest) -> HttpResponse:
         """GET: the form; POST: take a file and say what became of each line."""
-        found: FileImported | None = None
+        outcome: FileImported | None = None
         upload = request.FILES.get("file")
         if request.method == "POST" and upload is None:
             messages.error(request, _("Choose a file."))
         elif request.method == "POST" and upload is not None:
             try:
-                found = lexicon_import(
+                outcome = lexicon_import(
                     scope=admin_scope(request),
                     actor=admin_user(request),
                     content=upload.read(),
@@ -225,12 +225,14 @@ class LexiconTermAdmin(CuratorAdmin):
                 )
             except RagError as error:
                 messages.error(request, error_message(error))
-        faults = [(fault.line, error_message(fault.error)) for fault in (found.faults if found else ())]
-        return self._page(request, "import", _("Import terms"), {"found": found, "faults": faults})
+        faults = [(fault.line, error_message(fault.error)) for fault in (outcome.faults if outcome else ())]
+        return self._page(request, "import", _("Import terms"), {"found": outcome, "faults": faults})
 
     def export_file(self, request: HttpRequest) -> HttpResponse:
         """The lexicon as a file."""
-        file_format: FileFormat = next((one for one in MEDIA_TYPES if one == request.GET.get("format")), "csv")
+        file_format: FileFormat = next(
+            (media_type for media_type in MEDIA_TYPES if media_type == request.GET.get("format")), "csv"
+        )
         try:
             text = lexicon_export(scope=admin_scope(request), set_id=set_of(request), file_format=file_format)
         except RagError as error:
@@ -303,17 +305,17 @@ class LexiconTermAdmin(CuratorAdmin):
 
     def undo(self, request: HttpRequest, lexicon_change_id: int) -> HttpResponse:
         """POST: take back a change, with those that were made together with it; scripts learn how many wait now."""
-        done = _("The change was undone.")
+        message = _("The change was undone.")
         answer = self._act(
             request,
             lambda: services.change_undo(
                 scope=admin_scope(request), actor=admin_user(request), change_id=lexicon_change_id
             ),
-            done,
+            message,
             back="admin:knowledge_lexiconterm_changes",
         )
         if isinstance(answer, JsonResponse) and answer.status_code != REFUSED:
-            return JsonResponse({"message": done, **queue_count(request)})
+            return JsonResponse({"message": message, **queue_count(request)})
         return answer
 
     def _act(self, request: HttpRequest, act: Any, done: Any, *, back: str = LIST) -> HttpResponse:

@@ -49,26 +49,26 @@ def history_context(request: HttpRequest, home: KnowledgeSet | None) -> dict[str
     if batch is None:
         page: Page[Any] = Paginator(changes_together(scope=scope, knowledge_set=home), ROWS).get_page(number)
         return {"page": page, "rows": _rows(scope, home, list(page.object_list)), "of_batch": None}
-    own = list(changes_together(scope=scope, knowledge_set=home).filter(batch=batch))
+    acts = list(changes_together(scope=scope, knowledge_set=home).filter(batch=batch))
     changes = changes_managed(scope=scope, knowledge_set=home).filter(batch=batch).order_by("pk")
     page = Paginator(changes, ROWS).get_page(number)
-    return {"page": page, "rows": [_row(one) for one in page], "of_batch": next(iter(_rows(scope, home, own)), None)}
+    return {"page": page, "rows": [_row(act) for act in page], "of_batch": next(iter(_rows(scope, home, acts)), None)}
 
 
-def _rows(scope: Scope, home: KnowledgeSet | None, done: Sequence[Mapping[str, Any]]) -> list[HistoryRow]:
+def _rows(scope: Scope, home: KnowledgeSet | None, acts: Sequence[Mapping[str, Any]]) -> list[HistoryRow]:
     """The rows of some of `changes_together`."""
-    several = [one["batch"] for one in done if one["batch"] is not None]
-    latest = LexiconChange.objects.select_related("author").in_bulk([one["latest"] for one in done])
+    several = [act["batch"] for act in acts if act["batch"] is not None]
+    latest = LexiconChange.objects.select_related("author").in_bulk([act["latest"] for act in acts])
     terms = terms_of_batches(scope=scope, batches=several)
-    named: dict[UUID, list[str]] = {}
+    names_of_batch: dict[UUID, list[str]] = {}
     for change in changes_first(scope=scope, knowledge_set=home, batches=several, most=NAMED):
         if change.batch is not None:
-            named.setdefault(change.batch, []).append(change.text)
+            names_of_batch.setdefault(change.batch, []).append(change.text)
     return [
-        _row(latest[one["latest"]])
-        if one["changes"] == terms.get(one["batch"], 1) == 1
-        else _row_of_several(latest[one["latest"]], one, named[one["batch"]], undone_with=terms[one["batch"]])
-        for one in done
+        _row(latest[act["latest"]])
+        if act["changes"] == terms.get(act["batch"], 1) == 1
+        else _row_of_several(latest[act["latest"]], act, names_of_batch[act["batch"]], undone_with=terms[act["batch"]])
+        for act in acts
     ]
 
 
@@ -83,20 +83,18 @@ def _row(change: LexiconChange) -> HistoryRow:
     )
 
 
-def _row_of_several(
-    change: LexiconChange, done: Mapping[str, Any], names: list[str], *, undone_with: int
-) -> HistoryRow:
-    more = ["…"] if done["terms"] > len(names) else []
+def _row_of_several(change: LexiconChange, act: Mapping[str, Any], names: list[str], *, undone_with: int) -> HistoryRow:
+    more = ["…"] if act["terms"] > len(names) else []
     undo = ngettext("Undo: %(count)d term", "Undo: %(count)d terms", undone_with)
     return HistoryRow(
         change=change,
-        title=ngettext("%(count)d term", "%(count)d terms", done["terms"]) % {"count": done["terms"]},
-        words=together_words(done),
+        title=ngettext("%(count)d term", "%(count)d terms", act["terms"]) % {"count": act["terms"]},
+        words=together_words(act),
         undo=undo % {"count": undone_with},
         names=", ".join([*dict.fromkeys(names), *more]),
-        file=done["file"],
-        undone=done["taken_back"],
-        batch=done["batch"],
+        file=act["file"],
+        undone=act["taken_back"],
+        batch=act["batch"],
     )
 
 
@@ -121,11 +119,11 @@ def change_words(change: LexiconChange) -> str:
     return "; ".join(_field_words(name, before[name], after[name]) for name in changed) or _("changed")
 
 
-def together_words(done: Mapping[str, Any]) -> str:
+def together_words(act: Mapping[str, Any]) -> str:
     """What was done to several terms: one row of `changes_together`."""
-    counts = {name: done[name] for name in ("added", "changed", "deleted") if done[name]}
+    counts = {name: act[name] for name in ("added", "changed", "deleted") if act[name]}
     if list(counts) == ["changed"]:
-        was, became = {done["was"], done["was_last"]}, {done["became"], done["became_last"]}
+        was, became = {act["was"], act["was_last"]}, {act["became"], act["became_last"]}
         if len(was) == len(became) == 1 and was != became:
             return f"{Status(was.pop()).label} → {Status(became.pop()).label}"
     if len(counts) == 1:

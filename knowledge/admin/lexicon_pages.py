@@ -25,9 +25,9 @@ Status, State = LexiconTerm.Status, LexiconVersion.State
 
 def lexicon_choices(request: HttpRequest) -> list[tuple[str, str]]:
     """The lexicons that somebody may change: 0 stands for that of the organisation."""
-    own = [("0", _("the whole organisation"))] if is_administrator(request) else []
+    site_choice = [("0", _("the whole organisation"))] if is_administrator(request) else []
     sets = sets_curated(scope=admin_scope(request)).order_by("name")
-    return [*own, *((str(row.pk), row.shown_name) for row in sets)]
+    return [*site_choice, *((str(row.pk), row.shown_name) for row in sets)]
 
 
 def set_of(request: HttpRequest) -> int | None:

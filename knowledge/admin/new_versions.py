@@ -38,16 +38,16 @@ def known_names_view(request: HttpRequest) -> JsonResponse:
 
 
 def _choices(request: HttpRequest, name: str, sets: list[int]) -> list[dict[str, Any]]:
-    found = documents_named(scope=admin_scope(request), name=name[:512].replace("\x00", ""), sets=sets)
+    matches = documents_named(scope=admin_scope(request), name=name[:512].replace("\x00", ""), sets=sets)
     return [
-        {"id": one.document.pk, "words": _words(one), "match": one.match, "sha256": one.document.sha256}
-        for one in found
+        {"id": match.document.pk, "words": _words(match), "match": match.match, "sha256": match.document.sha256}
+        for match in matches
     ]
 
 
-def _words(known: KnownName) -> str:
+def _words(match: KnownName) -> str:
     words = _("New version of “%(title)s” (%(file)s, version %(number)s)")
-    return words % {"title": known.document.title, "file": known.file_name, "number": known.version_number}
+    return words % {"title": match.document.title, "file": match.file_name, "number": match.version_number}
 
 
 class VersionForm(forms.Form):
@@ -64,14 +64,14 @@ def version_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> H
     form = VersionForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     if form.is_bound and form.is_valid() and _stored(request, document, form):
         return redirect("admin:knowledge_document_change", pk)
-    found = {**context, "title": _("Upload a new version"), "document": document, "form": form}
-    return TemplateResponse(request, "admin/knowledge/document/version.html", found)
+    variables = {**context, "title": _("Upload a new version"), "document": document, "form": form}
+    return TemplateResponse(request, "admin/knowledge/document/version.html", variables)
 
 
 def _stored(request: HttpRequest, document: Document, form: VersionForm) -> bool:
     file = form.cleaned_data["file"]
     try:
-        done = document_upload(
+        uploaded = document_upload(
             scope=admin_scope(request),
             actor=admin_user(request),
             sets=(),
@@ -82,7 +82,7 @@ def _stored(request: HttpRequest, document: Document, form: VersionForm) -> bool
     except RagError as error:
         form.add_error("file", error_message(error))
         return False
-    if done.duplicate:
+    if uploaded.duplicate:
         messages.info(request, _("The file is the same as the newest version; nothing was changed."))
     else:
         messages.success(request, _("The new version is being processed; answers use the old one until it is done."))

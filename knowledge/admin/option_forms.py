@@ -89,8 +89,8 @@ class TextField(forms.CharField):
         super().__init__(max_length=option.longest, empty_value=None, widget=widget, **common)
 
     def clean(self, value: Any) -> str | None:
-        found = super().clean(value)
-        return None if found is None else _word(found)
+        cleaned = super().clean(value)
+        return None if cleaned is None else _word(cleaned)
 
 
 def field_for(option: OptionShown, *, of_site: bool = False) -> forms.Field:
@@ -134,11 +134,11 @@ def layer_label(origin: str, option: OptionShown | None = None) -> str:
     return _("knowledge set %(code)s") % {"code": origin.removeprefix("set ")}
 
 
-def as_entered(own: Any) -> Any:
+def as_entered(value: Any) -> Any:
     """An own value as its field holds it; None: inherited."""
-    if isinstance(own, bool):
-        return YES if own else NO
-    return EMPTY_WORD if own == "" else own
+    if isinstance(value, bool):
+        return YES if value else NO
+    return EMPTY_WORD if value == "" else value
 
 
 def entered(options: Stored) -> dict[str, str]:
@@ -214,18 +214,18 @@ def options_read(text: str) -> Stored:
 
 def faults_of(groups: Iterable[OptionGroupShown], options: Stored) -> list[str]:
     """Every unknown option and every value that its field would refuse, each as a sentence that names the option."""
-    known = {group.code: {option.name: option for option in group.options} for group in groups}
+    declared = {group.code: {option.name: option for option in group.options} for group in groups}
     faults = []
     for code, values in options.items():
         for name, value in values.items():
-            if name not in known.get(code, {}):
+            if name not in declared.get(code, {}):
                 faults.append(_("There is no setting %(name)s.") % {"name": f"{code}.{name}"})
-            elif not _fits(known[code][name].kind, value):
+            elif not _fits(declared[code][name].kind, value):
                 faults.append(_("%(name)s: wrong type of value.") % {"name": f"{code}.{name}"})
-        if code not in known and not values:
+        if code not in declared and not values:
             faults.append(_("There is no setting %(name)s.") % {"name": code})
     form = OptionsForm(groups, entered(options))
-    return faults or [f"{name}: {fault}" for name, found in form.errors.items() for fault in found]
+    return faults or [f"{name}: {fault}" for name, messages in form.errors.items() for fault in messages]
 
 
 def _fits(kind: str, value: Any) -> bool:

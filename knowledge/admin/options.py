@@ -105,8 +105,8 @@ def _saved(request: HttpRequest, form: OptionsForm, save: Save) -> bool:
     try:
         save(form.values(), ChangeNote(note=request.POST.get("note", "").strip()[:NOTE_CHARACTERS]))
     except InvalidOptionsError as error:
-        for one in error.data.get("conflicts", ()):
-            form.add_error(one.option if one.option in form.fields else None, error_message(one.error))
+        for conflict in error.data.get("conflicts", ()):
+            form.add_error(conflict.option if conflict.option in form.fields else None, error_message(conflict.error))
         if not form.errors:
             form.add_error(None, error_message(error))
         return False
@@ -137,8 +137,8 @@ def chunking_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, An
         except RagError as error:
             form.add_error(None, error_message(error))
     title = _("Preview chunking of %(name)s") % {"name": row.shown_name}
-    found = {**context, "title": title, "set": row, "form": form, "preview": preview}
-    return TemplateResponse(request, "admin/knowledge/knowledgeset/chunking.html", found)
+    variables = {**context, "title": title, "set": row, "form": form, "preview": preview}
+    return TemplateResponse(request, "admin/knowledge/knowledgeset/chunking.html", variables)
 
 
 def _applied(request: HttpRequest, row: KnowledgeSet, form: OptionsForm) -> HttpResponse:

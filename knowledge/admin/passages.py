@@ -143,7 +143,9 @@ def _page(version: DocumentVersion, page: int, *, person: object) -> OriginalVie
 
 def _view(chunk: Chunk, *, page: int | None, edits: Iterable[ChunkEdit], may_edit: bool) -> PassageView:
     anchor = text_sha256(chunk.edit.anchor_text if chunk.edit else chunk.text)
-    asked = [e for e in edits if e.kind == ChunkEdit.Kind.QUESTIONS and e.anchor_sha256 == anchor and e.questions]
+    question_edits = [
+        e for e in edits if e.kind == ChunkEdit.Kind.QUESTIONS and e.anchor_sha256 == anchor and e.questions
+    ]
     html = markdown_html(chunk.text, version_id=chunk.version_id)
     on_pages = {int(box[0]) for box in chunk.boxes}
     return PassageView(
@@ -153,7 +155,7 @@ def _view(chunk: Chunk, *, page: int | None, edits: Iterable[ChunkEdit], may_edi
         number=chunk.ordinal + 1,
         is_disabled=chunk.retired is not None,
         edit=chunk.edit,
-        questions=asked[0] if asked else None,
+        questions=question_edits[0] if question_edits else None,
         may_edit=may_edit and chunk.kind != Chunk.Kind.SECTION,
         boxes=tuple((x0, y0, round(x1 - x0, 1), round(y1 - y0, 1)) for n, x0, y0, x1, y1 in chunk.boxes if n == page),
         pages=tuple(sorted(on_pages - {page})) if page else (),
@@ -191,19 +193,19 @@ def edit_urls(wrap: Callable[[View], View]) -> list[URLPattern]:
 
 def _replace(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
     text = request.POST.get("text", "")
-    done = _("Saved. The new text is searchable now.")
-    return _acted(request, pk, lambda who: chunk_replace(chunk_id=chunk_id, text=text, **who), done)
+    message = _("Saved. The new text is searchable now.")
+    return _acted(request, pk, lambda who: chunk_replace(chunk_id=chunk_id, text=text, **who), message)
 
 
 def _questions(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
     questions = request.POST.get("questions", "").splitlines()
-    done = _("Saved. The passage can now be found by these questions, too.")
-    return _acted(request, pk, lambda who: chunk_questions_set(chunk_id=chunk_id, questions=questions, **who), done)
+    message = _("Saved. The passage can now be found by these questions, too.")
+    return _acted(request, pk, lambda who: chunk_questions_set(chunk_id=chunk_id, questions=questions, **who), message)
 
 
 def _disable(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
-    done = _("The passage is excluded from search.")
-    return _acted(request, pk, lambda who: chunk_disable(chunk_id=chunk_id, **who), done)
+    message = _("The passage is excluded from search.")
+    return _acted(request, pk, lambda who: chunk_disable(chunk_id=chunk_id, **who), message)
 
 
 def _undo(request: HttpRequest, pk: int, edit_id: int) -> HttpResponse:
@@ -220,9 +222,9 @@ def _preview(request: HttpRequest, pk: int) -> HttpResponse:
     return HttpResponse(markdown_html(request.POST.get("text", "")[:MAX_PREVIEW], version_id=next(iter(version), None)))
 
 
-def _acted(request: HttpRequest, pk: int, act: Callable[[dict[str, Any]], object], done: Any) -> HttpResponse:
+def _acted(request: HttpRequest, pk: int, act: Callable[[dict[str, Any]], object], message: Any) -> HttpResponse:
     """Back to the passage by its place in the document: its id is another one after each edit."""
     who = {"scope": admin_scope(request), "actor": admin_user(request)}
     place = next(iter(ids_of([request.POST.get("ordinal", "")])), 0)
     back = f"{reverse('admin:knowledge_document_change', args=[pk])}?ordinal={place}#passage-{place}"
-    return run_action(request, lambda: act(who), done=done, back=back)
+    return run_action(request, lambda: act(who), done=message, back=back)

@@ -43,7 +43,7 @@ def notice_of(counts: RetryCounts) -> RetryNotice:
 
 
 def _sentences(counts: RetryCounts) -> list[str]:
-    found = []
+    sentences = []
     if counts.unreached:
         text = ngettext(
             "%(count)d passage has %(what)s by rules, because the language model could not be reached. "
@@ -52,7 +52,7 @@ def _sentences(counts: RetryCounts) -> list[str]:
             "They are enriched again automatically.",
             counts.unreached,
         )
-        found.append(text % {"count": counts.unreached, "what": _what(counts, counts.unreached)})
+        sentences.append(text % {"count": counts.unreached, "what": _what(counts, counts.unreached)})
     if counts.unusable:
         text = ngettext(
             "%(count)d passage has %(what)s by rules, because the answer of the language model was not usable. "
@@ -61,15 +61,17 @@ def _sentences(counts: RetryCounts) -> list[str]:
             "They are enriched again automatically.",
             counts.unusable,
         )
-        found.append(text % {"count": counts.unusable, "what": _what(counts, counts.unusable)})
+        sentences.append(text % {"count": counts.unusable, "what": _what(counts, counts.unusable)})
     if counts.given_up:
         text = ngettext(
             "%(count)d passage keeps %(what)s by rules: %(tries)d answers of the language model were not usable.",
             "%(count)d passages keep %(what)s by rules: %(tries)d answers of the language model were not usable.",
             counts.given_up,
         )
-        found.append(text % {"count": counts.given_up, "what": _what(counts, counts.given_up), "tries": MAX_ATTEMPTS})
-    return found
+        sentences.append(
+            text % {"count": counts.given_up, "what": _what(counts, counts.given_up), "tries": MAX_ATTEMPTS}
+        )
+    return sentences
 
 
 def _what(counts: RetryCounts, passages: int) -> str:

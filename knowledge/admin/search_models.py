@@ -62,10 +62,10 @@ class SearchModelForm(KeyedForm):
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean() or {}
         stored = SearchModel.objects.filter(pk=self.instance.pk).first() if self.instance.pk else None
-        given = SearchModel(**{name: cleaned.get(name) for name in FIELDS if name in cleaned}, pk=self.instance.pk)
-        given.key = stored.key if stored is not None else ""
+        model = SearchModel(**{name: cleaned.get(name) for name in FIELDS if name in cleaned}, pk=self.instance.pk)
+        model.key = stored.key if stored is not None else ""
         try:
-            search_model_check(model=given, stored=stored, key=self.key)
+            search_model_check(model=model, stored=stored, key=self.key)
         except RagError as error:
             self.add_error(None, error_message(error))
         return cleaned
@@ -100,7 +100,7 @@ class SearchModelAdmin(SiteModelAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
-        own = [
+        urls = [
             path("<int:pk>/test/", view(self.test), name="knowledge_searchmodel_test"),
             path("used/<str:task>/test/", view(self.test_used), name="knowledge_searchmodel_test_used"),
             path("reranker/", view(self.use_reranker), name="knowledge_searchmodel_reranker"),
@@ -109,7 +109,7 @@ class SearchModelAdmin(SiteModelAdmin):
             path("back/", view(self.back), name="knowledge_searchmodel_back"),
             path("drop/", view(self.drop), name="knowledge_searchmodel_drop"),
         ]
-        return [*own, *super().get_urls()]
+        return [*urls, *super().get_urls()]
 
     # ── the list ────────────────────────────────────────────────────────────────────────────────
 
@@ -234,8 +234,8 @@ class SearchModelAdmin(SiteModelAdmin):
         }
         if step not in steps:
             return HttpResponse(status=404)
-        run, done = steps[step]
-        return run_action(request, run, done=done, back=LIST)
+        run, message = steps[step]
+        return run_action(request, run, done=message, back=LIST)
 
     def back(self, request: HttpRequest) -> HttpResponse:
         """POST: answer by the former model again."""

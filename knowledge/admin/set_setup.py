@@ -48,7 +48,7 @@ class FilesField(forms.FileField):
     """Any number of files, as a list."""
 
     def clean(self, data: Any, initial: Any = None) -> list[Any]:
-        return [super(FilesField, self).clean(one, None) for one in data or []]
+        return [super(FilesField, self).clean(file, None) for file in data or []]
 
 
 class SetSetupForm(forms.Form):
@@ -170,7 +170,7 @@ class SetSetupForm(forms.Form):
         data = self.cleaned_data
         values = {name: data[name] for name in ("name", "name_zh", "code", "axis", "description", "visibility")}
         values["example_questions"] = [data["question"]] if data["question"] else []
-        people = {name: [one.pk for one in data[name]] for name in ("owners", "users", "groups")}
+        people = {name: [row.pk for row in data[name]] for name in ("owners", "users", "groups")}
         source = data["source"]
         return SetPlan(
             values=values, people=people, source_id=source.pk if source else None, addresses=data["addresses"]
@@ -186,11 +186,11 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
         raise PermissionDenied
     posted = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form = SetSetupForm(*posted, scope=admin_scope(request))
-    done = _made(request, form) if form.is_bound and form.is_valid() else None
+    setup = _made(request, form) if form.is_bound and form.is_valid() else None
     wants_json = request.headers.get("Accept") == "application/json"
-    if done is not None:
-        _tell(request, done)
-        address = reverse("admin:knowledge_knowledgeset_change", args=[done.knowledge_set.pk])
+    if setup is not None:
+        _tell(request, setup)
+        address = reverse("admin:knowledge_knowledgeset_change", args=[setup.knowledge_set.pk])
         return JsonResponse({"location": address}) if wants_json else redirect(address)
     if wants_json and form.is_bound:
         return JsonResponse({"errors": form.errors}, status=422)
@@ -216,18 +216,18 @@ def _made(request: HttpRequest, form: SetSetupForm) -> SetSetup | None:
         return None
 
 
-def _tell(request: HttpRequest, done: SetSetup) -> None:
-    messages.success(request, _("The knowledge set “%(name)s” was created.") % {"name": done.knowledge_set.shown_name})
-    if done.stored:
-        text = ngettext("%(count)d file is being processed.", "%(count)d files are being processed.", done.stored)
-        address = reverse("admin:knowledge_document_changelist") + f"?sets__id__exact={done.knowledge_set.pk}"
+def _tell(request: HttpRequest, setup: SetSetup) -> None:
+    messages.success(request, _("The knowledge set “%(name)s” was created.") % {"name": setup.knowledge_set.shown_name})
+    if setup.stored:
+        text = ngettext("%(count)d file is being processed.", "%(count)d files are being processed.", setup.stored)
+        address = reverse("admin:knowledge_document_changelist") + f"?sets__id__exact={setup.knowledge_set.pk}"
         messages.info(
-            request, format_html('<a class="rs-link" href="{}">{}</a>', address, text % {"count": done.stored})
+            request, format_html('<a class="rs-link" href="{}">{}</a>', address, text % {"count": setup.stored})
         )
-    if question := next(iter(done.knowledge_set.example_questions), ""):
-        query = urlencode({"set": done.knowledge_set.pk, "question": question})
+    if question := next(iter(setup.knowledge_set.example_questions), ""):
+        query = urlencode({"set": setup.knowledge_set.pk, "question": question})
         chat = f"{reverse('chat:home')}?{query}"
         ask = _("Ask in the chat: “%(question)s”") % {"question": question}
         messages.info(request, format_html('<a class="rs-link" href="{}">{}</a>', chat, ask))
-    for refused in done.refused:
+    for refused in setup.refused:
         messages.error(request, f"{refused.name}: {error_message(refused.error)}")

@@ -44,14 +44,14 @@ class Health:
 
 def health_of(row: Any) -> list[Health]:
     """Of a set with counts (selectors.dashboard.sets_counted): what wants hands first, then what is in work."""
-    found = []
+    states = []
     if row.failed_count:
         text = ngettext("%(count)d failed", "%(count)d failed", row.failed_count)
-        found.append(Health("failed", "error", text % {"count": row.failed_count}))
+        states.append(Health("failed", "error", text % {"count": row.failed_count}))
     if row.processing_count:
         text = ngettext("%(count)d processing", "%(count)d processing", row.processing_count)
-        found.append(Health("working", "autorenew", text % {"count": row.processing_count}))
-    return found or [_at_rest(row)]
+        states.append(Health("working", "autorenew", text % {"count": row.processing_count}))
+    return states or [_at_rest(row)]
 
 
 def _at_rest(row: Any) -> Health:
@@ -224,9 +224,9 @@ class KnowledgeSetAdmin(CuratorAdmin):
         obj.pk, obj.tenant_id = saved.pk, saved.tenant_id
 
     def response_change(self, request: HttpRequest, obj: KnowledgeSet) -> HttpResponse:
-        held: MeasuredFirstError | None = getattr(request, _HELD, None)
+        refusal: MeasuredFirstError | None = getattr(request, _HELD, None)
         response: HttpResponse = super().response_change(request, obj)
-        return measured_first(request, held) if held is not None else response
+        return measured_first(request, refusal) if refusal is not None else response
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         if changed := [name for name in PEOPLE if name in form.changed_data]:

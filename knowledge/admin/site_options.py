@@ -56,8 +56,8 @@ class Place:
     @property
     def query(self) -> str:
         """The part of an address that says so."""
-        named = {"set": self.set_id, "tenant": self.tenant_id}
-        return urlencode({name: number for name, number in named.items() if number is not None})
+        parameters = {"set": self.set_id, "tenant": self.tenant_id}
+        return urlencode({name: number for name, number in parameters.items() if number is not None})
 
     @property
     def page(self) -> str:
@@ -88,10 +88,10 @@ class Change:
 
 def place_of(request: HttpRequest, data: Mapping[str, str]) -> Place:
     """The place that `?set=` or `?tenant=` names. Raises Http404, PermissionDenied where it is not theirs."""
-    named = {name: next(iter(ids_of([data.get(name, "")])), None) for name in ("set", "tenant")}
-    if any(data.get(name) and number is None for name, number in named.items()):
+    parameters = {name: next(iter(ids_of([data.get(name, "")])), None) for name in ("set", "tenant")}
+    if any(data.get(name) and number is None for name, number in parameters.items()):
         raise Http404
-    place = Place(set_id=named["set"], tenant_id=named["tenant"])
+    place = Place(set_id=parameters["set"], tenant_id=parameters["tenant"])
     _owner(request, place)
     return place
 
@@ -121,14 +121,16 @@ def _change(request: HttpRequest, row: OptionsChange) -> Change:
 
 
 def _rows(request: HttpRequest, old: Stored, new: Stored, *, of_site: bool) -> list[Row]:
-    found = options_differences(scope=admin_scope(request), old=old, new=new)
-    return [_row(difference, empty=_("built-in default") if of_site else _("inherited")) for difference in found]
+    differences = options_differences(scope=admin_scope(request), old=old, new=new)
+    return [_row(difference, empty=_("built-in default") if of_site else _("inherited")) for difference in differences]
 
 
-def _row(found: Difference, *, empty: Any) -> Row:
+def _row(difference: Difference, *, empty: Any) -> Row:
     """`empty`: what is said of a value that is not set."""
-    group, name = found.group, found.option
-    old, new = (str(empty) if one is None else value_label(group, name, one) for one in (found.old, found.new))
+    group, name = difference.group, difference.option
+    old, new = (
+        str(empty) if value is None else value_label(group, name, value) for value in (difference.old, difference.new)
+    )
     return Row(group_label(group), option_label(group, name), old, new)
 
 
@@ -147,8 +149,8 @@ class OptionsChangeAdmin(OwnerAdmin):
     ) -> HttpResponse:
         """With each option before and after, and the way back."""
         row = self.get_object(request, object_id)
-        found = {"made": _change(request, row)} if row else {}  # `change` is Django's own
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **found})
+        variables = {"made": _change(request, row)} if row else {}  # `change` is Django's own
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **variables})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[OptionsChange]:
         return options_changes(scope=admin_scope(request))

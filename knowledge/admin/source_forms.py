@@ -73,7 +73,7 @@ class PairsField(LinesField):
         return {name.strip(): rest.strip() for name, _separator, rest in pairs}
 
     def prepare_value(self, value: Any) -> Any:
-        return "\n".join(f"{key} = {one}" for key, one in value.items()) if isinstance(value, dict) else value
+        return "\n".join(f"{key} = {entry}" for key, entry in value.items()) if isinstance(value, dict) else value
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return bool(self.prepare_value(initial) != self.prepare_value(data))
@@ -188,9 +188,9 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         if not self.errors:
             kind = self.instance.kind if self.instance.pk else self.cleaned_data["kind"]
             tenant_id = self.instance.tenant_id or self.scope.tenant_id
-            given = self.instance if self.instance.pk else Source(tenant_id=tenant_id, kind=kind)
+            source = self.instance if self.instance.pk else Source(tenant_id=tenant_id, kind=kind)
             try:
-                source_check(scope=self.scope, source=given, values=self.values())
+                source_check(scope=self.scope, source=source, values=self.values())
             except RagError as error:
                 self.add_error(FIELD_OF_CODE.get(error.code), error_message(error))
         name = self.cleaned_data.get("name")

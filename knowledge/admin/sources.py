@@ -125,11 +125,11 @@ class SourceAdmin(OwnerAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
-        own = [
+        urls = [
             path("<int:pk>/run/", view(self.run), name="knowledge_source_run"),
             path("compose/<int:set_id>/", view(self.compose), name="knowledge_source_compose"),
         ]
-        return [*own, *super().get_urls()]
+        return [*urls, *super().get_urls()]
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
@@ -158,7 +158,7 @@ class SourceAdmin(OwnerAdmin):
 
     @admin.display(description=_("knowledge sets"))
     def in_sets(self, row: Source) -> str:
-        return ", ".join(one.knowledge_set.shown_name for one in row.set_sources.all()) or "–"
+        return ", ".join(set_source.knowledge_set.shown_name for set_source in row.set_sources.all()) or "–"
 
     # ── writing, by the services only ───────────────────────────────────────────────────────────
 
@@ -210,7 +210,7 @@ def _runs_of(source: Source, *, scope: Scope) -> dict[str, Any]:
         "sees_places": administers(scope=scope, doing=PLACES_MANAGE),
         "runs": _runs(source, scope=scope),
         "may_run": source.kind in LISTED_KINDS,
-        "composed": [one.knowledge_set for one in composed],
+        "composed": [set_source.knowledge_set for set_source in composed],
     }
 
 
@@ -230,8 +230,8 @@ def _runs(source: Source, *, scope: Scope) -> list[dict[str, Any]]:
             "figures": [(label, job.report.get(name, 0)) for name, label in FIGURES if job.report.get(name)],
             "refused": job.report.get("refused", [])[:50],
             "said": [
-                stored_message(one["code"], one["message"], one.get("data"))
-                for one in (*job.report.get("faults", ()), *job.report.get("notes", ()))
+                stored_message(problem["code"], problem["message"], problem.get("data"))
+                for problem in (*job.report.get("faults", ()), *job.report.get("notes", ()))
             ],
         }
         for job in jobs

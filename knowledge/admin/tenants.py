@@ -54,10 +54,10 @@ class TenantPageAdmin(AdministratorAdmin):
         return False
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        found = super().get_object(request, *args, **kwargs)
-        if found is not None:
-            found.usage = usage_of(scope=admin_scope(request), tenant_id=found.pk)
-        return found
+        tenant = super().get_object(request, *args, **kwargs)
+        if tenant is not None:
+            tenant.usage = usage_of(scope=admin_scope(request), tenant_id=tenant.pk)
+        return tenant
 
     def save_model(self, request: HttpRequest, obj: Tenant, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

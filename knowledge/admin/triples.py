@@ -83,8 +83,8 @@ class OriginFilter(admin.SimpleListFilter):
         return [("import", _("imported")), ("document", _("from documents"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Triple]) -> QuerySet[Triple]:
-        wanted = {"import": Q(document=None), "document": Q(document__isnull=False)}.get(self.value() or "")
-        return queryset.filter(wanted) if wanted is not None else queryset
+        condition = {"import": Q(document=None), "document": Q(document__isnull=False)}.get(self.value() or "")
+        return queryset.filter(condition) if condition is not None else queryset
 
 
 class ImportForm(forms.Form):
@@ -140,21 +140,21 @@ class TripleAdmin(EntityPages):
 
     @admin.action(description=_("Delete selected triples"))
     def remove_selected(self, request: HttpRequest, queryset: QuerySet[Triple]) -> None:
-        done = _each(request, queryset, triple_delete)
-        words = ngettext("%(count)d triple was deleted.", "%(count)d triples were deleted.", done)
-        messages.success(request, words % {"count": done})
+        count = _each(request, queryset, triple_delete)
+        words = ngettext("%(count)d triple was deleted.", "%(count)d triples were deleted.", count)
+        messages.success(request, words % {"count": count})
 
     @admin.action(description=_("Confirm selected triples"))
     def confirm_selected(self, request: HttpRequest, queryset: QuerySet[Triple]) -> None:
-        done = _each(request, queryset, fact_confirm)
-        words = ngettext("%(count)d triple was confirmed.", "%(count)d triples were confirmed.", done)
-        messages.success(request, words % {"count": done})
+        count = _each(request, queryset, fact_confirm)
+        words = ngettext("%(count)d triple was confirmed.", "%(count)d triples were confirmed.", count)
+        messages.success(request, words % {"count": count})
 
     @admin.action(description=_("Reject selected triples: no search finds them"))
     def reject_selected(self, request: HttpRequest, queryset: QuerySet[Triple]) -> None:
-        done = _each(request, queryset, fact_reject)
-        words = ngettext("%(count)d triple was rejected.", "%(count)d triples were rejected.", done)
-        messages.success(request, words % {"count": done})
+        count = _each(request, queryset, fact_reject)
+        words = ngettext("%(count)d triple was rejected.", "%(count)d triples were rejected.", count)
+        messages.success(request, words % {"count": count})
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
@@ -230,22 +230,22 @@ class TripleAdmin(EntityPages):
         """
         if not is_curator(request):
             raise PermissionDenied
-        rows, asked = self._narrowed(request)
+        rows, query = self._narrowed(request)
         shows_mentions = request.GET.get("show") == "mentions"
-        found = [] if shows_mentions else triples_around(rows, name=asked["name"])
-        facts = [(r.pk, r.subject_key, r.subject, r.relation, r.object_key, r.object) for r in found]
-        together = self.together(request, asked) if shows_mentions else []
+        triples = [] if shows_mentions else triples_around(rows, name=query["name"])
+        facts = [(r.pk, r.subject_key, r.subject, r.relation, r.object_key, r.object) for r in triples]
+        together = self.together(request, query) if shows_mentions else []
         facts += [(n, a.key, a.name, str(number), b.key, b.name) for n, (a, b, number) in enumerate(together)]
         context = {
             **self.admin_site.each_context(request),
             "title": _("Knowledge graph"),
             "sets": sets_curated(scope=admin_scope(request)).order_by("name"),
-            **asked,
+            **query,
             "shows_mentions": shows_mentions,
             "kinds": EntityKind.choices,
             "together": together,
-            "rows": found,
-            "picture": picture_of(facts, centre=entity_key_of(asked["name"])),
+            "rows": triples,
+            "picture": picture_of(facts, centre=entity_key_of(query["name"])),
             "query_string": request.GET.urlencode(),
         }
         return TemplateResponse(request, "admin/knowledge/triple/graph.html", context)
@@ -254,9 +254,9 @@ class TripleAdmin(EntityPages):
         """The facts of the page with the picture, all of them: CSV or JSON-LD."""
         if not is_curator(request):
             raise PermissionDenied
-        rows, asked = self._narrowed(request)
-        if asked["name"]:
-            key = entity_key_of(asked["name"])
+        rows, query = self._narrowed(request)
+        if query["name"]:
+            key = entity_key_of(query["name"])
             rows = rows.filter(Q(subject_key=key) | Q(object_key=key))
         form: GraphFormat = "jsonld" if request.GET.get("format") == "jsonld" else "csv"
         return graph_file(fact_lines(rows.iterator(chunk_size=2000), form), form, "triples")
@@ -288,17 +288,17 @@ class TripleAdmin(EntityPages):
         sets = sets_readable(scope=scope).order_by("name")
         form = TryForm(request.GET if "q" in request.GET else None)
         form.fields["set"].queryset = sets  # type: ignore[attr-defined]
-        found: FactsFound | None = None
+        result: FactsFound | None = None
         if form.is_bound and form.is_valid():
-            asked = form.cleaned_data
-            found = triples_retrieve_and_rewrite(
+            values = form.cleaned_data
+            result = triples_retrieve_and_rewrite(
                 scope=scope,
-                question=asked["q"],
-                n_results=asked["n"] or 5,
-                use_reranking=not asked["plain"],
-                sets=[row.pk for row in asked["set"]],
-                prompt_type=asked["kind"] or None,
-                weights=asked["weights"] or "learned",
+                question=values["q"],
+                n_results=values["n"] or 5,
+                use_reranking=not values["plain"],
+                sets=[row.pk for row in values["set"]],
+                prompt_type=values["kind"] or None,
+                weights=values["weights"] or "learned",
             )
         context = {
             **self.admin_site.each_context(request),
@@ -307,9 +307,9 @@ class TripleAdmin(EntityPages):
             "sets": sets,
             "chosen": ids_of(request.GET.getlist("set")),
             "kinds": KINDS,
-            "found": found,
-            "rows": [_shown(one) for one in found.answer.triples] if found else [],
-            "kind_name": dict(KINDS)[found.answer.kind.kind] if found else "",
+            "found": result,
+            "rows": [_shown(scored) for scored in result.answer.triples] if result else [],
+            "kind_name": dict(KINDS)[result.answer.kind.kind] if result else "",
             "signals": [name for _key, name in SIGNALS],
             "asked_wrong": form.is_bound and not form.is_valid(),
         }
@@ -318,21 +318,21 @@ class TripleAdmin(EntityPages):
 
 def _each(request: HttpRequest, rows: QuerySet[Triple], act: Callable[..., Any]) -> int:
     """How many rows the service took; what it refuses is said."""
-    done = 0
+    count = 0
     for row in rows:
         try:
             act(scope=admin_scope(request), actor=admin_user(request), triple_id=row.pk)
         except RagError as error:
             messages.error(request, error_message(error))
         else:
-            done += 1
-    return done
+            count += 1
+    return count
 
 
 def _of_kind(kind: str, scope: Scope) -> Q:
     """Facts with an end of this type: as the import has it, or as documents mention it."""
-    named = entities_listed(scope=scope, kind=kind).order_by().values("key")
-    return Q(subject_type=kind) | Q(object_type=kind) | Q(subject_key__in=named) | Q(object_key__in=named)
+    names = entities_listed(scope=scope, kind=kind).order_by().values("key")
+    return Q(subject_type=kind) | Q(object_type=kind) | Q(subject_key__in=names) | Q(object_key__in=names)
 
 
 def _share(text: str) -> float:
@@ -344,11 +344,11 @@ def _share(text: str) -> float:
     return value if 0 < value <= 1 else 0.0
 
 
-def _shown(one: Any) -> dict[str, Any]:
+def _shown(scored: Any) -> dict[str, Any]:
     """A fact with the values of the four signals in the order of SIGNALS."""
     return {
-        "triple": one.triple,
-        "scored": one,
-        "signals": [one.detailed_scores.get(key) for key, _name in SIGNALS],
-        "details": sorted(one.detailed_scores.items()),
+        "triple": scored.triple,
+        "scored": scored,
+        "signals": [scored.detailed_scores.get(key) for key, _name in SIGNALS],
+        "details": sorted(scored.detailed_scores.items()),
     }

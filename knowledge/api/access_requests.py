@@ -86,16 +86,16 @@ class AccessRequestViewSet(ResourceViewSet):
     )
     def list(self, request: Request) -> Response:
         """Newest first."""
-        wanted = self.query(AccessRequestQuery)
-        rows = (requests_to_decide if wanted["role"] == "decide" else requests_of)(scope=self.scope)
-        return self.page(rows.filter(state=wanted["state"]) if "state" in wanted else rows, AccessRequestFields)
+        query = self.query(AccessRequestQuery)
+        rows = (requests_to_decide if query["role"] == "decide" else requests_of)(scope=self.scope)
+        return self.page(rows.filter(state=query["state"]) if "state" in query else rows, AccessRequestFields)
 
     @extend_schema(request=AccessRequestBody, responses={201: AccessRequestFields})
     def create(self, request: Request) -> Response:
         """Ask for access; the owners of the set are told. An open request is answered again."""
         values = self.body(AccessRequestBody)
-        made = access_request_create(scope=self.scope, actor=self.user, set_id=values.pop("set"), **values)
-        return Response(self._fields(made.pk), status=201)
+        row = access_request_create(scope=self.scope, actor=self.user, set_id=values.pop("set"), **values)
+        return Response(self._fields(row.pk), status=201)
 
     @extend_schema(responses=AccessRequestFields)
     def retrieve(self, request: Request, request_id: int) -> Response:

@@ -136,15 +136,15 @@ class DocumentViewSet(ResourceViewSet):
     @extend_schema(parameters=[DocumentQuery], responses=DocumentFields(many=True), operation_id="documents_list")
     def list(self, request: Request) -> Response:
         """Documents that you may open, newest first."""
-        wanted = self.query(DocumentQuery)
+        query = self.query(DocumentQuery)
         rows = document_list(
             scope=self.scope,
-            set_id=wanted.get("set"),
-            state=wanted.get("state"),
-            q=wanted.get("q"),
-            external_id=wanted.get("external_id"),
+            set_id=query.get("set"),
+            state=query.get("state"),
+            q=query.get("q"),
+            external_id=query.get("external_id"),
         )
-        rows = reviews_due(scope=self.scope, documents=rows) if wanted.get("review") else rows
+        rows = reviews_due(scope=self.scope, documents=rows) if query.get("review") else rows
         return self.page(rows.select_related("source", "review").prefetch_related("sets"), DocumentFields)
 
     @extend_schema(
@@ -161,23 +161,23 @@ class DocumentViewSet(ResourceViewSet):
         upload_check(name=file.name, size_bytes=file.size)
         if values.pop("unpack") and file.name.lower().endswith(".zip"):
             return self._unpacked(file, values)
-        done = document_upload(scope=self.scope, actor=self.user, name=file.name, content=file, **values)
+        uploaded = document_upload(scope=self.scope, actor=self.user, name=file.name, content=file, **values)
         answer = {
-            "document_id": done.document.pk,
-            "job_id": done.job.pk if done.job else None,
-            "duplicate": done.duplicate,
+            "document_id": uploaded.document.pk,
+            "job_id": uploaded.job.pk if uploaded.job else None,
+            "duplicate": uploaded.duplicate,
         }
-        return Response(answer, status=200 if done.duplicate else 202)
+        return Response(answer, status=200 if uploaded.duplicate else 202)
 
     def _unpacked(self, file: UploadedFile, values: dict[str, Any]) -> Response:
         values.pop("title", None)  # each document has its own
-        done = archive_upload(scope=self.scope, actor=self.user, name=str(file.name), content=file, **values)
+        unpacked = archive_upload(scope=self.scope, actor=self.user, name=str(file.name), content=file, **values)
         answer = {
-            "document_id": done.document_ids[0],
-            "job_id": done.job.pk,
+            "document_id": unpacked.document_ids[0],
+            "job_id": unpacked.job.pk,
             "duplicate": False,
-            "documents": list(done.document_ids),
-            "refused": done.refused,
+            "documents": list(unpacked.document_ids),
+            "refused": unpacked.refused,
         }
         return Response(answer, status=202)
 
@@ -189,8 +189,8 @@ class DocumentViewSet(ResourceViewSet):
         The others are loaded; but 1,000 faulty lines end the load with 422, and nothing of it is stored.
         """
         lines: Any = request.data or ()
-        done = documents_bulk(scope=self.scope, actor=self.user, lines=lines)
-        return Response(asdict(done), status=202)
+        result = documents_bulk(scope=self.scope, actor=self.user, lines=lines)
+        return Response(asdict(result), status=202)
 
     @extend_schema(responses=DocumentDetailFields)
     def retrieve(self, request: Request, document_id: int) -> Response:
@@ -225,8 +225,8 @@ class DocumentViewSet(ResourceViewSet):
 
     def _readers(self, document_id: int) -> Response:
         document = document_managed(scope=self.scope, document_id=document_id)
-        own, said = readers_of(scope=self.scope, document=document)
-        return Response({"readers": own and own.json(), "source_readers": said and said.json()})
+        by_keepers, by_source = readers_of(scope=self.scope, document=document)
+        return Response({"readers": by_keepers and by_keepers.json(), "source_readers": by_source and by_source.json()})
 
     @extend_schema(responses={204: None})
     @readers.mapping.delete

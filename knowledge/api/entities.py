@@ -160,31 +160,31 @@ class EntityViewSet(ResourceViewSet):
     @extend_schema(parameters=[EntityQuery], responses=EntityFields(many=True), operation_id="entities_list")
     def list(self, request: Request) -> Response:
         """Entities that documents which you may open mention, by name."""
-        wanted = self.query(EntityQuery)
-        narrow = {name: wanted.get(name, "") for name in ("name", "text", "kind")}
-        return self.page(entities_listed(scope=self.scope, sets=sets_asked(wanted), **narrow), EntityFields)
+        query = self.query(EntityQuery)
+        narrow = {name: query.get(name, "") for name in ("name", "text", "kind")}
+        return self.page(entities_listed(scope=self.scope, sets=sets_asked(query), **narrow), EntityFields)
 
     @extend_schema(parameters=[OneSetQuery], responses=EntityDetailFields)
     def retrieve(self, request: Request, entity_id: int) -> Response:
         """One entity: how often it is mentioned, its other names, what stands beside it, the first 20 sentences."""
         sets = sets_asked(self.query(OneSetQuery))
         entity = entity_get(scope=self.scope, entity_id=entity_id, sets=sets)
-        given: dict[str, Any] = {"scope": self.scope, "entity_id": entity.pk, "sets": sets}
+        arguments: dict[str, Any] = {"scope": self.scope, "entity_id": entity.pk, "sets": sets}
         counts = entity_counts(scope=self.scope, entities=[entity.pk], sets=sets)[entity.pk]
-        sentences = sentences_of(entity_mentions(**given), limit=SENTENCES)
+        sentences = sentences_of(entity_mentions(**arguments), limit=SENTENCES)
         return Response({
             **EntityFields(entity).data,
             "mentions": counts.mentions,
             "passages": counts.passages,
             "documents": counts.documents,
-            "other_names": [_other_name(entity, one) for one in entity_aliases(**given)[:OTHER_NAMES]],
+            "other_names": [_other_name(entity, alias) for alias in entity_aliases(**arguments)[:OTHER_NAMES]],
             "neighbours": [
                 {"id": other.pk, "name": other.name, "sentences": number}
-                for other, number in entity_neighbours(**given, limit=NEIGHBOURS)
+                for other, number in entity_neighbours(**arguments, limit=NEIGHBOURS)
             ],
             "sentences": [
-                {"document": one.document.pk, "chunk_id": one.chunk_id, "text": f"{one.before}{one.name}{one.after}"}
-                for one in sentences
+                {"document": s.document.pk, "chunk_id": s.chunk_id, "text": f"{s.before}{s.name}{s.after}"}
+                for s in sentences
             ],
         })  # fmt: skip
 
@@ -193,16 +193,16 @@ class EntityViewSet(ResourceViewSet):
     @action(detail=False, methods=["get"])
     def export(self, request: Request) -> StreamingHttpResponse:
         """All of them with their other names, as CSV or JSON-LD."""
-        wanted = self.query(GraphExportQuery)
-        rows = entities_exported(scope=self.scope, sets=sets_asked(wanted))
-        return graph_file(entity_lines(rows, wanted["format"]), wanted["format"], "entities")
+        query = self.query(GraphExportQuery)
+        rows = entities_exported(scope=self.scope, sets=sets_asked(query))
+        return graph_file(entity_lines(rows, query["format"]), query["format"], "entities")
 
     @extend_schema(parameters=[SetQuery], responses=DecisionFields(many=True), operation_id="entities_decisions_list")
     @action(detail=False, methods=["get"])
     def decisions(self, request: Request) -> Response:
         """Decisions for sets that you curate, the latest first; administrators see those for all sets, too."""
-        wanted = self.query(SetQuery)
-        return self.page(decisions_known(scope=self.scope, sets=sets_asked(wanted)), DecisionFields)
+        query = self.query(SetQuery)
+        return self.page(decisions_known(scope=self.scope, sets=sets_asked(query)), DecisionFields)
 
     @extend_schema(request=EntityDecisionBody, responses={201: DecisionFields})
     @decisions.mapping.post
@@ -212,14 +212,14 @@ class EntityViewSet(ResourceViewSet):
         It holds for documents that are read later, too, and takes the place of a former decision about the same names.
         """
         values = self.body(EntityDecisionBody)
-        given = {"scope": self.scope, "actor": self.user, "set_id": values.get("set"), "name": values["name"]}
+        arguments = {"scope": self.scope, "actor": self.user, "set_id": values.get("set"), "name": values["name"]}
         if values["kind"] == EntityDecision.Kind.MERGE:
-            decision = entities_merge(**given, into=values["other"])
+            decision = entities_merge(**arguments, into=values["other"])
         elif values["kind"] == EntityDecision.Kind.SPLIT:
-            decision = entity_split(**given, other=values["other"])
+            decision = entity_split(**arguments, other=values["other"])
         else:
             decide = entity_reject if values["kind"] == EntityDecision.Kind.REJECT else entity_confirm
-            decision = decide(**given)
+            decision = decide(**arguments)
         return Response(DecisionFields(decision).data, status=201)
 
     @extend_schema(responses={204: None})
@@ -230,11 +230,11 @@ class EntityViewSet(ResourceViewSet):
         return Response(status=204)
 
 
-def sets_asked(wanted: dict[str, Any]) -> list[int]:
+def sets_asked(query: dict[str, Any]) -> list[int]:
     """The knowledge set of a query; [] for all."""
-    return [wanted["set"]] if "set" in wanted else []
+    return [query["set"]] if "set" in query else []
 
 
-def _other_name(entity: Entity, one: EntityAlias) -> dict[str, Any]:
-    other = one.other if one.entity_id == entity.pk else one.entity
-    return {"name": other.name, "kind": one.kind, "document": one.document_id, "chunk_id": one.chunk_id}
+def _other_name(entity: Entity, alias: EntityAlias) -> dict[str, Any]:
+    other = alias.other if alias.entity_id == entity.pk else alias.entity
+    return {"name": other.name, "kind": alias.kind, "document": alias.document_id, "chunk_id": alias.chunk_id}

@@ -73,9 +73,9 @@ class SourcePlaceViewSet(ResourceViewSet):
     @extend_schema(parameters=[PlaceQuery], responses=PlaceFields(many=True), operation_id="source_places_list")
     def list(self, request: Request) -> Response:
         """The places of your tenant, for administrators; of every tenant for platform administrators."""
-        wanted = self.query(PlaceQuery)
+        query = self.query(PlaceQuery)
         fields = {"kind": "kind", "tenant": "tenant__name"}
-        narrowed = {field: wanted[name] for name, field in fields.items() if name in wanted}
+        narrowed = {field: query[name] for name, field in fields.items() if name in query}
         return self.page(places_listed(scope=self.scope).filter(**narrowed), PlaceFields)
 
     @extend_schema(request=NewPlaceBody, responses={201: PlaceFields})
@@ -83,8 +83,8 @@ class SourcePlaceViewSet(ResourceViewSet):
         """Give a tenant a place, within the folders that the operator names. For platform administrators."""
         values = self.body(NewPlaceBody)
         tenant: Any = values.pop("tenant", None)
-        made = place_give(scope=self.scope, actor=self.user, tenant=tenant, values=values)
-        return Response(PlaceFields(made).data, status=201)
+        place = place_give(scope=self.scope, actor=self.user, tenant=tenant, values=values)
+        return Response(PlaceFields(place).data, status=201)
 
     @extend_schema(responses=PlaceFields)
     def retrieve(self, request: Request, place_id: int) -> Response:
@@ -94,14 +94,14 @@ class SourcePlaceViewSet(ResourceViewSet):
     @extend_schema(request=PlaceBody(partial=True), responses=PlaceFields)
     def partial_update(self, request: Request, place_id: int) -> Response:
         """Change a place; a higher floor raises the clearance of the documents that are there."""
-        found = place_get(scope=self.scope, place_id=place_id)
+        place = place_get(scope=self.scope, place_id=place_id)
         values = self.body(PlaceBody, partial=True)
-        saved = place_save(scope=self.scope, actor=self.user, place=found, values=values)
+        saved = place_save(scope=self.scope, actor=self.user, place=place, values=values)
         return Response(PlaceFields(saved).data)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, place_id: int) -> Response:
         """Take a place back: sources do not read it any more; documents from it stay."""
-        found = place_get(scope=self.scope, place_id=place_id)
-        place_take(scope=self.scope, actor=self.user, place=found)
+        place = place_get(scope=self.scope, place_id=place_id)
+        place_take(scope=self.scope, actor=self.user, place=place)
         return Response(status=204)

@@ -81,10 +81,10 @@ class SetFields(serializers.ModelSerializer[KnowledgeSet]):
         ]
 
     def to_representation(self, instance: KnowledgeSet) -> dict[str, Any]:
-        shown: dict[str, Any] = super().to_representation(instance)
-        if not shown["may_read"]:
-            shown |= {name: type(shown[name])() for name in OF_READERS}
-        return shown
+        representation: dict[str, Any] = super().to_representation(instance)
+        if not representation["may_read"]:
+            representation |= {name: type(representation[name])() for name in OF_READERS}
+        return representation
 
 
 class SetQuery(PageQuery):
@@ -163,9 +163,9 @@ class KnowledgeSetViewSet(SetSourceActions):
     @extend_schema(parameters=[SetQuery], responses=SetFields(many=True), operation_id="knowledge_sets_list")
     def list(self, request: Request) -> Response:
         """The sets of your tenant."""
-        wanted = self.query(SetQuery)
-        rows = (sets_managed if wanted["managed"] else sets_listed)(scope=self.scope)
-        narrowed = {name: wanted[name] for name in ("axis", "code") if name in wanted}
+        query = self.query(SetQuery)
+        rows = (sets_managed if query["managed"] else sets_listed)(scope=self.scope)
+        narrowed = {name: query[name] for name in ("axis", "code") if name in query}
         rows = sets_with_access(scope=self.scope, rows=rows.filter(**narrowed))
         return self.page(rows.select_related("tenant"), SetFields)
 
@@ -174,8 +174,8 @@ class KnowledgeSetViewSet(SetSourceActions):
         """Make a set; you become its owner. For those with the right to create sets."""
         values = self.body(NewSetBody)
         tenant = values.pop("tenant", None)
-        made = set_create(scope=self.scope, actor=self.user, values=values, tenant=tenant)
-        return Response(self._fields(made.pk), status=201)
+        knowledge_set = set_create(scope=self.scope, actor=self.user, values=values, tenant=tenant)
+        return Response(self._fields(knowledge_set.pk), status=201)
 
     @extend_schema(responses=SetFields)
     def retrieve(self, request: Request, set_id: int) -> Response:
@@ -194,8 +194,8 @@ class KnowledgeSetViewSet(SetSourceActions):
         return Response(self._fields(set_id))
 
     def _fields(self, set_id: int) -> dict[str, Any]:
-        found = set_get(scope=self.scope, set_id=set_id)
-        rows = KnowledgeSet.objects.filter(pk=found.pk).select_related("tenant")
+        knowledge_set = set_get(scope=self.scope, set_id=set_id)
+        rows = KnowledgeSet.objects.filter(pk=knowledge_set.pk).select_related("tenant")
         return dict(SetFields(sets_with_access(scope=self.scope, rows=rows).get()).data)
 
     @extend_schema(responses={204: None})

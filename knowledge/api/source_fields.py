@@ -27,7 +27,7 @@ class TypedObject(Attributes):
         value = super().to_internal_value(data)
         faults = [f"{name}: Unexpected keyword argument" for name in sorted(self._closed & set(value))]
         try:
-            strictly(self._kind, {key: one for key, one in value.items() if key not in self._closed})
+            strictly(self._kind, {key: item for key, item in value.items() if key not in self._closed})
         except InvalidOptionsError as error:
             faults += error.data["faults"]
         if faults:
@@ -116,7 +116,7 @@ class SourceFields(serializers.ModelSerializer[Source]):
 
     @extend_schema_field({"type": "array", "items": {"type": "integer"}})
     def get_sets(self, row: Source) -> list[int]:
-        return sorted(one.knowledge_set_id for one in row.set_sources.all())
+        return sorted(set_source.knowledge_set_id for set_source in row.set_sources.all())
 
     def get_message(self, row: Source) -> str:
         return source_message(row)

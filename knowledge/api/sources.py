@@ -55,15 +55,15 @@ class SourceViewSet(ResourceViewSet):
     @extend_schema(parameters=[SourceQuery], responses=SourceFields(many=True), operation_id="sources_list")
     def list(self, request: Request) -> Response:
         """Sources that you may see."""
-        wanted = self.query(SourceQuery)
-        narrowed = {name: wanted[name] for name in ("kind", "name") if name in wanted}
+        query = self.query(SourceQuery)
+        narrowed = {name: query[name] for name in ("kind", "name") if name in query}
         return self.page(source_list(scope=self.scope).filter(**narrowed), SourceFields)
 
     @extend_schema(request=NewSourceBody, responses={201: SourceFields})
     def create(self, request: Request) -> Response:
         """Make a source; you own it. For owners of sets and administrators."""
-        made = source_create(scope=self.scope, actor=self.user, values=self.body(NewSourceBody))
-        return self._shown(made.pk, status=201)
+        source = source_create(scope=self.scope, actor=self.user, values=self.body(NewSourceBody))
+        return self._shown(source.pk, status=201)
 
     @extend_schema(responses=SourceFields)
     def retrieve(self, request: Request, source_id: int) -> Response:
@@ -116,9 +116,9 @@ class SetSourceActions(ResourceViewSet):
             child=SetSourceBody(), data=request.data, max_length=100
         )
         rows.is_valid(raise_exception=True)
-        wanted = [(row["source"], strictly(SourceFilter, row.get("filter", {}))) for row in rows.validated_data]
-        made = set_sources_put(scope=self.scope, actor=self.user, set_id=set_id, sources=wanted)
-        return Response(SetSourceFields(made, many=True).data)
+        pairs = [(row["source"], strictly(SourceFilter, row.get("filter", {}))) for row in rows.validated_data]
+        stored = set_sources_put(scope=self.scope, actor=self.user, set_id=set_id, sources=pairs)
+        return Response(SetSourceFields(stored, many=True).data)
 
     @extend_schema(request=None, responses={202: RunFields})
     @action(detail=True, methods=["post"], url_path="ingest")

@@ -224,10 +224,10 @@ class TripleViewSet(ResourceViewSet):
     @extend_schema(parameters=[TripleQuery], responses=TripleFields(many=True), operation_id="triples_list")
     def list(self, request: Request) -> Response:
         """Facts that you may see, in the order of their import."""
-        wanted = self.query(TripleQuery)
-        sets = sets_asked(wanted)
+        query = self.query(TripleQuery)
+        sets = sets_asked(query)
         rows = triples_listed(
-            scope=self.scope, sets=sets, name=wanted.get("name", ""), relation=wanted.get("relation", "")
+            scope=self.scope, sets=sets, name=query.get("name", ""), relation=query.get("relation", "")
         )
         return self.page(rows, TripleFields)
 
@@ -246,8 +246,8 @@ class TripleViewSet(ResourceViewSet):
         lines: Any = request.data or ()
         form: Any = FORMATS.get(kind, "jsonl")
         name = f"API ({form})"
-        taken = triples_import(scope=self.scope, actor=self.user, lines=lines, form=form, set_id=set_id, name=name)
-        return Response(asdict(taken), status=202)
+        result = triples_import(scope=self.scope, actor=self.user, lines=lines, form=form, set_id=set_id, name=name)
+        return Response(asdict(result), status=202)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, triple_id: int) -> Response:
@@ -261,19 +261,19 @@ class TripleViewSet(ResourceViewSet):
         """Facts for a question in two stages, the chain that they make, and answers over up to three facts."""
         values = self.body(FactSearchBody)
         use_model = values.pop("use_model")
-        found = triples_retrieve_and_rewrite(scope=self.scope, **values)
+        facts = triples_retrieve_and_rewrite(scope=self.scope, **values)
         if use_model:
-            found = async_to_sync(chain_written_by_model)(found)
-        return Response(found_fields(found))
+            facts = async_to_sync(chain_written_by_model)(facts)
+        return Response(found_fields(facts))
 
     @extend_schema(parameters=[GraphExportQuery], responses={(200, "text/csv"): OpenApiTypes.STR,
                                                         (200, "application/ld+json"): OpenApiTypes.OBJECT})  # fmt: skip
     @action(detail=False, methods=["get"])
     def export(self, request: Request) -> StreamingHttpResponse:
         """All facts that you may see, as CSV or JSON-LD; the CSV file can be imported."""
-        wanted = self.query(GraphExportQuery)
-        rows = triples_listed(scope=self.scope, sets=sets_asked(wanted))
-        return graph_file(fact_lines(rows.iterator(chunk_size=2000), wanted["format"]), wanted["format"], "triples")
+        query = self.query(GraphExportQuery)
+        rows = triples_listed(scope=self.scope, sets=sets_asked(query))
+        return graph_file(fact_lines(rows.iterator(chunk_size=2000), query["format"]), query["format"], "triples")
 
     @extend_schema(parameters=[PageQuery], responses=TripleImportFields(many=True), operation_id="triples_imports_list")
     @action(detail=False, methods=["get"])
@@ -296,32 +296,32 @@ class TripleViewSet(ResourceViewSet):
         return Response(status=204)
 
 
-def found_fields(found: FactsFound) -> dict[str, Any]:
+def found_fields(facts: FactsFound) -> dict[str, Any]:
     """What a search found, as the API says it."""
-    answer = found.answer
+    answer = facts.answer
     return {
         "question": answer.question,
         "question_type": answer.kind.kind,
         "question_type_confidence": answer.kind.confidence,
-        "triples": [_scored(one) for one in answer.triples],
+        "triples": [_scored(triple) for triple in answer.triples],
         "chain": [asdict(step) for step in answer.chain.steps],
         "rewritten": answer.chain.text,
         "written_by": answer.chain.by,
         "answers": list(answer.chain.answers),
-        "paths": [_path(one) for one in found.paths],
-        "entities": [{"name": one.key, "how": one.how, "score": one.score} for one in found.entities],
+        "paths": [_path(path) for path in facts.paths],
+        "entities": [{"name": entity.key, "how": entity.how, "score": entity.score} for entity in facts.entities],
     }
 
 
-def _scored(one: ScoredTriple) -> dict[str, Any]:
+def _scored(scored: ScoredTriple) -> dict[str, Any]:
     return {
-        "id": one.id,
-        **_fact(one.triple),
-        "text": sentence(one.triple),
-        "stage1_score": one.stage1_score,
-        "rerank_score": one.rerank_score,
-        "final_score": one.final_score,
-        "detailed_scores": dict(one.detailed_scores),
+        "id": scored.id,
+        **_fact(scored.triple),
+        "text": sentence(scored.triple),
+        "stage1_score": scored.stage1_score,
+        "rerank_score": scored.rerank_score,
+        "final_score": scored.final_score,
+        "detailed_scores": dict(scored.detailed_scores),
     }
 
 
@@ -329,5 +329,5 @@ def _fact(triple: Fact) -> dict[str, str]:
     return {"subject": triple.subject, "relation": triple.relation, "object": triple.object}
 
 
-def _path(one: PathAnswer) -> dict[str, Any]:
-    return {"answer": one.answer, "score": one.score, "path": [_fact(triple) for triple in one.path]}
+def _path(path: PathAnswer) -> dict[str, Any]:
+    return {"answer": path.answer, "score": path.score, "path": [_fact(triple) for triple in path.path]}

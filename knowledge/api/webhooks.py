@@ -57,8 +57,8 @@ class EventBody(StrictSerializer):
     clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE, default=0)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        sent = [name for name in ("text", "content_base64", "url") if name in values]
-        if values["event"] == "upsert" and len(sent) != 1:
+        contents = [name for name in ("text", "content_base64", "url") if name in values]
+        if values["event"] == "upsert" and len(contents) != 1:
             raise serializers.ValidationError(_("An upsert needs exactly one of text, content_base64 and url."))
         if "content_base64" in values:
             if not values.get("name"):
@@ -112,30 +112,30 @@ class WebhookViewSet(ViewSet):
         The signature is `sha256=` and the HMAC-SHA256, in hexadecimal, of `{timestamp}.{body}` under the secret of the
         source; the timestamp is in seconds. Each signature is valid for five minutes, once.
         """
-        sent: Any = request.data  # empty, or what SignedBytesParser made of it
-        body: bytes = sent["body"] if sent else b""
-        found = webhook_source(
+        data: Any = request.data  # empty, or what SignedBytesParser made of it
+        body: bytes = data["body"] if data else b""
+        row = webhook_source(
             named=source,
             timestamp=request.headers.get("X-Ragsite-Timestamp", ""),
             signature=request.headers.get("X-Ragsite-Signature", ""),
             body=body,
         )
-        taken = webhook_events_apply(source=found, events=events_of(body))
-        return Response(EventsTakenFields(taken).data, status=202)
+        outcome = webhook_events_apply(source=row, events=events_of(body))
+        return Response(EventsTakenFields(outcome).data, status=202)
 
 
 def events_of(body: bytes) -> list[WebhookEvent]:
     """The events of a body. Raises ParseError, ValidationError with the position of what is wrong."""
     try:
-        sent = json.loads(body.decode())
+        data = json.loads(body.decode())
     except (ValueError, RecursionError):
         raise ParseError from None
-    if isinstance(sent, list):
+    if isinstance(data, list):
         many: serializers.ListSerializer[Any] = serializers.ListSerializer(
-            child=EventBody(), data=sent, allow_empty=False, max_length=MAX_EVENTS
+            child=EventBody(), data=data, allow_empty=False, max_length=MAX_EVENTS
         )
         many.is_valid(raise_exception=True)
         return [WebhookEvent(**row) for row in many.validated_data]
-    one = EventBody(data=sent)
-    one.is_valid(raise_exception=True)
-    return [WebhookEvent(**one.validated_data)]
+    event = EventBody(data=data)
+    event.is_valid(raise_exception=True)
+    return [WebhookEvent(**event.validated_data)]

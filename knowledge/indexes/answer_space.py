@@ -34,13 +34,15 @@ WHERE d.id IN ({visible})
 NAMES = "SELECT axis, code, name FROM knowledge_knowledgeset WHERE id = ANY(%(readable)s::bigint[])"
 
 
-def answer_space_load(*, scope: Scope, readable: str, params: Mapping[str, Any], asked: Collection[int]) -> AnswerSpace:
+def answer_space_load(
+    *, scope: Scope, readable: str, params: Mapping[str, Any], set_ids: Collection[int]
+) -> AnswerSpace:
     """The sets of an answer, as of this moment. `readable`: a query for the ids of readable sets (`ids_sql`).
 
-    `asked`: the sets that the request names; () for all.
+    `set_ids`: the sets that the request names; () for all.
     """
     rows = fetch(SPACE.format(readable=readable, lists=LISTS), {**params, **lists_params(scope)})
-    sets = [row for row in rows if not asked or row[0] in asked]
+    sets = [row for row in rows if not set_ids or row[0] in set_ids]
     return AnswerSpace(
         readable=tuple(sorted(row[0] for row in rows)),
         asked=tuple(sorted(row[0] for row in sets)),
@@ -62,11 +64,11 @@ def citations_count(*, scope: Scope, visible: Visible, cited: Sequence[tuple[int
 def facts_present(*, scope: Scope, visible: Visible, readable: Sequence[int]) -> Mapping[str, frozenset[str]]:
     """Kind -> values of all visible documents, as in DocumentFacts; `readable`: sets whose names count."""
     del scope  # bound in `visible`
-    found: dict[str, set[str]] = {}
+    facts: dict[str, set[str]] = {}
     for axis, code, name in fetch(NAMES, {"readable": list(readable)}):
-        found.setdefault(f"axis {axis}", set()).update((code, name))
-    found["tag"] = {row[0] for row in fetch(visible.applied(TAGS), visible.params)}
+        facts.setdefault(f"axis {axis}", set()).update((code, name))
+    facts["tag"] = {row[0] for row in fetch(visible.applied(TAGS), visible.params)}
     for key, text in fetch(visible.applied(ATTRIBUTES), visible.params):
         value = json.loads(text)
-        found.setdefault(key, set()).update(map(str, value) if isinstance(value, list) else (str(value),))
-    return {kind: frozenset(values) for kind, values in found.items()}
+        facts.setdefault(key, set()).update(map(str, value) if isinstance(value, list) else (str(value),))
+    return {kind: frozenset(values) for kind, values in facts.items()}

@@ -14,9 +14,9 @@ def halfvec_read(data: bytes) -> FloatArray:
     return np.frombuffer(data, dtype=">f2", offset=4).astype(np.float32)
 
 
-def halfvecs_read(sent: Sequence[bytes]) -> FloatArray:
+def halfvecs_read(packed: Sequence[bytes]) -> FloatArray:
     """float32[n, d] of halfvecs of one length; float32[0] of none."""
-    return np.array([np.frombuffer(one, ">f2", offset=4) for one in sent], dtype=np.float32)
+    return np.array([np.frombuffer(halfvec, ">f2", offset=4) for halfvec in packed], dtype=np.float32)
 
 
 def sparsevec_read(data: bytes) -> dict[int, float]:

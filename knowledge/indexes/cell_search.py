@@ -78,7 +78,7 @@ class CellSearch:
 
     def _beyond(self, one: BoundedCells, seen: Ints, rows: Rows, *, limit: int) -> Ints | None:
         """The cells to look into after the first look, all of them where it had too few hits; None: too many."""
-        places = one.beyond(rows[limit - 1][SCORE] if len(rows) >= limit else LEAST_COSINE, seen=seen)
+        places = one.beyond(rows[limit - 1][SCORE] if len(rows) >= limit else LEAST_COSINE, visited=seen)
         return None if one.compared(seen) + one.compared(places) > self.most else places
 
     def _fetched(self, cells: Sequence[str], params: Sequence[Mapping[str, Any]]) -> list[Rows]:

@@ -123,12 +123,12 @@ class Drift:
 
 def totals_drift() -> list[Drift]:
     """Languages whose number or length of entries is not what a recount gives."""
-    found = []
+    drifts = []
     for tenant, language, entries, counted, length, counted_length in fetch(TOTALS, {}):
         for kind, stored, right in (("entries", entries, counted), ("length", length, counted_length)):
             if stored != right:
-                found.append(Drift(kind=kind, tenant_id=tenant, what=language, stored=int(stored), counted=int(right)))
-    return found
+                drifts.append(Drift(kind=kind, tenant_id=tenant, what=language, stored=int(stored), counted=int(right)))
+    return drifts
 
 
 def frequencies_drift() -> list[Drift]:
@@ -147,12 +147,12 @@ def frequencies_drift() -> list[Drift]:
 
 def passages_drift() -> list[Drift]:
     """Documents that carry another number of passages or entries than their live version has in the index."""
-    found = []
+    drifts = []
     for tenant, document, passages, entries, counted, counted_entries in fetch(PASSAGES, {}):
         stored, right = (passages, counted) if passages != counted else (entries, counted_entries)
         what = f"document {document}"
-        found.append(Drift(kind="passages", tenant_id=tenant, what=what, stored=stored, counted=right))
-    return found
+        drifts.append(Drift(kind="passages", tenant_id=tenant, what=what, stored=stored, counted=right))
+    return drifts
 
 
 def incomplete_documents() -> list[Drift]:

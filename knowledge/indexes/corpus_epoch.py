@@ -78,8 +78,8 @@ def epoch_advance(
 
 def epoch_now(*, tenant_id: int) -> int:
     """The corpus epoch of a tenant."""
-    found = fetch(EPOCH, {"tenant": tenant_id})
-    return int(found[0][0]) if found else 0
+    rows = fetch(EPOCH, {"tenant": tenant_id})
+    return int(rows[0][0]) if rows else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,8 @@ class RightsNow:
 
 def rights_load(*, scope: Scope, ids: str, params: Mapping[str, Any]) -> RightsNow:
     """The corpus epoch, the ids of sets that a query yields (`ids_sql`), and lists of readers; in one statement."""
-    epoch, found, lists = fetch(RIGHTS.format(ids=ids, lists=LISTS), {**params, **lists_params(scope)})[0]
-    return RightsNow(int(epoch), tuple(sorted(found)), lists_value(lists))
+    epoch, set_ids, lists = fetch(RIGHTS.format(ids=ids, lists=LISTS), {**params, **lists_params(scope)})[0]
+    return RightsNow(int(epoch), tuple(sorted(set_ids)), lists_value(lists))
 
 
 def epoch_of(*, scope: Scope, visible: Visible) -> int:

@@ -61,8 +61,8 @@ def _compiled(name: str, condition: Condition) -> Q | Func:
 
 def _any_of(name: str, condition: AnyOf) -> Q:
     """Containment, which the GIN index of `metadata` answers; once as the value itself, once as an element."""
-    wanted = [form for value in condition.values for form in (value, [value])]
-    return reduce(or_, (Q(metadata__contains={name: form}) for form in wanted))
+    forms = [form for value in condition.values for form in (value, [value])]
+    return reduce(or_, (Q(metadata__contains={name: form}) for form in forms))
 
 
 def _between(name: str, condition: Between) -> Func:
@@ -213,7 +213,7 @@ def attributes_count(question: FacetQuery) -> AttributeFacets:
     for row in rows:
         by_name.setdefault(row[0], []).append(tuple(row))
     every = rows[0][2] if rows else 0
-    facets = tuple(_attribute(name, found) for name, found in by_name.items())
+    facets = tuple(_attribute(name, values) for name, values in by_name.items())
     return AttributeFacets(attributes=facets, more=every - len(facets))
 
 

@@ -60,20 +60,20 @@ class ReadPassage:
 
 def mentions_store(passages: Sequence[ReadPassage], *, tenant_id: int) -> int:
     """Store mentions and other names within the caller's transaction; entities that are new are added. The number."""
-    named: dict[str, tuple[str, str]] = {}
+    names_of_keys: dict[str, tuple[str, str]] = {}
     for passage in passages:
-        for one in passage.mentions:
-            named.setdefault(entity_key(one.name), (one.name[:KEY_CHARACTERS], one.kind))
+        for mention in passage.mentions:
+            names_of_keys.setdefault(entity_key(mention.name), (mention.name[:KEY_CHARACTERS], mention.kind))
         for first, second, kind in passage.aliases:
-            named.setdefault(
+            names_of_keys.setdefault(
                 entity_key(first), (first[:KEY_CHARACTERS], "abbreviation" if kind != "bracket" else "term")
             )
-            named.setdefault(entity_key(second), (second[:KEY_CHARACTERS], "term"))
-    named.pop("", None)
-    if not named:
+            names_of_keys.setdefault(entity_key(second), (second[:KEY_CHARACTERS], "term"))
+    names_of_keys.pop("", None)
+    if not names_of_keys:
         return 0
-    keys = list(named)
-    names, kinds = [named[key][0] for key in keys], [named[key][1] for key in keys]
+    keys = list(names_of_keys)
+    names, kinds = [names_of_keys[key][0] for key in keys], [names_of_keys[key][1] for key in keys]
     execute(ADD_ENTITIES, {"tenant": tenant_id, "keys": keys, "names": names, "kinds": kinds})
     ids: dict[str, int] = dict(fetch(ENTITY_IDS, {"tenant": tenant_id, "keys": keys}))
     count = _copy("knowledge_mention", MENTION_COLUMNS, _mention_rows(passages, ids, tenant_id))
@@ -83,11 +83,11 @@ def mentions_store(passages: Sequence[ReadPassage], *, tenant_id: int) -> int:
 
 def _mention_rows(passages: Sequence[ReadPassage], ids: dict[str, int], tenant_id: int) -> Iterable[tuple[object, ...]]:
     for passage in passages:
-        for one in passage.mentions:
-            if entity := ids.get(entity_key(one.name)):
+        for mention in passage.mentions:
+            if entity := ids.get(entity_key(mention.name)):
                 yield (
                     tenant_id, entity, passage.document, passage.version, passage.chunk,
-                    one.kind, one.start, one.end, one.sentence_start, one.sentence_end,
+                    mention.kind, mention.start, mention.end, mention.sentence_start, mention.sentence_end,
                 )  # fmt: skip
 
 
@@ -109,9 +109,9 @@ def _copy(table: str, columns: str, rows: Iterable[tuple[object, ...]]) -> int:
 
 def mentions_remove(*, versions: Sequence[int]) -> None:
     """Take out all mentions and other names of versions, and the entities that nothing mentions any more."""
-    given = {"versions": ids_text(versions)}
-    execute(ALIASES_REMOVE, given)
-    entities = [row[0] for row in fetch(MENTIONS_REMOVE, given)]
+    params = {"versions": ids_text(versions)}
+    execute(ALIASES_REMOVE, params)
+    entities = [row[0] for row in fetch(MENTIONS_REMOVE, params)]
     if entities:
         execute(PRUNE, {"entities": ids_text(entities)})
 

@@ -109,18 +109,18 @@ class ScopedEntityGraph:
 
     def named(self, keys: Sequence[str]) -> Mapping[str, Node]:
         """See `EntityGraph`."""
-        wanted = [key for key in dict.fromkeys(keys) if key]
-        return {row[1]: Node(*row) for row in self._fetch(NAMED, keys=wanted)} if wanted else {}
+        distinct = [key for key in dict.fromkeys(keys) if key]
+        return {row[1]: Node(*row) for row in self._fetch(NAMED, keys=distinct)} if distinct else {}
 
     @transaction.atomic
     def alike(self, keys: Sequence[str], *, least: float, limit: int) -> Mapping[str, Sequence[tuple[Node, float]]]:
         """See `EntityGraph`."""
-        found: dict[str, list[tuple[Node, float]]] = defaultdict(list)
+        nodes_alike: dict[str, list[tuple[Node, float]]] = defaultdict(list)
         if keys:
             fetch(SETTING, {"least": str(least)})
-            for asked, number, key, name, likeness in self._fetch(ALIKE, keys=list(keys), limit=limit):
-                found[asked].append((Node(number, key, name), float(likeness)))
-        return found
+            for key_of_question, number, key, name, likeness in self._fetch(ALIKE, keys=list(keys), limit=limit):
+                nodes_alike[key_of_question].append((Node(number, key, name), float(likeness)))
+        return nodes_alike
 
     def places(self, entities: Sequence[int], *, heads: int, each: int) -> Sequence[Place]:
         """See `EntityGraph`."""
@@ -148,13 +148,13 @@ class ScopedEntityGraph:
             names = self.lexicon.alternatives(node.name) if self.lexicon is not None else ()
             keys[node.id] += map(entity_key, names)
         by_key = self.named([key for each in keys.values() for key in each])
-        found: dict[int, dict[int, Node]] = {node.id: {} for node in nodes}
+        aliases: dict[int, dict[int, Node]] = {node.id: {} for node in nodes}
         for node in nodes:
-            found[node.id] |= {by_key[key].id: by_key[key] for key in keys[node.id] if key in by_key}
+            aliases[node.id] |= {by_key[key].id: by_key[key] for key in keys[node.id] if key in by_key}
         for number, other in self._told(nodes):
-            found[number][other.id] = other
+            aliases[number][other.id] = other
         return {
-            node.id: [o for o in found[node.id].values() if o.id != node.id and (node.key, o.key) not in split][
+            node.id: [o for o in aliases[node.id].values() if o.id != node.id and (node.key, o.key) not in split][
                 :MOST_NAMES
             ]
             for node in nodes
@@ -162,11 +162,11 @@ class ScopedEntityGraph:
 
     def _told(self, nodes: Sequence[Node]) -> list[tuple[int, Node]]:
         """Pairs that passages tell, from each of the nodes."""
-        asked = {node.id for node in nodes}
-        rows = self._fetch(ALIASES, entities=ids_text(asked))
-        pairs = [pair for a, b in rows for pair in ((a, b), (b, a)) if pair[0] in asked]
-        others = self._fetch(BY_ID, entities=ids_text({b for _, b in pairs})) if pairs else []
-        by_id = {row[0]: Node(*row) for row in others}
+        node_ids = {node.id for node in nodes}
+        rows = self._fetch(ALIASES, entities=ids_text(node_ids))
+        pairs = [pair for a, b in rows for pair in ((a, b), (b, a)) if pair[0] in node_ids]
+        rows_by_id = self._fetch(BY_ID, entities=ids_text({b for _, b in pairs})) if pairs else []
+        by_id = {row[0]: Node(*row) for row in rows_by_id}
         return [(a, by_id[b]) for a, b in dict.fromkeys(pairs) if b in by_id]
 
     def _decisions(self, nodes: Sequence[Node]) -> tuple[Mapping[str, set[str]], set[tuple[str, str]]]:
@@ -182,8 +182,8 @@ class ScopedEntityGraph:
         return merged, split
 
     def _fetch(self, sql: str, **params: object) -> list[tuple]:  # type: ignore[type-arg]
-        given = {
+        all_params = {
             "tenant": self.scope.tenant_id, "sets": list(self.sets), "clearance": self.clearance,
             **self.visible.params, **params,
         }  # fmt: skip
-        return fetch(self.visible.applied(sql), given)
+        return fetch(self.visible.applied(sql), all_params)

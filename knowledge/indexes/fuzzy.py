@@ -105,9 +105,11 @@ def terms_alike(*, scope: Scope, visible: Visible, words: Sequence[str], limit: 
     for word, text in rows:
         if (score := likeness(word, text)) > 0:
             alike.setdefault(word, {})[text] = score
-    hidden = terms_unseen(scope=scope, visible=visible, words=[text for found in alike.values() for text in found])
-    seen = {word: {text: s for text, s in found.items() if text not in hidden} for word, found in alike.items()}
-    return {word: _best(found, limit) for word, found in seen.items() if found}
+    hidden = terms_unseen(scope=scope, visible=visible, words=[text for terms in alike.values() for text in terms])
+    visible_terms = {
+        word: {text: s for text, s in terms.items() if text not in hidden} for word, terms in alike.items()
+    }
+    return {word: _best(terms, limit) for word, terms in visible_terms.items() if terms}
 
 
 def _near(*, scope: Scope, words: Sequence[str], least: float) -> list[tuple[str, str]]:
@@ -160,5 +162,5 @@ def _threshold(name: str, least: float) -> Iterator[None]:
         yield
 
 
-def _best(found: dict[str, float], limit: int) -> dict[str, float]:
-    return dict(sorted(found.items(), key=lambda item: -item[1])[:limit])
+def _best(terms: dict[str, float], limit: int) -> dict[str, float]:
+    return dict(sorted(terms.items(), key=lambda item: -item[1])[:limit])

@@ -183,11 +183,11 @@ def triple_row(row: NewTriple, tokenizer: Tokenizer) -> TripleRow:
     triple = row.triple
     subject_key, object_key = entity_key(triple.subject), entity_key(triple.object)
     terms = sorted({term for term in tokenizer.terms(triple.text) if 0 < len(term) <= MAX_TERM_CHARACTERS})
-    said = "\x1f".join((subject_key, name_key(triple.relation), object_key, str(row.chunk or "")))
+    digest_text = "\x1f".join((subject_key, name_key(triple.relation), object_key, str(row.chunk or "")))
     return (
         row.set_id, triple.subject, triple.relation, triple.object, triple.subject_type, triple.object_type,
         subject_key, object_key,
-        int.from_bytes(blake2b(said.encode(), digest_size=8).digest(), "big", signed=True),
+        int.from_bytes(blake2b(digest_text.encode(), digest_size=8).digest(), "big", signed=True),
         " ".join(map(lexeme, terms)), min(len(terms), 32_767), row.confidence,
         row.document, row.version, row.chunk, row.sentence, row.rule,
     )  # fmt: skip
@@ -220,7 +220,7 @@ class ScopedTriples:
         """See `TripleIndex`."""
         counts = self._counts(self.tokenizer.terms(question), most=MAX_TERMS)
         weights = term_weights(counts)
-        found: dict[int, TripleHit] = {}
+        hits: dict[int, TripleHit] = {}
         for query in words_queries(counts):
             rows = self._fetch(
                 BY_WORDS,
@@ -229,10 +229,10 @@ class ScopedTriples:
                 weights=list(weights.values()),
                 limit=limit,
             )
-            found |= {hit.id: hit for hit in map(_hit, rows)}
-            if len(found) >= limit:
+            hits |= {hit.id: hit for hit in map(_hit, rows)}
+            if len(hits) >= limit:
                 break
-        return sorted(found.values(), key=lambda hit: (-hit.score, hit.id))[:limit]
+        return sorted(hits.values(), key=lambda hit: (-hit.score, hit.id))[:limit]
 
     def rarity(self, terms: Sequence[str]) -> Mapping[str, float]:
         """See `TripleIndex`; counted among the facts that the asker may see."""
@@ -269,8 +269,8 @@ class ScopedTriples:
     def unknown(self, words: Sequence[str]) -> set[str]:
         """See `EntityNames`; what only facts have that the asker may not see is unknown, too."""
         terms = {word: self.tokenizer.terms(word) for word in words}
-        known = self._counts([term for each in terms.values() for term in each])
-        return {word for word, each in terms.items() if each and not any(term in known for term in each)}
+        counts = self._counts([term for each in terms.values() for term in each])
+        return {word for word, each in terms.items() if each and not any(term in counts for term in each)}
 
     def alike(self, names: Sequence[str]) -> dict[str, list[str]]:
         """See `EntityNames`."""
@@ -278,14 +278,14 @@ class ScopedTriples:
             return {}
         with transaction.atomic():
             fetch(LEAST_ALIKE, {"least": str(ALIKE)})
-            given = {"tenant": self.scope.tenant_id, "names": list(names), "limit": MOST_ALIKE}
-            rows = fetch(UNKNOWN_ALIKE, given)
+            params = {"tenant": self.scope.tenant_id, "names": list(names), "limit": MOST_ALIKE}
+            rows = fetch(UNKNOWN_ALIKE, params)
         visible = self.names([key for _name, key in rows])
-        found: dict[str, list[str]] = {}
+        keys_by_name: dict[str, list[str]] = {}
         for name, key in rows:
             if key in visible:
-                found.setdefault(name, []).append(key)
-        return found
+                keys_by_name.setdefault(name, []).append(key)
+        return keys_by_name
 
     def edges(self, keys: Sequence[str]) -> list[Triple]:
         """See `GraphSource`."""
@@ -293,8 +293,8 @@ class ScopedTriples:
         return list(dict.fromkeys(_triple(row) for row in rows))
 
     def _fetch(self, sql: str, **params: object) -> list[tuple]:  # type: ignore[type-arg]
-        given = {"tenant": self.scope.tenant_id, "sets": list(self.sets), **self.visible.params, **params}
-        return fetch(self.visible.applied(sql), given)
+        all_params = {"tenant": self.scope.tenant_id, "sets": list(self.sets), **self.visible.params, **params}
+        return fetch(self.visible.applied(sql), all_params)
 
 
 def _triple(row: Sequence[object]) -> Triple:
@@ -329,10 +329,10 @@ def triples_without_vector(*, model: str, after: int, limit: int) -> list[tuple[
 
 def vectors_add(rows: Iterable[tuple[int, int, FloatArray]], *, model: str) -> None:
     """Store vectors by id and tenant; of facts that were deleted meanwhile none."""
-    given = list(rows)
+    listed = list(rows)
     params: dict[str, Any] = {
-        "model": model, "ids": [r[0] for r in given], "tenants": [r[1] for r in given],
-        "vectors": [_prefix_text(r[2]) for r in given],
+        "model": model, "ids": [r[0] for r in listed], "tenants": [r[1] for r in listed],
+        "vectors": [_prefix_text(r[2]) for r in listed],
     }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(ADD_VECTORS, params)

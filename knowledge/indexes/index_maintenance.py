@@ -135,8 +135,8 @@ RESET_MEMORY = "RESET maintenance_work_mem"
 
 def hnsw_is_valid() -> bool:
     """Whether the index is there and can be used."""
-    found = fetch(STATE, {"name": HNSW_INDEX})
-    return bool(found and found[0][0])
+    rows = fetch(STATE, {"name": HNSW_INDEX})
+    return bool(rows and rows[0][0])
 
 
 def hnsw_drop() -> None:
@@ -161,9 +161,9 @@ def entries_vacuum() -> None:
 
 def hnsw_options_apply(name: str) -> None:
     """Set HNSW_M and HNSW_EF_CONSTRUCTION for the next build of an HNSW index; a short lock if they changed."""
-    found = fetch(STATE, {"name": name})
-    wanted = {f"m={settings.HNSW_M}", f"ef_construction={settings.HNSW_EF_CONSTRUCTION}"}
-    if found and wanted - set(found[0][1]):
+    rows = fetch(STATE, {"name": name})
+    options = {f"m={settings.HNSW_M}", f"ef_construction={settings.HNSW_EF_CONSTRUCTION}"}
+    if rows and options - set(rows[0][1]):
         m, ef = sql.Literal(settings.HNSW_M), sql.Literal(settings.HNSW_EF_CONSTRUCTION)
         with connection.cursor() as cursor:
             cursor.execute(SET_OPTIONS.format(sql.Identifier(name), m, ef))
@@ -173,8 +173,8 @@ def hnsw_options_apply(name: str) -> None:
 def memory_for_build() -> Iterator[None]:
     """Set `maintenance_work_mem` of this connection to the size of the graph, at most INDEX_MEMORY_MB."""
     rows = int(fetch(MERGED, {})[0][0])
-    wanted = rows * (ROW_BYTES + 2 * settings.HNSW_M * LINK_BYTES) // (1024 * 1024)
-    fetch(SET_MEMORY, {"value": f"{min(max(wanted, LEAST_MB), settings.INDEX_MEMORY_MB)}MB"})
+    megabytes = rows * (ROW_BYTES + 2 * settings.HNSW_M * LINK_BYTES) // (1024 * 1024)
+    fetch(SET_MEMORY, {"value": f"{min(max(megabytes, LEAST_MB), settings.INDEX_MEMORY_MB)}MB"})
     try:
         yield
     finally:

@@ -157,13 +157,17 @@ def known_terms(*, scope: Scope, texts: Sequence[str], visible: Visible | None =
     if not texts:
         return []
     rows = fetch(TERMS, {"tenant": scope.tenant_id, "texts": sorted(set(texts))})
-    known = [KnownTerm(*row) for row in rows]
-    local = None if visible is None else local_counts(scope=scope, visible=visible, terms=[term.id for term in known])
+    rows_of_terms = [KnownTerm(*row) for row in rows]
+    local = (
+        None
+        if visible is None
+        else local_counts(scope=scope, visible=visible, terms=[term.id for term in rows_of_terms])
+    )
     if local is None:
-        return known
+        return rows_of_terms
     return [
         replace(term, frequency=local.terms[term.id], entries=local.totals.get(term.language, 0))
-        for term in known
+        for term in rows_of_terms
         if local.terms.get(term.id, 0) > 0
     ]
 
@@ -192,31 +196,31 @@ def lexical_query(
     their idf, below 1. `expansions`: other names of what is asked for; the terms of a name weigh together at most its
     share of the asked terms.
     """
-    meant = {text: factor for found in (corrections or {}).values() for text, factor in found.items()}
-    added = {text: factor for text, factor in meant.items() if text not in terms}
-    named = [text for one in expansions for text in one.terms]
+    factors = {text: factor for terms_of_word in (corrections or {}).values() for text, factor in terms_of_word.items()}
+    added = {text: factor for text, factor in factors.items() if text not in terms}
+    names = [text for expansion in expansions for text in expansion.terms]
     by_text: dict[str, list[KnownTerm]] = {}
-    for term in known_terms(scope=scope, texts=[*terms, *added, *named], visible=visible):
+    for term in known_terms(scope=scope, texts=[*terms, *added, *names], visible=visible):
         by_text.setdefault(term.text, []).append(term)
-    known = [term for same in by_text.values() for term in same]
-    frequencies = {term.id: term.frequency for term in known}
-    entries = {term.id: term.entries for term in known}
+    all_terms = [term for same in by_text.values() for term in same]
+    frequencies = {term.id: term.frequency for term in all_terms}
+    entries = {term.id: term.entries for term in all_terms}
     single = query_side(list(frequencies), frequencies=frequencies, entries=entries)
     if expansions:
         plain = {text: max(single.get(term.id, 0.0) for term in same) for text, same in by_text.items()}
-        added |= _name_factors(expansions, plain, asked=frozenset(terms), corrected=added)
-    single = {term.id: added.get(term.text, 1.0) * single[term.id] for term in known if term.id in single}
+        added |= _name_factors(expansions, plain, question_terms=frozenset(terms), corrected=added)
+    single = {term.id: added.get(term.text, 1.0) * single[term.id] for term in all_terms if term.id in single}
     counts = Counter(terms)
-    weights = {term.id: max(counts[term.text], 1) * single[term.id] for term in known if term.id in single}
+    weights = {term.id: max(counts[term.text], 1) * single[term.id] for term in all_terms if term.id in single}
     idf = {text: max(single.get(term.id, 0.0) for term in same) for text, same in by_text.items()}
-    return LexicalQuery(weights, frequencies, idf, {term.id: term.candidates for term in known})
+    return LexicalQuery(weights, frequencies, idf, {term.id: term.candidates for term in all_terms})
 
 
 def _name_factors(
     expansions: Sequence[Expansion],
     weights: Mapping[str, float],
     *,
-    asked: frozenset[str],
+    question_terms: frozenset[str],
     corrected: Mapping[str, float],
 ) -> dict[str, float]:
     """By what the idf of each term of an expansion is multiplied, at most 1; terms of the question itself stay.
@@ -225,11 +229,15 @@ def _name_factors(
     """
     rarest = max(weights.values(), default=0.0)
     factors: dict[str, float] = {}
-    for one in expansions:
-        new = [text for text in one.terms if text not in asked]
-        own = sum(weights.get(text, rarest) for text in set(one.asked))
+    for expansion in expansions:
+        new = [text for text in expansion.terms if text not in question_terms]
+        weight_of_terms = sum(weights.get(text, rarest) for text in set(expansion.asked_terms))
         total = sum(weights.get(text, 0.0) for text in new)
-        factor = one.weight * min(1.0, own / total) if own > 0 and total > 0 else one.weight
+        factor = (
+            expansion.weight * min(1.0, weight_of_terms / total)
+            if weight_of_terms > 0 and total > 0
+            else expansion.weight
+        )
         for text in new:
             factors[text] = max(factors.get(text, 0.0), corrected.get(text, 0.0), factor)
     return factors
@@ -240,33 +248,34 @@ def lexical_many_search(
 ) -> list[PlannedHits]:
     """Hits of each query, best first; every score is above 0. Queries with one access path take one round trip."""
     space = search_space_of(scope=scope, visible=visible)
-    asked = [_QueryPlan.of(query, space, scope=scope, visible=visible, limit=limit) for query in queries]
-    found: dict[int, list[tuple[Any, ...]]] = {}
+    plans = [_QueryPlan.of(query, space, scope=scope, visible=visible, limit=limit) for query in queries]
+    rows_by_place: dict[int, list[tuple[Any, ...]]] = {}
     for way, sql, run in (("terms", SEARCH, fetch_by_index), ("documents", DOCUMENTS, fetch_many)):
-        mine = [place for place, one in enumerate(asked) if one.plan.path == way and queries[place].weights]
-        answers = run(visible.applied(sql), [asked[place].params for place in mine]) if mine else []
-        found |= dict(zip(mine, answers, strict=True))
+        places = [place for place, plan in enumerate(plans) if plan.plan.path == way and queries[place].weights]
+        answers = run(visible.applied(sql), [plans[place].params for place in places]) if places else []
+        rows_by_place |= dict(zip(places, answers, strict=True))
     return [
-        PlannedHits(_hits(one.completed(found.get(place, []), visible)), one.plan) for place, one in enumerate(asked)
+        PlannedHits(_hits(plan.completed(rows_by_place.get(place, []), visible)), plan.plan)
+        for place, plan in enumerate(plans)
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _QueryPlan:
-    """One query with its plan; `chosen` and `left` are its terms, rarest first."""
+    """One query with its plan; `chosen` and `common` are its terms, rarest first."""
 
     plan: AccessPlan
     params: Mapping[str, Any]
     chosen: Sequence[int]
-    left: Sequence[int]  # too common to bring candidates of their own
+    common: Sequence[int]  # too common to bring candidates of their own
     candidates: int  # passages that contain a chosen term, at most
 
     @classmethod
     def of(cls, query: LexicalQuery, space: SearchSpace, *, scope: Scope, visible: Visible, limit: int) -> _QueryPlan:
-        held = {term: query.candidates.get(term, 0) for term in query.weights}
-        chosen = rarest_within(held, cap=candidate_cap(space.total, limit=limit))
-        left = sorted(held.keys() - set(chosen), key=lambda term: (held[term], term))
-        candidates = sum(held[term] for term in chosen)
+        candidates_of_term = {term: query.candidates.get(term, 0) for term in query.weights}
+        chosen = rarest_within(candidates_of_term, cap=candidate_cap(space.total, limit=limit))
+        common = sorted(candidates_of_term.keys() - set(chosen), key=lambda term: (candidates_of_term[term], term))
+        candidates = sum(candidates_of_term[term] for term in chosen)
         plan = lexical_plan(space, candidates=candidates, limit=limit)
         params = {
             **visible.params,
@@ -276,7 +285,7 @@ class _QueryPlan:
             "fetched": plan.fetched,
             "limit": limit,
         }
-        return cls(plan, params, chosen, left, candidates)
+        return cls(plan, params, chosen, common, candidates)
 
     def completed(self, rows: list[tuple[Any, ...]], visible: Visible) -> list[tuple[Any, ...]]:
         """Fetch more hits if rights left too few: first of all candidates, then of the common terms, too."""
@@ -286,8 +295,8 @@ class _QueryPlan:
         if self.plan.fetched < self.candidates:
             rows = self._all_with(self.chosen, visible)
         added = 1
-        while len(rows) < min(limit, LEAST) and added < 2 * len(self.left) + 1:
-            rows = self._all_with([*self.chosen, *self.left[:added]], visible)
+        while len(rows) < min(limit, LEAST) and added < 2 * len(self.common) + 1:
+            rows = self._all_with([*self.chosen, *self.common[:added]], visible)
             added *= 2
         return rows
 
@@ -351,18 +360,18 @@ class Local:
 def local_counts(*, scope: Scope, visible: Visible, terms: Sequence[int]) -> Local | None:
     """Counts within what the asker may see; None if that is large, or the whole tenant."""
     epoch = epoch_of(scope=scope, visible=visible)
-    seen = visible_size(scope=scope, visible=visible, epoch=epoch)
+    size = visible_size(scope=scope, visible=visible, epoch=epoch)
     total = tenant_size(tenant_id=scope.tenant_id, epoch=epoch)
-    if seen.passages > LOCAL_PASSAGES or seen.passages >= total.passages:
+    if size.passages > LOCAL_PASSAGES or size.passages >= total.passages:
         return None
     key = (scope.tenant_id, visible_key(visible))
-    known = {term: count for term in terms if (count := terms_counted.peek((*key, term), epoch=epoch)) is not None}
-    if missing := [term for term in terms if term not in known]:
+    counts = {term: count for term in terms if (count := terms_counted.peek((*key, term), epoch=epoch)) is not None}
+    if missing := [term for term in terms if term not in counts]:
         counted = _counted(visible, missing)
         for term in missing:
-            known[term] = counted.get(term, 0)
-            terms_counted.put((*key, term), known[term], epoch=epoch)
-    return Local(known, totals.get(key, epoch=epoch, make=lambda: _totals(visible)))
+            counts[term] = counted.get(term, 0)
+            terms_counted.put((*key, term), counts[term], epoch=epoch)
+    return Local(counts, totals.get(key, epoch=epoch, make=lambda: _totals(visible)))
 
 
 def _counted(visible: Visible, terms: Sequence[int]) -> dict[int, int]:

@@ -109,11 +109,11 @@ def statistics_lock(*, tenant_id: int, languages: Iterable[str] = ()) -> dict[st
 
     They are created under the lock of the existing rows, so the holder of the lock may ask for further languages.
     """
-    found = _locked(tenant_id)
-    if missing := sorted(set(languages) - set(found)):
+    statistics = _locked(tenant_id)
+    if missing := sorted(set(languages) - set(statistics)):
         execute(ENSURE, {"tenant": tenant_id, "languages": missing})
-        found = _locked(tenant_id)
-    return found
+        statistics = _locked(tenant_id)
+    return statistics
 
 
 def _locked(tenant_id: int) -> dict[str, Totals]:
@@ -127,13 +127,13 @@ def reference_length_set(*, tenant_id: int, language: str, reference: float) -> 
 
 def term_ids(*, tenant_id: int, language: str, texts: Iterable[str]) -> dict[str, int]:
     """Ids of terms; missing terms are created. Call under the lock of the tenant's statistics."""
-    wanted = sorted(set(texts))
-    params = {"tenant": tenant_id, "language": language, "texts": wanted}
-    known = dict(fetch(TERM_IDS, params))
-    if len(known) < len(wanted):
-        execute(ADD_TERMS, {**params, "texts": [t for t in wanted if t not in known]})
-        known = dict(fetch(TERM_IDS, params))
-    return known
+    distinct = sorted(set(texts))
+    params = {"tenant": tenant_id, "language": language, "texts": distinct}
+    ids = dict(fetch(TERM_IDS, params))
+    if len(ids) < len(distinct):
+        execute(ADD_TERMS, {**params, "texts": [t for t in distinct if t not in ids]})
+        ids = dict(fetch(TERM_IDS, params))
+    return ids
 
 
 def versions_count(*, tenant_id: int, versions: Sequence[int], sign: int) -> None:

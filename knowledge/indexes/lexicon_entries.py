@@ -69,11 +69,11 @@ def passages_with_parts(*, tenant_id: int, names: Sequence[Sequence[str]]) -> li
     ids: dict[str, list[int]] = {}
     for text, term in fetch(PARTS, {"tenant": tenant_id, "texts": texts}):
         ids.setdefault(text, []).append(term)
-    known = [parts for parts in names if parts and all(part in ids for part in parts)]
-    if not known:
+    indexed = [parts for parts in names if parts and all(part in ids for part in parts)]
+    if not indexed:
         return []
     any_language = {text: f"({' | '.join(map(str, same))})" for text, same in ids.items()}
-    queries = [" & ".join(any_language[part] for part in dict.fromkeys(parts)) for parts in known]
+    queries = [" & ".join(any_language[part] for part in dict.fromkeys(parts)) for parts in indexed]
     return [row[0] for row in fetch(WITH_PARTS, {"tenant": tenant_id, "queries": queries})]
 
 
@@ -95,7 +95,11 @@ def whole_terms_add(*, tenant_id: int, terms: Mapping[int, Sequence[str]]) -> in
     ids = {
         language: term_ids(tenant_id=tenant_id, language=language, texts=texts)
         for language in totals
-        if (texts := {t for _, chunk, _, own, _, _ in entries if own == language for t in terms[chunk]})
+        if (
+            texts := {
+                t for _, chunk, _, entry_language, _, _ in entries if entry_language == language for t in terms[chunk]
+            }
+        )
     }
     references = {row[0]: row[1:] for row in fetch(REFERENCES, {"tenant": tenant_id})}
     changed: dict[int, tuple[str, str]] = {}
@@ -122,5 +126,5 @@ def whole_terms_add(*, tenant_id: int, terms: Mapping[int, Sequence[str]]) -> in
 
 def _reference(entry: int, state: tuple[float, float | None, int, int]) -> float:
     """The average length that the document side of an entry was made with, while a reweighing runs, too."""
-    reference, former, done, until = state
-    return former if former is not None and done < entry <= until else reference
+    reference, former, last, until = state
+    return former if former is not None and last < entry <= until else reference

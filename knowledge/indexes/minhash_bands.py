@@ -71,17 +71,17 @@ def versions_sharing_a_band(version_ids: Sequence[int], *, limit: int) -> dict[i
 
     At most `limit` others each; versions that share no band are left out. Their own bands must be stored.
     """
-    found: dict[int, list[int]] = {}
+    candidates: dict[int, list[int]] = {}
     for version, other in fetch(SHARING, {"versions": ids_text(version_ids), "limit": limit}):
-        found.setdefault(version, []).append(other)
-    return found
+        candidates.setdefault(version, []).append(other)
+    return candidates
 
 
 def oldest_copies(version_ids: Sequence[int], *, tenant_id: int) -> dict[int, set[int]]:
     """By document of these versions: of the other live documents with the same text the oldest, and the oldest that
     shares a set with it.
     """
-    found: dict[int, set[int]] = {}
+    copies: dict[int, set[int]] = {}
     for document, other in fetch(COPIES, {"versions": ids_text(version_ids), "tenant": tenant_id}):
-        found.setdefault(document, set()).add(other)
-    return found
+        copies.setdefault(document, set()).add(other)
+    return copies

@@ -57,13 +57,13 @@ def documents_named(
     *, scope: Scope, visible: Visible, mentions: Sequence[NameMention]
 ) -> list[tuple[NamedDocument, ...]]:
     """For each mention the documents that have the most specific of its keys, or else all of its words."""
-    found = _looked_up(BY_KEYS, scope, visible, [mention.keys for mention in mentions], limit=MOST_DOCUMENTS)
-    unknown = [() if documents else tuple(m.words) for m, documents in zip(mentions, found, strict=True)]
+    by_keys = _looked_up(BY_KEYS, scope, visible, [mention.keys for mention in mentions], limit=MOST_DOCUMENTS)
+    unknown = [() if documents else tuple(m.words) for m, documents in zip(mentions, by_keys, strict=True)]
     near = _looked_up(BY_WORDS, scope, visible, unknown, limit=MOST_NEAR + 1)
     return [
         tuple(document for document in exact if document.place == exact[0].place)
         or (tuple(loose) if len(loose) <= MOST_NEAR else ())
-        for exact, loose in zip(found, near, strict=True)
+        for exact, loose in zip(by_keys, near, strict=True)
     ]
 
 
@@ -72,9 +72,11 @@ def _looked_up(
 ) -> list[list[NamedDocument]]:
     """Documents for each list of terms, in one round trip; none for an empty list."""
     sizes = {"read": MOST_READ, "limit": limit, "listed": LISTED, "passages": PASSAGES, "tenant": scope.tenant_id}
-    asked: list[Mapping[str, Any]] = [{**visible.params, **sizes, "terms": list(one)} for one in terms if one]
-    answers = iter(fetch_many(visible.applied(sql), asked) if asked else [])
-    return [[_document(row) for row in next(answers)] if one else [] for one in terms]
+    params: list[Mapping[str, Any]] = [
+        {**visible.params, **sizes, "terms": list(terms_of_mention)} for terms_of_mention in terms if terms_of_mention
+    ]
+    answers = iter(fetch_many(visible.applied(sql), params) if params else [])
+    return [[_document(row) for row in next(answers)] if terms_of_mention else [] for terms_of_mention in terms]
 
 
 def _document(row: tuple[Any, ...]) -> NamedDocument:

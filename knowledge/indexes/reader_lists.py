@@ -20,9 +20,9 @@ def lists_params(scope: Scope) -> Mapping[str, Any]:
     return {"tenant": scope.tenant_id, "asker": scope.user_id, "asker_groups": sorted(scope.group_ids)}
 
 
-def lists_value(found: list[int] | None) -> tuple[int, ...] | None:
+def lists_value(list_ids: list[int] | None) -> tuple[int, ...] | None:
     """What LISTS yields, ascending."""
-    return None if found is None else tuple(sorted(found))
+    return None if list_ids is None else tuple(sorted(list_ids))
 
 
 def reader_lists_load(*, scope: Scope) -> tuple[int, ...] | None:

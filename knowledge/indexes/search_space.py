@@ -125,12 +125,12 @@ def search_space_of(*, scope: Scope, visible: Visible, with_index: bool = False)
     `with_index`: also what stands in the HNSW index and outside of it, which only vector searches without cells ask.
     """
     epoch = epoch_of(scope=scope, visible=visible)
-    seen = visible_size(scope=scope, visible=visible, epoch=epoch)
+    size = visible_size(scope=scope, visible=visible, epoch=epoch)
     total = tenant_size(tenant_id=scope.tenant_id, epoch=epoch)
     return SearchSpace(
-        visible=seen.entries,
-        passages=seen.passages,
-        documents=seen.documents,
+        visible=size.entries,
+        passages=size.passages,
+        documents=size.documents,
         total=total.entries,
         tail=_tail(scope.tenant_id, total) if with_index else 0,
         is_indexed=with_index and _is_indexed(),

@@ -126,10 +126,10 @@ class PassagePlace:
 
 def sentences_store(rows: Sequence[tuple[PassagePlace, EmbeddedSentences]]) -> None:
     """Store the vectors of passages that are written in this transaction; those that are there already stay."""
-    made = []
+    rows_to_store = []
     for place, sentences in rows:
         keys, numbers = sentences.vectors.packed()
-        made.append(
+        rows_to_store.append(
             PassageSentences(
                 chunk_id=place.chunk_id,
                 version_id=place.version_id,
@@ -140,7 +140,7 @@ def sentences_store(rows: Sequence[tuple[PassagePlace, EmbeddedSentences]]) -> N
                 numbers=numbers,
             )
         )
-    PassageSentences.objects.bulk_create(made, batch_size=STORED_AT_ONCE, ignore_conflicts=True)
+    PassageSentences.objects.bulk_create(rows_to_store, batch_size=STORED_AT_ONCE, ignore_conflicts=True)
 
 
 def sentences_fill(vectors: Mapping[int, EmbeddedSentences]) -> int:
@@ -151,10 +151,10 @@ def sentences_fill(vectors: Mapping[int, EmbeddedSentences]) -> int:
     embedder_vectors_lock()
     space = next(iter(vectors.values())).space
     params = {"model": space.model, "space": space.name, "chunks": ids_text(vectors)}
-    held = [PassagePlace(*row) for row in fetch(HELD, params)]
-    execute(OUTDATED_DELETE, {**params, "chunks": ids_text(place.chunk_id for place in held)})
-    sentences_store([(place, vectors[place.chunk_id]) for place in held])
-    return len(held)
+    places = [PassagePlace(*row) for row in fetch(HELD, params)]
+    execute(OUTDATED_DELETE, {**params, "chunks": ids_text(place.chunk_id for place in places)})
+    sentences_store([(place, vectors[place.chunk_id]) for place in places])
+    return len(places)
 
 
 def sentences_load(

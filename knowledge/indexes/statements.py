@@ -29,7 +29,7 @@ def fetch_many(sql: str, params: Sequence[Mapping[str, Any]]) -> list[list[tuple
         return [fetch(sql, params[0])]
     connection.ensure_connection()
     with connection.connection.pipeline():
-        cursors = [connection.connection.execute(sql, one) for one in params]
+        cursors = [connection.connection.execute(sql, values) for values in params]
     return [cursor.fetchall() for cursor in cursors]
 
 
@@ -40,9 +40,9 @@ INDEX_ONLY = "SET LOCAL enable_seqscan = off; {sql}; SET LOCAL enable_seqscan = 
 def fetch_by_index(sql: str, params: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
     """`fetch_many` where no table may be read from end to end; one round trip for each set of parameters."""
     answers = []
-    for one in params:
+    for values in params:
         with connection.cursor() as cursor:
-            cursor.execute(INDEX_ONLY.format(sql=sql), one)
+            cursor.execute(INDEX_ONLY.format(sql=sql), values)
             cursor.nextset()
             answers.append(cursor.fetchall())
     return answers
@@ -133,8 +133,8 @@ TRY_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended(%(name)s, 0))"
 @contextmanager
 def maintenance_try_lock() -> Iterator[bool]:
     """True while this connection may do maintenance; False if another one does."""
-    with _session_lock("ragsite.maintenance") as held:
-        yield held
+    with _session_lock("ragsite.maintenance") as has_lock:
+        yield has_lock
 
 
 @contextmanager
@@ -143,15 +143,15 @@ def backend_try_lock() -> Iterator[bool]:
 
     One writer at a time: two could overtake each other, and a deleted passage would come back.
     """
-    with _session_lock("ragsite.backend") as held:
-        yield held
+    with _session_lock("ragsite.backend") as has_lock:
+        yield has_lock
 
 
 @contextmanager
 def representations_try_lock() -> Iterator[bool]:
     """True while this connection may ask the model again for what rules wrote; False if another one does."""
-    with _session_lock("ragsite.representations") as held:
-        yield held
+    with _session_lock("ragsite.representations") as has_lock:
+        yield has_lock
 
 
 @contextmanager
@@ -179,45 +179,45 @@ def work_lock(*, name: str) -> Iterator[None]:
 @contextmanager
 def embedder_fill_try_lock() -> Iterator[bool]:
     """True while this connection may make vectors of entries that exist; False if another one does."""
-    with _session_lock("ragsite.embedder_fill") as held:
-        yield held
+    with _session_lock("ragsite.embedder_fill") as has_lock:
+        yield has_lock
 
 
 @contextmanager
 def sentences_try_lock() -> Iterator[bool]:
     """True while this connection may make vectors of sentences for passages that exist; False if another one does."""
-    with _session_lock("ragsite.sentences") as held:
-        yield held
+    with _session_lock("ragsite.sentences") as has_lock:
+        yield has_lock
 
 
 @contextmanager
 def set_vectors_try_lock() -> Iterator[bool]:
     """True while this connection may make vectors by the models of sets; False if another one does."""
-    with _session_lock("ragsite.set_vectors") as held:
-        yield held
+    with _session_lock("ragsite.set_vectors") as has_lock:
+        yield has_lock
 
 
 @contextmanager
 def triples_try_lock() -> Iterator[bool]:
     """True while this connection may read files of triples and make their vectors; False if another one does."""
-    with _session_lock("ragsite.triples") as held:
-        yield held
+    with _session_lock("ragsite.triples") as has_lock:
+        yield has_lock
 
 
 @contextmanager
 def entities_try_lock() -> Iterator[bool]:
     """True while this connection may read documents for entities; False if another one does."""
-    with _session_lock("ragsite.entities") as held:
-        yield held
+    with _session_lock("ragsite.entities") as has_lock:
+        yield has_lock
 
 
 @contextmanager
 def _session_lock(name: str) -> Iterator[bool]:
-    held = bool(fetch(TRY_SESSION, {"name": name})[0][0])
+    has_lock = bool(fetch(TRY_SESSION, {"name": name})[0][0])
     try:
-        yield held
+        yield has_lock
     finally:
-        if held:
+        if has_lock:
             fetch(UNLOCK_SESSION, {"name": name})
 
 

@@ -56,8 +56,8 @@ def _counted_in_samples() -> str:
     sql = WITH_TERM.replace("{among}", "true")
     for share, below in sorted(SAMPLED.items()):
         sample = WITH_TERM.replace("{among}", f"t.digest + 0 < {below}")
-        found = f"(SELECT {sample} OFFSET 0) s(n)"  # noqa: S608 - constants; OFFSET: counted once
-        sql = f"(SELECT CASE WHEN n >= {ENOUGH} THEN {share} * n ELSE {sql} END FROM {found})"  # noqa: S608
+        sampled = f"(SELECT {sample} OFFSET 0) s(n)"  # noqa: S608 - constants; OFFSET: counted once
+        sql = f"(SELECT CASE WHEN n >= {ENOUGH} THEN {share} * n ELSE {sql} END FROM {sampled})"  # noqa: S608
     return sql
 
 
@@ -91,7 +91,7 @@ def words_queries(counts: Mapping[str, int]) -> list[str]:
     frequent = [lexeme(t) for t in sorted(counts, key=lambda t: (counts[t], t)) if t not in rare][:FREQUENT_TERMS]
     queries = [" | ".join(map(lexeme, rare)), " & ".join(frequent)]
     if len(frequent) > 2:
-        queries.append(" | ".join(f"{one} & {other}" for one, other in combinations(frequent[:3], 2)))
+        queries.append(" | ".join(f"{first} & {other}" for first, other in combinations(frequent[:3], 2)))
     return [query for query in dict.fromkeys([*queries, *frequent[:1]]) if query]
 
 

@@ -59,12 +59,12 @@ def use_evidence_load(
             value=value,
             nearness=min(max((cosine - floor) / max(1.0 - floor, 1e-6), 0.0), 1.0),
             people=people,
-            shown=shown,
+            shown=times_shown,
             opened=opened,
             helpful=helpful,
             unhelpful=unhelpful,
         )
-        for chunk, value, cosine, floor, people, shown, opened, helpful, unhelpful in fetch(NEAR, params)
+        for chunk, value, cosine, floor, people, times_shown, opened, helpful, unhelpful in fetch(NEAR, params)
     ]
 
 

@@ -86,8 +86,8 @@ def ids_sql(rows: QuerySet[Any]) -> tuple[str, dict[str, Any]]:
     except EmptyResultSet:  # the ORM sees by itself that there are none
         return "SELECT NULL::bigint WHERE false", {}
     parts = text.split("%s")
-    named = "".join(part + (f"%(v{i})s" if i < len(values) else "") for i, part in enumerate(parts))
-    return named, {f"v{i}": _plain(value) for i, value in enumerate(values)}
+    query = "".join(part + (f"%(v{i})s" if i < len(values) else "") for i, part in enumerate(parts))
+    return query, {f"v{i}": _plain(value) for i, value in enumerate(values)}
 
 
 def with_numbers(text: str, params: Mapping[str, Any]) -> str | None:
@@ -117,7 +117,7 @@ HELD = "SELECT held.document_id FROM knowledge_document_sets held WHERE held.kno
 
 def visible_part(visible: Visible, sets: Sequence[int], *, inside: bool) -> Visible:
     """Of what is visible the documents in any of these sets, or (not `inside`) those in none of them."""
-    among = ("" if inside else "NOT ") + f"IN ({HELD.format(sets=', '.join(str(int(one)) for one in sets))})"
+    among = ("" if inside else "NOT ") + f"IN ({HELD.format(sets=', '.join(str(int(set_id)) for set_id in sets))})"
 
     def bounds() -> Bounds:
         whole = visible.bounds() if visible.bounds is not None else None

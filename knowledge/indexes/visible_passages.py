@@ -84,8 +84,8 @@ def passages_around(*, scope: Scope, visible: Visible, chunks: Sequence[int], ar
     del scope  # bound in `visible`
     params = {**visible.params, "chunks": ids_text(chunks), "around": around}
     rows = fetch(visible.applied(NEIGHBOURS), params)
-    given = set(chunks)
-    return list({row[0]: _passage(row) for row in rows if row[0] not in given}.values())
+    given_chunks = set(chunks)
+    return list({row[0]: _passage(row) for row in rows if row[0] not in given_chunks}.values())
 
 
 def passages_of_sections(
@@ -179,21 +179,21 @@ def heads_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict
 
     What was read for an asker with the same rights is kept for one corpus epoch.
     """
-    kept: dict[int, PassageHead] = {}
+    cache: dict[int, PassageHead] = {}
     if visible.epoch is not None:
-        kept = _heads.get((scope.tenant_id, visible.sql, str(visible.params)), epoch=visible.epoch, make=dict)
-    found = {chunk: head for chunk in chunks if (head := kept.get(chunk)) is not None}
-    if missing := [chunk for chunk in chunks if chunk not in found]:
+        cache = _heads.get((scope.tenant_id, visible.sql, str(visible.params)), epoch=visible.epoch, make=dict)
+    heads = {chunk: head for chunk in chunks if (head := cache.get(chunk)) is not None}
+    if missing := [chunk for chunk in chunks if chunk not in heads]:
         rows = fetch(visible.applied(HEADS), {**visible.params, "chunks": ids_text(missing)})
         fresh = {
             chunk: PassageHead(" ".join([title, *headings]), language or "other")
             for chunk, title, headings, language in rows
         }
-        if len(kept) + len(fresh) > KEPT_HEADS:
-            kept.clear()
-        kept.update(fresh)
-        found |= fresh
-    return found
+        if len(cache) + len(fresh) > KEPT_HEADS:
+            cache.clear()
+        cache.update(fresh)
+        heads |= fresh
+    return heads
 
 
 def _facts(tags: Iterable[str], metadata: Mapping[str, Any], sets: Iterable[Sequence[Any]]) -> DocumentFacts:

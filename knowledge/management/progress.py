@@ -25,17 +25,17 @@ class ProgressLine:
 
     title: str
     stream: TextIO = field(default_factory=lambda: sys.stderr)
-    shown: str = ""
+    line: str = ""
 
-    def show(self, done: int, total: int, note: str = "") -> None:
-        filled = WIDTH * done // max(total, 1)
-        self.shown = f"{self.title} {'█' * filled}{'░' * (WIDTH - filled)} {done}/{total} {note}".rstrip()
+    def show(self, count: int, total: int, note: str = "") -> None:
+        filled = WIDTH * count // max(total, 1)
+        self.line = f"{self.title} {'█' * filled}{'░' * (WIDTH - filled)} {count}/{total} {note}".rstrip()
         if self.stream.isatty():
-            self.stream.write(f"\r\x1b[K{self.shown}")
+            self.stream.write(f"\r\x1b[K{self.line}")
             self.stream.flush()
 
     def close(self) -> None:
-        self.stream.write("\n" if self.stream.isatty() else f"{self.shown}\n")
+        self.stream.write("\n" if self.stream.isatty() else f"{self.line}\n")
 
 
 def jobs_wait(*, scope: Scope, job_ids: Sequence[int]) -> list[JobStatus]:

@@ -22,17 +22,17 @@ def requests_of(*, scope: Scope) -> QuerySet[AccessRequest]:
 
 def request_get(*, scope: Scope, request_id: int) -> AccessRequest:
     """A request that the asker made or decides. Raises NotFoundError."""
-    mine = Q(user_id=scope.user_id) | Q(knowledge_set__in=sets_managed(scope=scope).order_by().values("pk"))
-    found = _rows().filter(mine, pk=request_id).first()
-    if found is None:
+    condition = Q(user_id=scope.user_id) | Q(knowledge_set__in=sets_managed(scope=scope).order_by().values("pk"))
+    row = _rows().filter(condition, pk=request_id).first()
+    if row is None:
         raise NotFoundError("access_request")
-    return found
+    return row
 
 
 def sets_with_access(*, scope: Scope, rows: QuerySet[KnowledgeSet]) -> QuerySet[KnowledgeSet]:
     """The sets with `may_read`: the asker reads or keeps the set, so that more than its name may be shown."""
-    shown = [sets(scope=scope).filter(pk=OuterRef("pk")).order_by() for sets in (sets_readable, sets_managed)]
-    return rows.annotate(may_read=Exists(shown[0]) | Exists(shown[1])).prefetch_related("owners")
+    visible = [sets(scope=scope).filter(pk=OuterRef("pk")).order_by() for sets in (sets_readable, sets_managed)]
+    return rows.annotate(may_read=Exists(visible[0]) | Exists(visible[1])).prefetch_related("owners")
 
 
 def _rows() -> QuerySet[AccessRequest]:

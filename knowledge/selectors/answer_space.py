@@ -27,7 +27,7 @@ def answer_space(*, scope: Scope, sets: Sequence[int] = (), filters: Filters | N
     """
     by_sets = filters is not None and bool(filters.axis or filters.capability or filters.organisation)
     readable, params = readable_sets_sql(scope)
-    return answer_space_load(scope=scope, readable=readable, params=params, asked=() if by_sets else frozenset(sets))
+    return answer_space_load(scope=scope, readable=readable, params=params, set_ids=() if by_sets else frozenset(sets))
 
 
 def citations_askable(
@@ -51,8 +51,8 @@ def profile_values(*, scope: Scope, space: AnswerSpace, profile: Profile) -> Val
 
     def facts() -> dict[str, frozenset[str]]:
         visible = visible_to(scope=scope, sets=space.asked)
-        found = facts_present(scope=scope, visible=visible, readable=space.readable)
-        return {kind: values for kind, values in found.items() if is_profile_fact(kind)}
+        present = facts_present(scope=scope, visible=visible, readable=space.readable)
+        return {kind: values for kind, values in present.items() if is_profile_fact(kind)}
 
     def matching() -> Values:
         if not space.asked:

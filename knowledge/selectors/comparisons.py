@@ -50,13 +50,13 @@ def version_diff(*, scope: Scope, document_id: int, old: int, new: int) -> Versi
     """Two versions by number, sentence by sentence, for keepers of the document. Raises NotFoundError."""
     document = document_get(scope=scope, document_id=document_id)
     listed = versions_listed(scope=scope, document=document).defer(None)
-    found = {version.number: version for version in listed.filter(number__in=(old, new))}
-    if not {old, new} <= set(found):
+    by_number = {version.number: version for version in listed.filter(number__in=(old, new))}
+    if not {old, new} <= set(by_number):
         raise NotFoundError("version", document=document_id)
-    lines = tuple(texts_diff(found[old].markdown, found[new].markdown))
+    lines = tuple(texts_diff(by_number[old].markdown, by_number[new].markdown))
     return VersionDiff(
-        old=found[old],
-        new=found[new],
+        old=by_number[old],
+        new=by_number[new],
         lines=lines,
         added=sum(line.change == "added" for line in lines),
         removed=sum(line.change == "removed" for line in lines),
@@ -101,10 +101,10 @@ def pairs_of(*, scope: Scope, set_id: int | None = None) -> QuerySet[DuplicatePa
     Most alike first; without those that the asker has dismissed.
     """
     readable = documents_openable(scope=scope).order_by().values("pk")
-    kept = sets_curated(scope=scope)
+    sets = sets_curated(scope=scope)
     if set_id is not None:
-        kept = kept.filter(pk=set_id)
-    ids = list(kept.order_by().values_list("pk", flat=True))
+        sets = sets.filter(pk=set_id)
+    ids = list(sets.order_by().values_list("pk", flat=True))
     pairs = DuplicatePair.objects.exclude(dismissed_by=scope.user_id).filter(
         Q(first__sets__in=ids) | Q(second__sets__in=ids),
         first__in=readable,
@@ -116,7 +116,7 @@ def pairs_of(*, scope: Scope, set_id: int | None = None) -> QuerySet[DuplicatePa
 
 def pair_get(*, scope: Scope, pair_id: int) -> DuplicatePair:
     """An open pair that the asker may decide about. Raises NotFoundError."""
-    found = pairs_of(scope=scope).filter(pk=pair_id).first()
-    if found is None:
+    pair = pairs_of(scope=scope).filter(pk=pair_id).first()
+    if pair is None:
         raise NotFoundError("pair", pair=pair_id)
-    return found
+    return pair

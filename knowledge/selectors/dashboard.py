@@ -121,8 +121,8 @@ def items_shown(*, scope: Scope) -> QuerySet[IngestItem]:
 
 def items_uploaded(*, scope: Scope, since: datetime) -> QuerySet[IngestItem]:
     """Items of what this person uploaded since then, the last upload first."""
-    mine = {"job__created_by": scope.user_id, "job__kind": IngestJob.Kind.UPLOAD, "job__created__gte": since}
-    return items_shown(scope=scope).filter(**mine).order_by("-job_id", "id")
+    of_person = {"job__created_by": scope.user_id, "job__kind": IngestJob.Kind.UPLOAD, "job__created__gte": since}
+    return items_shown(scope=scope).filter(**of_person).order_by("-job_id", "id")
 
 
 def items_of_job(*, scope: Scope, job_id: int) -> QuerySet[IngestItem]:
@@ -134,8 +134,8 @@ def items_of_job(*, scope: Scope, job_id: int) -> QuerySet[IngestItem]:
 def items_named(*, scope: Scope, words: Sequence[str]) -> QuerySet[IngestItem]:
     """Items of documents that the person may see, each word in their title or their file name."""
     is_admin = scope.administers != "nothing"
-    seen = documents_managed(scope=scope, deleted=True) if is_admin else documents_readable(scope=scope)
-    rows = IngestItem.objects.filter(version__document__in=seen.order_by().values("pk"))
+    visible = documents_managed(scope=scope, deleted=True) if is_admin else documents_readable(scope=scope)
+    rows = IngestItem.objects.filter(version__document__in=visible.order_by().values("pk"))
     for word in words:
         rows = rows.filter(Q(version__document__title__icontains=word) | Q(version__file_name__icontains=word))
     return rows

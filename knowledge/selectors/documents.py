@@ -36,17 +36,17 @@ def _askable(
     scope: Scope, sets: Sequence[int], filters: Filters, within: Scope | None, *, lists: Lists
 ) -> QuerySet[Document]:
     groups = _groups(scope, sets, filters)
-    found = documents_in_sets(scope=scope, groups=groups, lists=lists)
+    documents = documents_in_sets(scope=scope, groups=groups, lists=lists)
     if filters.tags:
-        found = found.filter(tags__overlap=list(filters.tags))
+        documents = documents.filter(tags__overlap=list(filters.tags))
     if filters.metadata:
-        found = found.filter(*attribute_conditions(filters.metadata))
+        documents = documents.filter(*attribute_conditions(filters.metadata))
     if filters.documents:
-        found = found.filter(pk__in=filters.documents)
+        documents = documents.filter(pk__in=filters.documents)
     if within is not None:
         theirs = documents_askable(scope=within, sets=sets, filters=filters)
-        found = found.filter(pk__in=theirs.order_by().values("pk"))
-    return found
+        documents = documents.filter(pk__in=theirs.order_by().values("pk"))
+    return documents
 
 
 def documents_in_sets(*, scope: Scope, groups: Sequence[Sequence[int]], lists: Lists) -> QuerySet[Document]:
@@ -55,11 +55,11 @@ def documents_in_sets(*, scope: Scope, groups: Sequence[Sequence[int]], lists: L
 
     `groups`: sets that the asker may read, `lists`: those that name the asker; the caller has checked both.
     """
-    found = Document.objects.filter(tenant_id=scope.tenant_id, deleted=None, clearance__lte=scope.clearance)
-    found = found.filter(readers_condition(lists))
+    documents = Document.objects.filter(tenant_id=scope.tenant_id, deleted=None, clearance__lte=scope.clearance)
+    documents = documents.filter(readers_condition(lists))
     for group in groups:
-        found = found.filter(documents_in_any(group))
-    return found
+        documents = documents.filter(documents_in_any(group))
+    return documents
 
 
 def documents_readable(*, scope: Scope) -> QuerySet[Document]:
@@ -106,10 +106,10 @@ def documents_in_any(set_ids: Sequence[int]) -> Q:
 
 def document_get(*, scope: Scope, document_id: int) -> Document:
     """A document that the asker may open. Raises NotFoundError."""
-    found = documents_readable(scope=scope).select_related("live_version").filter(pk=document_id).first()
-    if found is None:
+    document = documents_readable(scope=scope).select_related("live_version").filter(pk=document_id).first()
+    if document is None:
         raise NotFoundError("document", document=document_id)
-    return found
+    return document
 
 
 def corpus_epoch(*, scope: Scope) -> int:
@@ -129,9 +129,9 @@ def search_bounds(
     """The bounds of `documents_askable` with the same arguments. Readers of documents are no part of them."""
     filters = filters or Filters()
     narrowed = replace(filters, axis=None, capability=(), organisation=(), tags=()) != Filters()
-    groups = [group for one in (scope, within) if one is not None for group in _groups(one, sets, filters)]
+    groups = [group for side in (scope, within) if side is not None for group in _groups(side, sets, filters)]
     return Bounds(
-        clearance=min(one.clearance for one in (scope, within) if one is not None),
+        clearance=min(side.clearance for side in (scope, within) if side is not None),
         sets=tuple(groups),
         tags=tuple(filters.tags),
         is_exact=not narrowed and reader_lists(scope=scope) is None,
@@ -147,8 +147,8 @@ def backend_collection(*, scope: Scope) -> str | None:
 def _groups(scope: Scope, sets: Sequence[int], filters: Filters) -> list[tuple[int, ...]]:
     """Groups of readable sets; a visible document is in at least one set of each."""
     readable = sets_readable(scope=scope)
-    asked = readable.filter(pk__in=sets) if sets else readable
-    groups = [asked.filter(axis=filters.axis) if filters.axis else asked]
+    narrowed = readable.filter(pk__in=sets) if sets else readable
+    groups = [narrowed.filter(axis=filters.axis) if filters.axis else narrowed]
     for axis, codes in ((Axis.CAPABILITY, filters.capability), (Axis.ORGANISATION, filters.organisation)):
         if codes:
             groups.append(readable.filter(axis=axis, code__in=codes))

@@ -97,18 +97,18 @@ def entities_listed(
 
 def entity_get(*, scope: Scope, entity_id: int, sets: Sequence[int] = ()) -> Entity:
     """An entity that the asker may know of. Raises NotFoundError."""
-    found = entities_listed(scope=scope, sets=sets).filter(pk=entity_id).first()
-    if found is None:
+    entity = entities_listed(scope=scope, sets=sets).filter(pk=entity_id).first()
+    if entity is None:
         raise NotFoundError("entity", entity=entity_id)
-    return found
+    return entity
 
 
 def entity_named(*, scope: Scope, name: str, sets: Sequence[int] = ()) -> Entity:
     """The entity of this name that the asker may know of. Raises NotFoundError."""
-    found = entities_listed(scope=scope, sets=sets, name=name).first()
-    if found is None:
+    entity = entities_listed(scope=scope, sets=sets, name=name).first()
+    if entity is None:
         raise NotFoundError("entity", entity=0, name=name)
-    return found
+    return entity
 
 
 def entity_counts(*, scope: Scope, entities: Iterable[int], sets: Sequence[int] = ()) -> dict[int, EntityCounts]:
@@ -139,12 +139,12 @@ def entity_neighbours(
     *, scope: Scope, entity_id: int, sets: Sequence[int] = (), limit: int = 50
 ) -> list[tuple[Entity, int]]:
     """Entities that stand in the same sentences, with the number of these, most frequent first."""
-    seen = mentions_openable(scope=scope, sets=sets)
+    mentions = mentions_openable(scope=scope, sets=sets)
     beside = Mention.objects.filter(
         entity=entity_id, chunk=OuterRef("chunk"), sentence_start=OuterRef("sentence_start")
     ).order_by()
     rows = (
-        seen.filter(Exists(beside), chunk__in=seen.filter(entity=entity_id).order_by().values("chunk"))
+        mentions.filter(Exists(beside), chunk__in=mentions.filter(entity=entity_id).order_by().values("chunk"))
         .exclude(entity=entity_id)
         .order_by()
         .values("entity_id")
@@ -152,8 +152,8 @@ def entity_neighbours(
         .order_by("-number", "entity_id")[:limit]
     )
     numbers = {row["entity_id"]: row["number"] for row in rows}
-    found = Entity.objects.in_bulk(list(numbers))
-    return [(found[pk], number) for pk, number in numbers.items() if pk in found]
+    by_id = Entity.objects.in_bulk(list(numbers))
+    return [(by_id[pk], number) for pk, number in numbers.items() if pk in by_id]
 
 
 def graph_statistics(*, scope: Scope, sets: Sequence[int] = ()) -> GraphStatistics:
@@ -186,9 +186,9 @@ def graph_of_search(
         if within is not None:
             rows = rows.filter(pk__in=sets_readable(scope=within).order_by().values("pk"))
         readable = rows.order_by().values_list("pk", flat=True)
-    asked = sorted(set(readable) & set(sets)) if sets else sorted(readable)
+    set_ids = sorted(set(readable) & set(sets)) if sets else sorted(readable)
     clearance = min(scope.clearance, within.clearance if within is not None else scope.clearance)
-    return ScopedEntityGraph(scope, visible, tuple(asked), clearance, lexicon)
+    return ScopedEntityGraph(scope, visible, tuple(set_ids), clearance, lexicon)
 
 
 def _mentions_exist(tenant_id: int) -> bool:
@@ -211,7 +211,7 @@ def decisions_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> Qu
 def decision_get(*, scope: Scope, decision_id: int) -> EntityDecision:
     """A decision that the asker may undo. Raises NotFoundError."""
     rows = EntityDecision.objects.filter(lexicon_condition(scope=scope), clearance__lte=scope.clearance)
-    found = rows.select_related("knowledge_set").filter(pk=decision_id).first()
-    if found is None:
+    decision = rows.select_related("knowledge_set").filter(pk=decision_id).first()
+    if decision is None:
         raise NotFoundError("entity_decision", decision=decision_id)
-    return found
+    return decision

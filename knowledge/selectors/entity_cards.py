@@ -68,8 +68,8 @@ def entity_confidence(entity: Entity, *, mentions: int, state: str = "") -> floa
     if state == EntityDecision.Kind.CONFIRM:
         return 1.0
     words = len(entity.name.split()) if entity.name.isascii() else len(entity.name) / 2
-    known = entity.kind in _SURE_KINDS
-    return round(0.5 * min(mentions / MANY, 1) + 0.3 * min(words / LONG, 1) + 0.2 * known, 2)
+    is_sure = entity.kind in _SURE_KINDS
+    return round(0.5 * min(mentions / MANY, 1) + 0.3 * min(words / LONG, 1) + 0.2 * is_sure, 2)
 
 
 def entities_ranked(
@@ -86,9 +86,9 @@ def entities_ranked(
     return counted.filter(number__gte=least).order_by("-number", "entity_id")
 
 
-def entity_rows(found: Iterable[dict[str, Any]], *, scope: Scope, sets: Sequence[int]) -> list[EntityRow]:
+def entity_rows(ranked: Iterable[dict[str, Any]], *, scope: Scope, sets: Sequence[int]) -> list[EntityRow]:
     """The rows of a page of `entities_ranked`, with the decisions about them."""
-    page = list(found)
+    page = list(ranked)
     entities = Entity.objects.in_bulk([row["entity_id"] for row in page])
     states = entity_states(scope=scope, sets=sets, keys=[entity.key for entity in entities.values()])
     return [
@@ -114,24 +114,24 @@ def entity_states(*, scope: Scope, sets: Sequence[int], keys: Sequence[str]) -> 
 
 def sentences_of(mentions: QuerySet[Mention], *, limit: int) -> list[Sentence]:
     """The sentences of the first mentions, each once; a mention in a heading has the beginning of its passage."""
-    found: dict[tuple[int, int], Sentence] = {}
-    for one in mentions[: 3 * limit]:
-        text = one.chunk.text
-        sentence = (max(one.sentence_start, 0), max(one.sentence_end, 0))
-        start, end = (one.start, one.end) if one.start >= 0 else (sentence[0], sentence[0])
-        found.setdefault(
-            (one.chunk_id, sentence[0]),
+    sentences: dict[tuple[int, int], Sentence] = {}
+    for mention in mentions[: 3 * limit]:
+        text = mention.chunk.text
+        sentence = (max(mention.sentence_start, 0), max(mention.sentence_end, 0))
+        start, end = (mention.start, mention.end) if mention.start >= 0 else (sentence[0], sentence[0])
+        sentences.setdefault(
+            (mention.chunk_id, sentence[0]),
             Sentence(
                 before=text[sentence[0] : start],
                 name=text[start:end],
                 after=text[end : sentence[1]],
-                document=one.document,
-                chunk_id=one.chunk_id,
+                document=mention.document,
+                chunk_id=mention.chunk_id,
             ),
         )
-        if len(found) >= limit:
+        if len(sentences) >= limit:
             break
-    return list(found.values())
+    return list(sentences.values())
 
 
 def mentions_together(mentions: QuerySet[Mention], *, other: Entity) -> QuerySet[Mention]:
@@ -183,10 +183,10 @@ def curated_ids(sets: QuerySet[KnowledgeSet]) -> list[int]:
 
 def decisions_known(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[EntityDecision]:
     """Those of the decisions whose names the asker may know of now, or has written."""
-    seen = mentions_openable(scope=scope)
-    first, other = (Exists(seen.filter(entity__key=OuterRef(column))) for column in ("key", "other_key"))
-    known = Q(author=scope.user_id) | (Q(first) & (Q(other_key="") | Q(other)))
-    return entity_decisions(scope=scope, sets=sets).filter(known)
+    mentions = mentions_openable(scope=scope)
+    first, other = (Exists(mentions.filter(entity__key=OuterRef(column))) for column in ("key", "other_key"))
+    condition = Q(author=scope.user_id) | (Q(first) & (Q(other_key="") | Q(other)))
+    return entity_decisions(scope=scope, sets=sets).filter(condition)
 
 
 # ── export ──────────────────────────────────────────────────────────────────────────────────────
@@ -213,21 +213,21 @@ def entities_exported(
     while rows := list(ranked.filter(entity_id__gt=after)[:EXPORTED]):
         after = rows[-1]["entity_id"]
         ids = [row["entity_id"] for row in rows]
-        entities, others = Entity.objects.in_bulk(ids), _other_names(scope, sets, ids)
+        entities, aliases = Entity.objects.in_bulk(ids), _other_names(scope, sets, ids)
         for row in rows:
             if (entity := entities.get(row["entity_id"])) is not None:
                 yield ExportedEntity(
                     entity=entity, mentions=row["number"], documents=row["documents"],
-                    other_names=tuple(sorted(others.get(entity.pk, ()))),
+                    other_names=tuple(sorted(aliases.get(entity.pk, ()))),
                 )  # fmt: skip
 
 
 def _other_names(scope: Scope, sets: Sequence[int], ids: Sequence[int]) -> dict[int, set[str]]:
     rows = aliases_openable(scope=scope, sets=sets).filter(Q(entity__in=ids) | Q(other__in=ids))
-    found: dict[int, set[str]] = {}
+    aliases: dict[int, set[str]] = {}
     for first, first_name, second, second_name in rows.order_by().values_list(
         "entity_id", "entity__name", "other_id", "other__name"
     ):
-        found.setdefault(first, set()).add(second_name)
-        found.setdefault(second, set()).add(first_name)
-    return found
+        aliases.setdefault(first, set()).add(second_name)
+        aliases.setdefault(second, set()).add(first_name)
+    return aliases

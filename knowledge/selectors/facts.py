@@ -24,19 +24,19 @@ def sets_read_for_facts() -> list[int]:
 
 def sets_read_for_entities() -> dict[int, list[int]]:
     """Sets whose documents are read for entities, by id, for each tenant."""
-    found: dict[int, list[int]] = {}
+    by_tenant: dict[int, list[int]] = {}
     for pk, tenant, options in _sets():
         if options.entities:
-            found.setdefault(tenant, []).append(pk)
-    return found
+            by_tenant.setdefault(tenant, []).append(pk)
+    return by_tenant
 
 
 def _sets() -> Iterator[tuple[int, int, FactOptions]]:
     """Every set with its tenant and its options, by id."""
     sites = dict(SiteOptions.objects.values_list("tenant_id", "options"))
     rows = KnowledgeSet.objects.order_by("pk").values_list("pk", "tenant_id", "options")
-    for pk, tenant, own in rows:
-        layers = ("site", sites.get(tenant, {}).get(GROUP, {})), ("set", own.get(GROUP, {}))
+    for pk, tenant, of_set in rows:
+        layers = ("site", sites.get(tenant, {}).get(GROUP, {})), ("set", of_set.get(GROUP, {}))
         yield pk, tenant, resolve(FactOptions, *layers).value
 
 

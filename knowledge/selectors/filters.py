@@ -132,28 +132,28 @@ def document_names(*, scope: Scope, ids: Sequence[int]) -> dict[str, str]:
 def filters_unheard(*, scope: Scope, filters: Filters) -> tuple[list[str], list[str]]:
     """Attributes, and tags, of the filters that no document has which the asker may search; one pass over these."""
     attributes, tags = list(filters.metadata), list(filters.tags)
-    asked = {f"a{i}": BoolOr(Q(metadata__has_key=name)) for i, name in enumerate(attributes)}
-    asked |= {f"t{i}": BoolOr(Q(tags__contains=[tag])) for i, tag in enumerate(tags)}
-    known = documents_askable(scope=scope).aggregate(**asked)
+    aggregates = {f"a{i}": BoolOr(Q(metadata__has_key=name)) for i, name in enumerate(attributes)}
+    aggregates |= {f"t{i}": BoolOr(Q(tags__contains=[tag])) for i, tag in enumerate(tags)}
+    present = documents_askable(scope=scope).aggregate(**aggregates)
     return (
-        [name for i, name in enumerate(attributes) if not known[f"a{i}"]],
-        [tag for i, tag in enumerate(tags) if not known[f"t{i}"]],
+        [name for i, name in enumerate(attributes) if not present[f"a{i}"]],
+        [tag for i, tag in enumerate(tags) if not present[f"t{i}"]],
     )
 
 
 def _codes(scope: Scope, axis: str, codes: Sequence[str]) -> set[str]:
-    found = sets_listed(scope=scope).filter(Q(tenant_id=scope.tenant_id), axis=axis, code__in=codes)
-    return set(found.values_list("code", flat=True))
+    sets = sets_listed(scope=scope).filter(Q(tenant_id=scope.tenant_id), axis=axis, code__in=codes)
+    return set(sets.values_list("code", flat=True))
 
 
 def _left_documents(scope: Scope, ids: Sequence[int]) -> tuple[int, ...]:
-    named = document_names(scope=scope, ids=ids)
-    return tuple(number for number in ids if str(number) in named)
+    names = document_names(scope=scope, ids=ids)
+    return tuple(number for number in ids if str(number) in names)
 
 
 def _left(scope: Scope, axis: str, codes: Sequence[str]) -> tuple[str, ...]:
-    known = _codes(scope, axis, codes) if codes else set()
-    return tuple(code for code in codes if code in known)
+    present = _codes(scope, axis, codes) if codes else set()
+    return tuple(code for code in codes if code in present)
 
 
 def _axes(scope: Scope, question: FacetQuery) -> list[AxisFacet]:
@@ -166,7 +166,7 @@ def _axes(scope: Scope, question: FacetQuery) -> list[AxisFacet]:
             for row in rows
             if row.axis == axis and row.pk in counted
         ]
-        sets.sort(key=lambda one: (-one.documents, one.name))
+        sets.sort(key=lambda item: (-item.documents, item.name))
         if sets:
             more = max(0, len(sets) - SHOWN)
             facets.append(AxisFacet(axis=axis.value, name=str(axis.label), sets=sets[:SHOWN], more=more))

@@ -23,8 +23,8 @@ def jobs_readable(*, scope: Scope) -> QuerySet[IngestJob]:
     """Jobs that the asker started or administers."""
     if scope.administers == "everything":
         return IngestJob.objects.all()
-    mine = IngestJob.objects.filter(tenant_id=scope.tenant_id)
-    return mine if scope.administers == "tenant" else mine.filter(created_by_id=scope.user_id)
+    jobs = IngestJob.objects.filter(tenant_id=scope.tenant_id)
+    return jobs if scope.administers == "tenant" else jobs.filter(created_by_id=scope.user_id)
 
 
 def job_get(*, scope: Scope, job_id: int) -> JobStatus:
@@ -40,16 +40,16 @@ def _status(job: IngestJob, scope: Scope) -> JobStatus:
     stages = IngestItem.Stage
     rows = job.items.order_by().values("stage").annotate(number=Count("pk"), attempts=Max("attempt"))
     counts = {row["stage"]: row["number"] for row in rows}
-    total, done, failed = sum(counts.values()), counts.get(stages.LIVE, 0), counts.get(stages.FAILED, 0)
+    total, live, failed = sum(counts.values()), counts.get(stages.LIVE, 0), counts.get(stages.FAILED, 0)
     cancelled = counts.get(stages.CANCELLED, 0)
     started = any(row["attempts"] for row in rows)
-    state = _job_state(total=total, done=done, ended=failed + cancelled, started=started)
+    state = _job_state(total=total, live=live, ended=failed + cancelled, started=started)
     run = RunOutcome.of(job)
     return JobStatus(
         id=job.pk,
-        state=_cancelled_state(done) if job.cancelled else run.state_over(state, done=done),
+        state=_cancelled_state(live) if job.cancelled else run.state_over(state, live=live),
         total=total,
-        done=done,
+        done=live,
         failed=failed,
         cancelled=cancelled,
         paused=job.paused is not None,
@@ -74,49 +74,49 @@ class RunOutcome:
         errors = (
             {
                 "document_id": None,
-                "external_id": one.get("path", ""),
-                "code": one["code"],
-                "message": stored_message(one["code"], one["message"], one.get("data")),
+                "external_id": problem.get("path", ""),
+                "code": problem["code"],
+                "message": stored_message(problem["code"], problem["message"], problem.get("data")),
             }
-            for one in problems
+            for problem in problems
         )
         return cls(run.state if run else "", bool(report.get("faults")), tuple(errors))
 
-    def state_over(self, state: JobState, *, done: int) -> JobState:
+    def state_over(self, state: JobState, *, live: int) -> JobState:
         """The state of the whole job, from that of its items."""
         if self.run in ("waiting", "running"):
             return "queued" if self.run == "waiting" and state == "succeeded" else "running"
         if state != "succeeded" or not self.errors:
             return state
-        return "failed" if self.failed and not done else "partial"
+        return "failed" if self.failed and not live else "partial"
 
 
 def _item_errors(job: IngestJob, scope: Scope) -> Iterator[dict[str, Any]]:
     rows = job.items.filter(stage=IngestItem.Stage.FAILED).select_related("version__document").order_by("id")
     failed = list(rows.only("error_code", "error_message", "version__document__external_id")[:MAX_ERRORS])
-    known = _known(scope, failed)
+    nameable = _known(scope, failed)
     for item in failed:
         document = item.version.document
         yield {
             "document_id": document.pk,
-            "external_id": document.external_id if document.pk in known else "",
+            "external_id": document.external_id if document.pk in nameable else "",
             "code": item.error_code,
-            "message": _message(item) if document.pk in known else "",
+            "message": _message(item) if document.pk in nameable else "",
         }
 
 
-def _job_state(*, total: int, done: int, ended: int, started: bool) -> JobState:
+def _job_state(*, total: int, live: int, ended: int, started: bool) -> JobState:
     """`ended`: items that are over without being live."""
-    if done + ended < total:
+    if live + ended < total:
         return "running" if started else "queued"
     if ended == 0:
         return "succeeded"
     return "failed" if ended == total else "partial"
 
 
-def _cancelled_state(done: int) -> JobState:
+def _cancelled_state(live: int) -> JobState:
     """Whoever cancels ends everything that is open, perhaps before there was anything."""
-    return "partial" if done else "failed"
+    return "partial" if live else "failed"
 
 
 # ── items ───────────────────────────────────────────────────────────────────────────────────────
@@ -146,8 +146,8 @@ def items_progress(*, scope: Scope, items: Sequence[IngestItem]) -> list[ItemPro
 
     Documents that the asker may not see have neither name nor message, which may name what is in them.
     """
-    positions, known = _positions(items), _known(scope, items)
-    return [_progress(item, positions.get(item.pk), is_named=item.version.document_id in known) for item in items]
+    positions, nameable = _positions(items), _known(scope, items)
+    return [_progress(item, positions.get(item.pk), is_named=item.version.document_id in nameable) for item in items]
 
 
 def _known(scope: Scope, items: Sequence[IngestItem]) -> set[int]:
@@ -170,11 +170,11 @@ def _positions(items: Sequence[IngestItem]) -> dict[int, int]:
     first, last = min(waiting), max(waiting)
     rows = IngestItem.objects.order_by().filter(finished=None, lease_until=None, job__paused=None)
     before = rows.filter(pk__lt=first).values("queue").annotate(number=Count("pk"))
-    seen = Counter({row["queue"]: row["number"] for row in before})
+    counts_before = Counter({row["queue"]: row["number"] for row in before})
     places: dict[int, int] = {}
     for pk, queue in rows.filter(pk__range=(first, last)).order_by("pk").values_list("pk", "queue").iterator():
-        seen[queue] += 1
-        places[pk] = seen[queue]
+        counts_before[queue] += 1
+        places[pk] = counts_before[queue]
     return places
 
 

@@ -20,13 +20,15 @@ def keeper_condition(*, scope: Scope) -> Q:
         return Q()
     if scope.administers == "tenant":
         return Q(tenant_id=scope.tenant_id)
-    mine = list(sets_curated(scope=scope).order_by().values_list("pk", flat=True))
+    set_ids = list(sets_curated(scope=scope).order_by().values_list("pk", flat=True))
     every = Document.sets.through.objects.filter(document_id=OuterRef("pk"))
     by_hand = every.exclude(Exact(_origin(), "source"))
     is_shared = Q(source__options__contains={"shared": True})
-    owns_all = Q(Exists(every.filter(knowledgeset_id__in=mine))) & ~Q(Exists(every.exclude(knowledgeset_id__in=mine)))
-    owns_all_by_hand = Q(Exists(by_hand.filter(knowledgeset_id__in=mine))) & ~Q(
-        Exists(by_hand.exclude(knowledgeset_id__in=mine))
+    owns_all = Q(Exists(every.filter(knowledgeset_id__in=set_ids))) & ~Q(
+        Exists(every.exclude(knowledgeset_id__in=set_ids))
+    )
+    owns_all_by_hand = Q(Exists(by_hand.filter(knowledgeset_id__in=set_ids))) & ~Q(
+        Exists(by_hand.exclude(knowledgeset_id__in=set_ids))
     )
     owns_sets = (~is_shared & owns_all) | (is_shared & owns_all_by_hand)
     return Q(tenant_id=scope.tenant_id) & (Q(source__owner=scope.user_id) | owns_sets)
@@ -34,11 +36,11 @@ def keeper_condition(*, scope: Scope) -> Q:
 
 def _origin() -> Coalesce:
     """How the document came into a set that is composed of its source (knowledge.services.composition); else ""."""
-    found = Func(
+    origin = Func(
         OuterRef("handled"),
         Value("sets"),
         Cast(F("knowledgeset_id"), TextField()),
         function="jsonb_extract_path_text",
         output_field=TextField(),
     )
-    return Coalesce(found, Value(""), output_field=TextField())
+    return Coalesce(origin, Value(""), output_field=TextField())

@@ -69,16 +69,16 @@ def documents_openable(*, scope: Scope) -> QuerySet[Document]:
     if scope.administers != "nothing":
         return readable
     opening = sets_readable(scope=scope).filter(originals=KnowledgeSet.Originals.READERS)
-    mine = sets_curated(scope=scope)
-    ids = opening.order_by().values_list("pk", flat=True).union(mine.order_by().values_list("pk", flat=True))
+    sets = sets_curated(scope=scope)
+    ids = opening.order_by().values_list("pk", flat=True).union(sets.order_by().values_list("pk", flat=True))
     return readable.filter(documents_in_any(list(ids)) | Q(source__owner=scope.user_id))
 
 
 def document_openable(*, scope: Scope, document_id: int) -> Document:
     """A document whose live version the asker may open. Raises NotFoundError, OriginalsWithheldError."""
-    found = documents_openable(scope=scope).select_related("live_version").filter(pk=document_id).first()
-    if found is not None:
-        return found
+    document = documents_openable(scope=scope).select_related("live_version").filter(pk=document_id).first()
+    if document is not None:
+        return document
     if documents_readable(scope=scope).filter(pk=document_id).exists():
         raise OriginalsWithheldError
     raise NotFoundError("document", document=document_id)

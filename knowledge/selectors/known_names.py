@@ -40,9 +40,9 @@ def documents_named(*, scope: Scope, name: str, sets: Collection[int] = ()) -> l
     """
     rows = _named_like(_sent_by_people(scope), name)
     here = set(rows.filter(documents_in_any(list(sets))).values_list("pk", flat=True)) if sets else set()
-    found = [_known(row, name, is_here=row.pk in here) for row in rows.order_by("-pk")[:MOST_COMPARED]]
-    known = [one for one in found if one is not None]
-    return sorted(known, key=lambda one: ORDER.index(one.match))[:MOST_SHOWN]
+    compared = [_known(row, name, is_here=row.pk in here) for row in rows.order_by("-pk")[:MOST_COMPARED]]
+    matching = [name_found for name_found in compared if name_found is not None]
+    return sorted(matching, key=lambda name_found: ORDER.index(name_found.match))[:MOST_SHOWN]
 
 
 # ── one name ──────────────────────────────────────────────────────────────────────────────────────

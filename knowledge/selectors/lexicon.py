@@ -74,10 +74,10 @@ def _lexicon_of(
         if within is not None:
             rows = rows.filter(pk__in=sets_readable(scope=within).order_by().values("pk"))
         readable = set(rows.order_by().values_list("pk", flat=True))
-    asked = readable & set(sets) if sets else readable
-    mine = tuple(version for set_id, version in published if set_id is None or set_id in asked)
+    set_ids = readable & set(sets) if sets else readable
+    version_ids = tuple(version for set_id, version in published if set_id is None or set_id in set_ids)
     clearance = min(scope.clearance, within.clearance if within is not None else scope.clearance)
-    return _compiled(mine, clearance) if mine else None
+    return _compiled(version_ids, clearance) if version_ids else None
 
 
 def lexicon_of_index(*, tenant_id: int) -> TermLexicon | None:
@@ -97,8 +97,8 @@ def _in_force(tenant_id: int, epoch: int) -> Versions:
     published, tried = _published(tenant_id, epoch), lexicons_draft()
     if not tried:
         return published
-    kept = [one for one in published if one[0] not in tried]
-    return (*kept, *((set_id, version) for set_id, version in tried.items() if version is not None))
+    others_published = [pair for pair in published if pair[0] not in tried]
+    return (*others_published, *((set_id, version) for set_id, version in tried.items() if version is not None))
 
 
 def _published(tenant_id: int, epoch: int) -> Versions:
@@ -115,8 +115,8 @@ def _live_versions(tenant_id: int) -> Versions:
 def _compiled(versions: tuple[int, ...], clearance: int | None) -> TermLexicon:
     """The terms of versions, which never change, up to a clearance."""
     entries = (entry for version in sorted(versions) for entry in _read(version))
-    seen = (entry for least, entry in entries if clearance is None or least <= clearance)
-    return TermLexicon.of_read(seen, model_registry.tokenizer())
+    visible = (entry for least, entry in entries if clearance is None or least <= clearance)
+    return TermLexicon.of_read(visible, model_registry.tokenizer())
 
 
 @lru_cache(maxsize=KEPT_VERSIONS)
@@ -156,10 +156,10 @@ def lexicon_set_get(*, scope: Scope, set_id: int | None) -> KnowledgeSet | None:
 
 def lexicon_condition(*, scope: Scope) -> Q:
     """Rows of lexicons that the asker may change."""
-    own = Q(knowledge_set__in=sets_curated(scope=scope).order_by().values("pk"))
+    condition = Q(knowledge_set__in=sets_curated(scope=scope).order_by().values("pk"))
     if administers(scope=scope, doing=LEXICON_CHANGE):
-        own |= Q(knowledge_set=None, tenant_id=scope.tenant_id)
-    return own
+        condition |= Q(knowledge_set=None, tenant_id=scope.tenant_id)
+    return condition
 
 
 def terms_managed(*, scope: Scope) -> QuerySet[LexiconTerm]:
@@ -178,10 +178,10 @@ def terms_of(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[Le
 
 def term_get(*, scope: Scope, term_id: int) -> LexiconTerm:
     """A term that the asker may change. Raises NotFoundError."""
-    found = terms_managed(scope=scope).filter(pk=term_id).first()
-    if found is None:
+    term = terms_managed(scope=scope).filter(pk=term_id).first()
+    if term is None:
         raise NotFoundError("lexicon_term", term=term_id)
-    return found
+    return term
 
 
 def changes_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[LexiconChange]:

@@ -23,9 +23,9 @@ def changes_together(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> Que
     lowest and highest status before and after (`was`, `was_last`, `became`, `became_last`).
     """
     rows = changes_managed(scope=scope, knowledge_set=knowledge_set).order_by()
-    done = Coalesce(Cast("batch", CharField()), Cast("pk", CharField()))
+    act = Coalesce(Cast("batch", CharField()), Cast("pk", CharField()))
     return (
-        rows.values("batch", done=done)
+        rows.values("batch", done=act)
         .annotate(
             latest=Max("pk"),
             terms=Count("term_id", distinct=True),
@@ -58,4 +58,4 @@ def terms_of_batches(*, scope: Scope, batches: Collection[UUID]) -> dict[UUID, i
     rows = LexiconChange.objects.filter(lexicon_condition(scope=scope), batch__in=batches)
     rows = rows.exclude(changes_above(scope=scope)).order_by()
     counted = rows.values("batch").annotate(terms=Count("term_id", distinct=True))
-    return {one["batch"]: one["terms"] for one in counted if one["batch"] is not None}
+    return {row["batch"]: row["terms"] for row in counted if row["batch"] is not None}

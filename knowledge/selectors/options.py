@@ -99,8 +99,8 @@ def pipeline_options(*, documents: Sequence[Document]) -> dict[int, PipelineOpti
 def reading_options(*, tenant_id: int) -> PipelineOptions:
     """What a file that belongs to no set is read and cut with: as the site says."""
     site = _sites([tenant_id]).get(tenant_id, {})
-    made: Any = {code: resolve(group, *_layers(code, site, ())).value for code, group in PIPELINE_GROUPS.items()}
-    return PipelineOptions(**made)
+    groups: Any = {code: resolve(group, *_layers(code, site, ())).value for code, group in PIPELINE_GROUPS.items()}
+    return PipelineOptions(**groups)
 
 
 def options_shown(*, scope: Scope, set_id: int | None = None, tenant_id: int | None = None) -> list[OptionGroupShown]:
@@ -109,9 +109,15 @@ def options_shown(*, scope: Scope, set_id: int | None = None, tenant_id: int | N
     Raises NotFoundError; NotAllowedError for the site of a tenant that the asker does not administer.
     """
     if set_id is None:
-        return _shown([], own=site_options(tenant_id=tenant_of_site(scope=scope, tenant_id=tenant_id)), own_name="site")
-    found = set_get(scope=scope, set_id=set_id)
-    return _shown([("site", site_options(tenant_id=found.tenant_id))], own=found.options, own_name=f"set {found.code}")
+        return _shown(
+            [], layer=site_options(tenant_id=tenant_of_site(scope=scope, tenant_id=tenant_id)), own_name="site"
+        )
+    knowledge_set = set_get(scope=scope, set_id=set_id)
+    return _shown(
+        [("site", site_options(tenant_id=knowledge_set.tenant_id))],
+        layer=knowledge_set.options,
+        own_name=f"set {knowledge_set.code}",
+    )
 
 
 def tenant_of_site(*, scope: Scope, tenant_id: int | None = None) -> int:
@@ -140,20 +146,20 @@ def pipeline_origin(*, scope: Scope, document: Document) -> dict[str, Resolved[A
     del scope  # the document was found with it
     sets = _sets_by_document([document]).get(document.pk, ())
     site = site_options(tenant_id=document.tenant_id)
-    own = [("document", document.chunking)] if document.chunking else []
+    of_document = [("document", document.chunking)] if document.chunking else []
     return {
-        code: resolve(group, *_layers(code, site, sets), *(own if code == "chunking" else ()))
+        code: resolve(group, *_layers(code, site, sets), *(of_document if code == "chunking" else ()))
         for code, group in PIPELINE_GROUPS.items()
     }
 
 
 def _sets_by_document(documents: Iterable[Document]) -> dict[int, tuple[KnowledgeSet, ...]]:
     """Sets that configure something, by document, in the order of their ids."""
-    found: dict[int, tuple[KnowledgeSet, ...]] = {}
+    by_document: dict[int, tuple[KnowledgeSet, ...]] = {}
     links = Document.sets.through.objects.filter(document_id__in=[d.pk for d in documents])
     for link in links.exclude(knowledgeset__options={}).select_related("knowledgeset").order_by("knowledgeset_id"):
-        found[link.document_id] = (*found.get(link.document_id, ()), link.knowledgeset)
-    return found
+        by_document[link.document_id] = (*by_document.get(link.document_id, ()), link.knowledgeset)
+    return by_document
 
 
 def _sites(tenant_ids: Iterable[int]) -> dict[int, Stored]:
@@ -166,32 +172,32 @@ def _layers(group: str, site: Stored, sets: Iterable[KnowledgeSet]) -> list[Laye
 
 
 def _pipeline(document: Document, site: Stored, sets: Sequence[KnowledgeSet]) -> PipelineOptions:
-    made: Any = {code: resolve(group, *_layers(code, site, sets)).value for code, group in PIPELINE_GROUPS.items()}
+    groups: Any = {code: resolve(group, *_layers(code, site, sets)).value for code, group in PIPELINE_GROUPS.items()}
     if document.chunking:
         layers = [*_layers("chunking", site, sets), ("document", document.chunking)]
-        made["chunking"] = resolve(ChunkingOptions, *layers).value
+        groups["chunking"] = resolve(ChunkingOptions, *layers).value
     if document.is_whole:
-        made["chunking"] = replace(made["chunking"], split=False)
-    return PipelineOptions(**made)
+        groups["chunking"] = replace(groups["chunking"], split=False)
+    return PipelineOptions(**groups)
 
 
-def _shown(above: Sequence[tuple[str, Stored]], *, own: Stored, own_name: str) -> list[OptionGroupShown]:
+def _shown(above: Sequence[tuple[str, Stored]], *, layer: Stored, own_name: str) -> list[OptionGroupShown]:
     return [
         OptionGroupShown(
             code=code,
             name=group_label(code),
-            options=tuple(_options_shown(code, group, above, own.get(code, {}), own_name)),
+            options=tuple(_options_shown(code, group, above, layer.get(code, {}), own_name)),
         )
         for code, group in GROUPS.items()
     ]
 
 
 def _options_shown(
-    code: str, group: type, above: Sequence[tuple[str, Stored]], own: Mapping[str, Any], own_name: str
+    code: str, group: type, above: Sequence[tuple[str, Stored]], layer: Mapping[str, Any], own_name: str
 ) -> Iterable[OptionShown]:
     layers = [(name, stored.get(code, {})) for name, stored in above]
     inherited: Resolved[Any] = resolve(group, *layers)
-    now: Resolved[Any] = resolve(group, *layers, (own_name, own))
+    now: Resolved[Any] = resolve(group, *layers, (own_name, layer))
     for name, field in option_fields(group).items():
         declared = field.option
         yield OptionShown(
@@ -201,12 +207,12 @@ def _options_shown(
             help=gettext(declared.help) if declared.help else "",
             kind=field.kind.__name__,
             value=getattr(now.value, name),
-            own=own.get(name),
+            own=layer.get(name),
             inherited=getattr(inherited.value, name),
             origin=now.origin[name],
             low=declared.low,
             high=declared.high,
-            is_everyday=declared.everyday or name in own,
+            is_everyday=declared.everyday or name in layer,
             choices=tuple((choice.value, gettext(choice.label)) for choice in declared.choices),
             longest=declared.longest,
         )
@@ -277,8 +283,8 @@ class OptionsOwner:
 def options_owner(*, scope: Scope, set_id: int | None = None, tenant_id: int | None = None) -> OptionsOwner:
     """A set that the asker keeps, or the site that they administer. Raises NotFoundError, NotAllowedError."""
     if set_id is not None:
-        found = set_owned(scope=scope, set_id=set_id)
-        return OptionsOwner(tenant_id=found.tenant_id, knowledge_set=found, own=found.options)
+        knowledge_set = set_owned(scope=scope, set_id=set_id)
+        return OptionsOwner(tenant_id=knowledge_set.tenant_id, knowledge_set=knowledge_set, own=knowledge_set.options)
     if scope.administers == "nothing":
         raise NotAllowedError("site_options")
     tenant = tenant_of_site(scope=scope, tenant_id=tenant_id)
@@ -287,33 +293,33 @@ def options_owner(*, scope: Scope, set_id: int | None = None, tenant_id: int | N
 
 def options_changes(*, scope: Scope) -> QuerySet[OptionsChange]:
     """Changes of the sets that the asker keeps and of the sites that they administer, the newest first."""
-    found = OptionsChange.objects.select_related("actor", "knowledge_set", "tenant").order_by("-pk")
+    changes = OptionsChange.objects.select_related("actor", "knowledge_set", "tenant").order_by("-pk")
     if scope.administers == "everything":
-        return found
-    mine = Q(knowledge_set__in=sets_managed(scope=scope))
+        return changes
+    condition = Q(knowledge_set__in=sets_managed(scope=scope))
     if scope.administers == "tenant":
-        mine |= Q(knowledge_set=None)
-    return found.filter(mine, tenant_id=scope.tenant_id)
+        condition |= Q(knowledge_set=None)
+    return changes.filter(condition, tenant_id=scope.tenant_id)
 
 
 def options_change_get(*, scope: Scope, change_id: int) -> OptionsChange:
     """A change that the asker may take back. Raises NotFoundError."""
-    found = options_changes(scope=scope).filter(pk=change_id).first()
-    if found is None:
+    change = options_changes(scope=scope).filter(pk=change_id).first()
+    if change is None:
         raise NotFoundError
-    return found
+    return change
 
 
 def options_differences(*, scope: Scope, old: Stored, new: Stored) -> list[Difference]:
     """What is different in the second state, in the order of the forms; options of other versions come last."""
     del scope  # both states are the asker's already
     groups = [*GROUPS, *sorted((old.keys() | new.keys()) - GROUPS.keys())]
-    return [one for code in groups for one in _of_group(code, old.get(code, {}), new.get(code, {}))]
+    return [difference for code in groups for difference in _of_group(code, old.get(code, {}), new.get(code, {}))]
 
 
 def _of_group(code: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    known = list(getattr(GROUPS.get(code), "__dataclass_fields__", {}))
-    names = [*known, *sorted((old.keys() | new.keys()) - set(known))]
+    declared = list(getattr(GROUPS.get(code), "__dataclass_fields__", {}))
+    names = [*declared, *sorted((old.keys() | new.keys()) - set(declared))]
     return [
         Difference(group=code, option=name, old=old.get(name), new=new.get(name))
         for name in names

@@ -30,18 +30,18 @@ def document_list(
 
     Nothing is looked for in the texts of documents whose originals are withheld from the asker.
     """
-    found = documents_readable(scope=scope)
+    documents = documents_readable(scope=scope)
     if set_id is not None:
-        found = found.filter(sets=set_id)
+        documents = documents.filter(sets=set_id)
     if state is not None:
-        found = found.filter(state=state)
+        documents = documents.filter(state=state)
     if external_id is not None:
-        found = found.filter(external_id=external_id)
+        documents = documents.filter(external_id=external_id)
     if q:
         in_text = Exists(Chunk.objects.filter(version_id=OuterRef("live_version_id"), retired=None, text__icontains=q))
         opened = Q(pk__in=documents_openable(scope=scope).order_by().values("pk"))
-        found = found.filter(Q(title__icontains=q) | Q(external_id__icontains=q) | (Q(in_text) & opened))
-    return found.order_by("-created", "-id")
+        documents = documents.filter(Q(title__icontains=q) | Q(external_id__icontains=q) | (Q(in_text) & opened))
+    return documents.order_by("-created", "-id")
 
 
 def chunks_of(*, scope: Scope, document_id: int) -> QuerySet[Chunk]:
@@ -57,12 +57,12 @@ def chunk_get(*, scope: Scope, chunk_id: int, is_cited: bool = False) -> Chunk:
     originals are withheld or the version was replaced. Raises NotFoundError, OriginalsWithheldError.
     """
     rows = Chunk.objects.select_related("version__document", "edit")
-    found = rows.filter(pk=chunk_id, version__document__in=documents_readable(scope=scope)).first()
-    if found is None:
+    chunk = rows.filter(pk=chunk_id, version__document__in=documents_readable(scope=scope)).first()
+    if chunk is None:
         raise NotFoundError("passage", chunk=chunk_id)
     if not is_cited:
-        chunk_open_check(scope=scope, chunk=found)
-    return found
+        chunk_open_check(scope=scope, chunk=chunk)
+    return chunk
 
 
 def chunks_readable(*, scope: Scope) -> QuerySet[Chunk]:
@@ -71,9 +71,9 @@ def chunks_readable(*, scope: Scope) -> QuerySet[Chunk]:
     Those that are in force, of documents that may be read; as a keeper of the document any.
     """
     readable = documents_readable(scope=scope).order_by().values("pk")
-    kept = documents_kept(scope=scope).order_by().values("pk")
+    documents = documents_kept(scope=scope).order_by().values("pk")
     in_force = Q(version__live_for__isnull=False, retired=None)
-    return Chunk.objects.filter(in_force | Q(version__document__in=kept), version__document__in=readable)
+    return Chunk.objects.filter(in_force | Q(version__document__in=documents), version__document__in=readable)
 
 
 def chunk_open_check(*, scope: Scope, chunk: Chunk) -> None:
@@ -92,10 +92,10 @@ def passages_of(*, scope: Scope, version_id: int) -> QuerySet[Chunk]:
 
     Of other versions than the live one only keepers see any.
     """
-    kept = Q(version__document__in=documents_kept(scope=scope).order_by().values("pk"))
+    is_keeper = Q(version__document__in=documents_kept(scope=scope).order_by().values("pk"))
     opened = Q(version__document__in=documents_openable(scope=scope).order_by().values("pk"))
-    in_force = Q(retired=None) & (kept | (opened & Q(version__live_for__isnull=False)))
-    disabled = Q(edit__kind=ChunkEdit.Kind.DISABLE, retired__isnull=False) & kept
+    in_force = Q(retired=None) & (is_keeper | (opened & Q(version__live_for__isnull=False)))
+    disabled = Q(edit__kind=ChunkEdit.Kind.DISABLE, retired__isnull=False) & is_keeper
     rows = Chunk.objects.filter(in_force | disabled, version=version_id)
     return rows.select_related("edit__author").order_by("ordinal", "pk")
 
@@ -135,17 +135,17 @@ def entries_counted(*, scope: Scope, version: DocumentVersion) -> list[EntryCoun
 
 def edits_of(*, scope: Scope, document_id: int) -> QuerySet[ChunkEdit]:
     """Edits of a document that the asker keeps, newest first; none of others."""
-    kept = documents_kept(scope=scope).filter(pk=document_id)
-    return ChunkEdit.objects.filter(document__in=kept).select_related("author")
+    documents = documents_kept(scope=scope).filter(pk=document_id)
+    return ChunkEdit.objects.filter(document__in=documents).select_related("author")
 
 
 def edit_get(*, scope: Scope, edit_id: int) -> ChunkEdit:
     """An edit of a document that the asker may open. Raises NotFoundError."""
-    found = (
+    edit = (
         ChunkEdit.objects.select_related("document")
         .filter(pk=edit_id, document__in=documents_readable(scope=scope))
         .first()
     )
-    if found is None:
+    if edit is None:
         raise NotFoundError("edit", edit=edit_id)
-    return found
+    return edit

@@ -22,7 +22,7 @@ def places_listed(*, scope: Scope) -> QuerySet[SourcePlace]:
 
 def place_get(*, scope: Scope, place_id: int) -> SourcePlace:
     """A place that the asker sees. Raises NotFoundError."""
-    found = places_listed(scope=scope).filter(pk=place_id).first()
-    if found is None:
+    place = places_listed(scope=scope).filter(pk=place_id).first()
+    if place is None:
         raise NotFoundError("place", place=place_id)
-    return found
+    return place

@@ -52,13 +52,14 @@ def readers_of(*, scope: Scope, document: Document) -> tuple[Readers | None, Rea
     The caller has checked that the asker keeps the document: nobody else is told who reads it.
     """
     del scope  # asked for so that no caller forgets it
-    ids = [one for one in (document.readers_id, document.source_readers_id) if one is not None]
+    ids = [reader_id for reader_id in (document.readers_id, document.source_readers_id) if reader_id is not None]
     rows = {row.pk: row for row in ReaderList.objects.filter(pk__in=ids, tenant_id=document.tenant_id)}
     names = _names(rows.values())
-    own, said = (
-        rows.get(one) if one is not None else None for one in (document.readers_id, document.source_readers_id)
+    by_keepers, by_source = (
+        rows.get(reader_id) if reader_id is not None else None
+        for reader_id in (document.readers_id, document.source_readers_id)
     )
-    return _readers(own, names), _readers(said, names)
+    return _readers(by_keepers, names), _readers(by_source, names)
 
 
 Names = tuple[Mapping[int, str], Mapping[int, str]]  # of people, of groups

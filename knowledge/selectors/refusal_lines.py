@@ -18,16 +18,16 @@ def refusal_lowered(*, scope: Scope, sets: Sequence[int], epoch: int) -> float:
     Where several are asked, each counts by its passages. Sets without a line of their own, which are small, do not
     count. Read once for a corpus epoch: drawing a line advances it.
     """
-    asked = tuple(sorted(sets))
-    who = () if asked else (scope.user_id, scope.group_ids)
-    return lines.get((scope.tenant_id, asked, who), epoch=epoch, make=lambda: _mean(scope, asked))
+    set_ids = tuple(sorted(sets))
+    who = () if set_ids else (scope.user_id, scope.group_ids)
+    return lines.get((scope.tenant_id, set_ids, who), epoch=epoch, make=lambda: _mean(scope, set_ids))
 
 
 def _mean(scope: Scope, sets: tuple[int, ...]) -> float:
     drawn = RefusalLine.objects.filter(knowledge_set__tenant=scope.tenant_id, questions__gt=0)
     readable = sets_readable(scope=scope).order_by().values("pk")
-    asked = drawn.filter(pk__in=sets) if sets else drawn.filter(knowledge_set__in=readable)
-    rows = list(asked.values_list("lowered", "passages"))
+    lines_of_sets = drawn.filter(pk__in=sets) if sets else drawn.filter(knowledge_set__in=readable)
+    rows = list(lines_of_sets.values_list("lowered", "passages"))
     total = sum(passages for _, passages in rows)
     return sum(lowered * passages for lowered, passages in rows) / total if total else 0.0
 

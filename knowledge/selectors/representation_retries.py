@@ -48,7 +48,7 @@ def _managed(scope: Scope) -> QuerySet[Document]:
 
 def _counted(rows: QuerySet[RepresentationRetry]) -> RetryCounts:
     waiting = Q(given_up=None)
-    found = rows.filter(chunk__retired=None).aggregate(  # not one by the name of a column that another one reads
+    counts = rows.filter(chunk__retired=None).aggregate(  # not one by the name of a column that another one reads
         unreached=Count("pk", filter=waiting & Q(reason=Reason.UNAVAILABLE)),
         unusable=Count("pk", filter=waiting & ~Q(reason=Reason.UNAVAILABLE)),
         over=Count("pk", filter=~waiting),
@@ -60,12 +60,12 @@ def _counted(rows: QuerySet[RepresentationRetry]) -> RetryCounts:
         wanted=Count("pk", filter=waiting & Q(requested__isnull=False)),
     )
     return RetryCounts(
-        unreached=found["unreached"],
-        unusable=found["unusable"],
-        given_up=found["over"],
-        summaries=found["summaries"],
-        questions=found["questions"],
-        tried=found["last"],
-        next_try=None if found["due"] else found["following"],
-        is_requested=bool(found["wanted"]),
+        unreached=counts["unreached"],
+        unusable=counts["unusable"],
+        given_up=counts["over"],
+        summaries=counts["summaries"],
+        questions=counts["questions"],
+        tried=counts["last"],
+        next_try=None if counts["due"] else counts["following"],
+        is_requested=bool(counts["wanted"]),
     )

@@ -56,7 +56,7 @@ def fits_managed(*, scope: Scope) -> QuerySet[RerankerFit]:
 
 def fit_get(*, scope: Scope, fit_id: int) -> RerankerFit:
     """A fit of a tenant that the asker administers. Raises NotAllowedError, NotFoundError."""
-    found = fits_managed(scope=scope).filter(pk=fit_id).first()
-    if found is None:
+    fit = fits_managed(scope=scope).filter(pk=fit_id).first()
+    if fit is None:
         raise NotFoundError("reranker_fit", fit=fit_id)
-    return found
+    return fit

@@ -36,5 +36,5 @@ def due_dates(*, scope: Scope, document_ids: Collection[int]) -> dict[int, date]
         return {}
     readable = documents_readable(scope=scope).filter(pk__in=document_ids).order_by().values("pk")
     rows = DocumentReview.objects.filter(review_by__lte=timezone.localdate(), document_id__in=list(document_ids))
-    found = rows.filter(document__in=readable).values_list("document_id", "review_by")
-    return {pk: day for pk, day in found if day is not None}
+    pairs = rows.filter(document__in=readable).values_list("document_id", "review_by")
+    return {pk: day for pk, day in pairs if day is not None}

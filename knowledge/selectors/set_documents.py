@@ -31,12 +31,12 @@ def set_documents(*, scope: Scope, set_id: int, words: str = "") -> SetDocuments
         raise NotFoundError("set", set=set_id)
     inside = documents_askable(scope=scope, sets=[set_id])
     opened = documents_openable(scope=scope).filter(pk__in=inside.order_by().values("pk"))
-    asked = inside.filter(state=Document.State.LIVE)
-    closed = asked.exclude(pk__in=documents_openable(scope=scope).order_by().values("pk"))
-    shown = opened.filter(title__icontains=words) if words else opened
+    live = inside.filter(state=Document.State.LIVE)
+    closed = live.exclude(pk__in=documents_openable(scope=scope).order_by().values("pk"))
+    listed = opened.filter(title__icontains=words) if words else opened
     return SetDocuments(
         row=row,
-        opened=shown.select_related("live_version").defer("live_version__markdown").order_by("title", "pk"),
-        asked=asked.count(),
+        opened=listed.select_related("live_version").defer("live_version__markdown").order_by("title", "pk"),
+        asked=live.count(),
         closed=closed.count(),
     )

@@ -26,11 +26,11 @@ def sets_where(*, scope: Scope, doing: Act) -> QuerySet[KnowledgeSet]:
 
 def _held(scope: Scope, doing: Act) -> Q:
     """The asker has a role of the act in the set itself."""
-    held = Q(pk=None)
+    condition = Q(pk=None)
     for role, people in ((Role.OWNER, KnowledgeSet.owners.through), (Role.EDITOR, KnowledgeSet.editors.through)):
         if role in doing.roles:
-            held |= _among(people, scope)
-    return held
+            condition |= _among(people, scope)
+    return condition
 
 
 def _among(people: Any, scope: Scope) -> Q:
@@ -72,26 +72,26 @@ def sets_curated(*, scope: Scope) -> QuerySet[KnowledgeSet]:
 
 def set_get(*, scope: Scope, set_id: int) -> KnowledgeSet:
     """A set that is listed for the asker. Raises NotFoundError."""
-    found = sets_listed(scope=scope).filter(pk=set_id).first()
-    if found is None:
+    knowledge_set = sets_listed(scope=scope).filter(pk=set_id).first()
+    if knowledge_set is None:
         raise NotFoundError("set", set=set_id)
-    return found
+    return knowledge_set
 
 
 def set_owned(*, scope: Scope, set_id: int) -> KnowledgeSet:
     """A set that the asker may change. Raises NotFoundError, NotAllowedError."""
-    found = set_get(scope=scope, set_id=set_id)
+    knowledge_set = set_get(scope=scope, set_id=set_id)
     if not sets_managed(scope=scope).filter(pk=set_id).exists():
-        raise NotAllowedError("change_set", set=set_id, name=found.name)
-    return found
+        raise NotAllowedError("change_set", set=set_id, name=knowledge_set.name)
+    return knowledge_set
 
 
 def set_curated(*, scope: Scope, set_id: int) -> KnowledgeSet:
     """A set whose documents the asker may change. Raises NotFoundError, NotAllowedError."""
-    found = set_get(scope=scope, set_id=set_id)
+    knowledge_set = set_get(scope=scope, set_id=set_id)
     if not sets_curated(scope=scope).filter(pk=set_id).exists():
-        raise NotAllowedError("curate_set", set=set_id, name=found.name)
-    return found
+        raise NotAllowedError("curate_set", set=set_id, name=knowledge_set.name)
+    return knowledge_set
 
 
 def sources_managed(*, scope: Scope) -> QuerySet[Source]:
@@ -131,30 +131,30 @@ def source_list(*, scope: Scope) -> QuerySet[Source]:
     if scope.administers == "nothing":
         lists = reader_lists(scope=scope)
         here &= readers_condition(lists, prefix="documents__") | Q(owner=scope.user_id) if lists is not None else Q()
-    held = Count("documents", filter=here, distinct=True)
-    return rows.annotate(document_count=held).order_by("name", "pk")
+    number = Count("documents", filter=here, distinct=True)
+    return rows.annotate(document_count=number).order_by("name", "pk")
 
 
 def source_get(*, scope: Scope, source_id: int) -> Source:
     """A source that the asker may see. Raises NotFoundError."""
-    found = source_list(scope=scope).filter(pk=source_id).first()
-    if found is None:
+    source = source_list(scope=scope).filter(pk=source_id).first()
+    if source is None:
         raise NotFoundError("source", source=source_id)
-    return found
+    return source
 
 
 def source_managed(*, scope: Scope, source_id: int) -> Source:
     """A source that the asker may change. Raises NotFoundError, NotAllowedError."""
-    found = source_get(scope=scope, source_id=source_id)
+    source = source_get(scope=scope, source_id=source_id)
     if not sources_managed(scope=scope).filter(pk=source_id).exists():
-        raise NotAllowedError("change_source", name=found.name)
-    return found
+        raise NotAllowedError("change_source", name=source.name)
+    return source
 
 
 def set_sources(*, scope: Scope, set_id: int) -> QuerySet[SetSource]:
     """What a set is composed of, for those who may change it. Raises NotFoundError, NotAllowedError."""
-    found = set_owned(scope=scope, set_id=set_id)
-    return SetSource.objects.filter(knowledge_set=found).select_related("source").order_by("source__name", "pk")
+    knowledge_set = set_owned(scope=scope, set_id=set_id)
+    return SetSource.objects.filter(knowledge_set=knowledge_set).select_related("source").order_by("source__name", "pk")
 
 
 def handlers_listed(*, scope: Scope) -> QuerySet[SourceHandler]:

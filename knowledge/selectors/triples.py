@@ -69,19 +69,19 @@ def imports_listed(*, scope: Scope) -> QuerySet[TripleImport]:
 
 def import_get(*, scope: Scope, import_id: int) -> TripleImport:
     """An import into a set that the asker curates. Raises NotFoundError."""
-    found = imports_listed(scope=scope).filter(pk=import_id).first()
-    if found is None:
+    row = imports_listed(scope=scope).filter(pk=import_id).first()
+    if row is None:
         raise NotFoundError("triple_import", triple_import=import_id)
-    return found
+    return row
 
 
 def triple_curated(*, scope: Scope, triple_id: int) -> Triple:
     """A fact that the asker may see, rejected ones too, of a set that the asker curates. Raises NotFoundError."""
     rows = triples_askable(scope=scope, include_rejected=True).filter(knowledge_set__in=_curated(scope))
-    found = rows.select_related("knowledge_set", "document").defer("lexemes").filter(pk=triple_id).first()
-    if found is None:
+    triple = rows.select_related("knowledge_set", "document").defer("lexemes").filter(pk=triple_id).first()
+    if triple is None:
         raise NotFoundError("triple", triple=triple_id)
-    return found
+    return triple
 
 
 def triple_decisions(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[TripleDecision]:
@@ -110,8 +110,8 @@ def triples_around(rows: QuerySet[Triple], *, name: str) -> list[Triple]:
     key = entity_key(name)
     first = list(rows.filter(Q(subject_key=key) | Q(object_key=key))[: GRAPH_FACTS // 2])
     around = {end for row in first for end in (row.subject_key, row.object_key)} - {key}
-    known = [row.pk for row in first]
-    more = rows.filter(Q(subject_key__in=around) | Q(object_key__in=around)).exclude(pk__in=known)
+    first_ids = [row.pk for row in first]
+    more = rows.filter(Q(subject_key__in=around) | Q(object_key__in=around)).exclude(pk__in=first_ids)
     return [*first, *more[: GRAPH_FACTS - len(first)]] if around else first
 
 

@@ -33,14 +33,14 @@ class ScopedUseIndex:
 
     def hints(self, query: Query, chunks: Sequence[int]) -> list[UseHint]:
         readable = self._readable()
-        asked = readable & set(self.sets) if self.sets else readable
-        if not asked or not chunks:
+        set_ids = readable & set(self.sets) if self.sets else readable
+        if not set_ids or not chunks:
             return []
         vector = query.vector
         if vector is None:  # a search by words alone
             vector = self.embedder.embed_queries([query.embedded_text])[0]
         return use_evidence_load(
-            scope=self.scope, sets=sorted(asked), vector=plain(vector), model=self.embedder.model, chunks=chunks
+            scope=self.scope, sets=sorted(set_ids), vector=plain(vector), model=self.embedder.model, chunks=chunks
         )
 
     def _readable(self) -> set[int]:

@@ -34,8 +34,8 @@ def visible_to(
         return visible_sql(documents, bounds=bounds, epoch=corpus_epoch(scope=scope))
     ids, params = readable_sets_sql(scope)
     now = rights_load(scope=scope, ids=ids, params=params)
-    asked = tuple(one for one in now.readable if one in sets) if sets else now.readable
-    text, params, condition = _documents_sql(_shared(scope), asked, now.lists)
+    set_ids = tuple(set_id for set_id in now.readable if set_id in sets) if sets else now.readable
+    text, params, condition = _documents_sql(_shared(scope), set_ids, now.lists)
     return Visible(text, params, bounds, now.epoch, now.readable, condition)
 
 

@@ -39,20 +39,22 @@ def access_request_create(*, scope: Scope, actor: User, set_id: int, reason: str
 
     Its owners are told, or the administrators of a set without any. Raises NotFoundError, AccessNotNeededError.
     """
-    wanted = sets_listed(scope=scope).filter(pk=set_id, tenant_id=scope.tenant_id).first()
-    if wanted is None:
+    knowledge_set = sets_listed(scope=scope).filter(pk=set_id, tenant_id=scope.tenant_id).first()
+    if knowledge_set is None:
         raise NotFoundError("set", set=set_id)
     if sets_readable(scope=scope).filter(pk=set_id).exists():
         raise AccessNotNeededError
     try:
         with transaction.atomic():  # the constraint decides, also between two requests
-            made = AccessRequest.objects.create(knowledge_set=wanted, user=actor, reason=reason)
+            request = AccessRequest.objects.create(knowledge_set=knowledge_set, user=actor, reason=reason)
     except IntegrityError:
-        return AccessRequest.objects.get(knowledge_set=wanted, user=actor, state=State.OPEN)
-    audit_record(actor=actor, action="access.request", target=wanted.code, set=wanted.pk, request=made.pk)
-    data = {"person": person_name(actor), **wanted.told_names}
-    notification_send(recipients=deciders_of(wanted), kind=REQUESTED, data=data, link=request_link(made))
-    return made
+        return AccessRequest.objects.get(knowledge_set=knowledge_set, user=actor, state=State.OPEN)
+    audit_record(
+        actor=actor, action="access.request", target=knowledge_set.code, set=knowledge_set.pk, request=request.pk
+    )
+    data = {"person": person_name(actor), **knowledge_set.told_names}
+    notification_send(recipients=deciders_of(knowledge_set), kind=REQUESTED, data=data, link=request_link(request))
+    return request
 
 
 def deciders_of(row: KnowledgeSet) -> list[User]:
@@ -60,8 +62,8 @@ def deciders_of(row: KnowledgeSet) -> list[User]:
     people = User.objects.filter(is_active=True, is_service=False)
     admins = people.filter(is_staff=True, is_superuser=True)
     for group in (people.filter(owned_sets=row), admins.filter(tenant_id=row.tenant_id)):
-        if found := list(group):
-            return found
+        if owners := list(group):
+            return owners
     return list(admins.filter(tenant__is_default=True))
 
 
@@ -82,43 +84,43 @@ def access_request_withdraw(*, scope: Scope, actor: User, request_id: int) -> Ac
     """Take back one's own request. Raises NotFoundError, AccessDecidedError."""
     if not requests_of(scope=scope).filter(pk=request_id).exists():
         raise NotFoundError("access_request")
-    found = _open(request_id)
-    found.state, found.decided = State.WITHDRAWN, timezone.now()
-    found.save(update_fields=["state", "decided"])
-    audit_record(actor=actor, action="access.withdraw", target=found.knowledge_set.code, request=found.pk)
-    return found
+    request = _open(request_id)
+    request.state, request.decided = State.WITHDRAWN, timezone.now()
+    request.save(update_fields=["state", "decided"])
+    audit_record(actor=actor, action="access.withdraw", target=request.knowledge_set.code, request=request.pk)
+    return request
 
 
 @transaction.atomic
 def _decide(*, scope: Scope, actor: User, request_id: int, state: AccessRequest.State, answer: str) -> AccessRequest:
     if not requests_to_decide(scope=scope).filter(pk=request_id).exists():
         raise NotFoundError("access_request")
-    found = _open(request_id)
-    if found.user.tenant_id != found.knowledge_set.tenant_id:  # they have moved since
+    request = _open(request_id)
+    if request.user.tenant_id != request.knowledge_set.tenant_id:  # they have moved since
         raise NotFoundError("access_request")
-    found.state, found.answer, found.decided_by, found.decided = state, answer.strip(), actor, timezone.now()
-    found.save(update_fields=["state", "answer", "decided_by", "decided"])
-    wanted = found.knowledge_set
+    request.state, request.answer, request.decided_by, request.decided = state, answer.strip(), actor, timezone.now()
+    request.save(update_fields=["state", "answer", "decided_by", "decided"])
+    knowledge_set = request.knowledge_set
     is_approved = state == State.APPROVED
     if is_approved:
-        wanted.members.add(found.user)
-        epoch_advance(tenant_id=wanted.tenant_id, sets=[wanted.pk])
+        knowledge_set.members.add(request.user)
+        epoch_advance(tenant_id=knowledge_set.tenant_id, sets=[knowledge_set.pk])
     action = "access.approve" if is_approved else "access.decline"
-    said = {"set": wanted.pk, "request": found.pk, "user": found.user.username}
-    audit_record(actor=actor, action=action, target=wanted.code, **said)
+    details = {"set": knowledge_set.pk, "request": request.pk, "user": request.user.username}
+    audit_record(actor=actor, action=action, target=knowledge_set.code, **details)
     kind, link = (APPROVED, reverse("chat:home")) if is_approved else (DECLINED, reverse("knowledge:sets"))
-    data = {**wanted.told_names, "answer": found.answer}
-    notification_send(recipients=[found.user], kind=kind, data=data, link=link)
-    return request_get(scope=scope, request_id=found.pk)
+    data = {**knowledge_set.told_names, "answer": request.answer}
+    notification_send(recipients=[request.user], kind=kind, data=data, link=link)
+    return request_get(scope=scope, request_id=request.pk)
 
 
 def _open(request_id: int) -> AccessRequest:
     """The request, locked. Raises AccessDecidedError."""
     rows = AccessRequest.objects.select_for_update(of=("self",)).select_related("knowledge_set", "user")
-    found = rows.get(pk=request_id)
-    if found.state != State.OPEN:
+    request = rows.get(pk=request_id)
+    if request.state != State.OPEN:
         raise AccessDecidedError
-    return found
+    return request
 
 
 def request_link(row: AccessRequest) -> str:

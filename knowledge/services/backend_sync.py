@@ -121,14 +121,14 @@ def documents_write(collection: str, document_ids: Sequence[int]) -> int:
 
     Call under `backend_try_lock`.
     """
-    known = entry_ids_of_documents(document_ids=document_ids, model=live_model())
-    stale = ids_of_documents(collection, document_ids) - known
+    stored_ids = entry_ids_of_documents(document_ids=document_ids, model=live_model())
+    stale = ids_of_documents(collection, document_ids) - stored_ids
     entries_delete(collection, sorted(stale))  # before anything is written
-    after = written = 0
+    after = count = 0
     while page := entries_of_documents(document_ids=document_ids, model=live_model(), after=after, limit=PAGE):
         entries_upsert(collection, page)
-        after, written = page[-1].id, written + len(page)
-    return written
+        after, count = page[-1].id, count + len(page)
+    return count
 
 
 def _apply_for(seconds: float) -> tuple[int, bool]:
@@ -254,13 +254,13 @@ def backend_copy(*, tenant: Tenant) -> Iterator[CopyProgress]:
         collection = collection_name()
         row = _start(tenant, is_new=collection_ensure(collection))
         counted = entry_counts(tenant_id=tenant.pk, after=row.after)
-        done, total = counted.before, counted.total
+        copied, total = counted.before, counted.total
         while page := entries_of_tenant(tenant_id=tenant.pk, model=live_model(), after=row.after, limit=PAGE):
             entries_upsert(collection, page)
             row.after = page[-1].id
             row.save(update_fields=["after"])
-            done += len(page)
-            yield CopyProgress(tenant=tenant.name, done=min(done, total), total=total)
+            copied += len(page)
+            yield CopyProgress(tenant=tenant.name, done=min(copied, total), total=total)
         _strays_remove(collection, tenant_id=tenant.pk, last=max(counted.last, row.after))
         changes_drain(tenant_id=tenant.pk)
         row.ready, row.after = timezone.now(), 0
@@ -280,10 +280,10 @@ def backend_refresh(*, chosen: KnowledgeSet) -> Iterator[CopyProgress]:
 
 def backend_leave() -> int:
     """Search everything in Postgres again; returns how many tenants were elsewhere. Works without the backend."""
-    left, _ = TenantBackend.objects.all().delete()
+    number, _ = TenantBackend.objects.all().delete()
     outbox_watch(on=False)
     changes_forget()
-    return left
+    return number
 
 
 @contextmanager

@@ -66,10 +66,10 @@ class _LoadContext:
 
     def tenant_named(self, name: str) -> int:
         if name not in self.tenants:
-            found = Tenant.objects.filter(name=name).first()
-            if found is None or (self.scope.administers != "everything" and found.pk != self.scope.tenant_id):
+            tenant = Tenant.objects.filter(name=name).first()
+            if tenant is None or (self.scope.administers != "everything" and tenant.pk != self.scope.tenant_id):
                 raise NotAllowedError("tenant", name=name)
-            self.tenants[name] = found.pk
+            self.tenants[name] = tenant.pk
         return self.tenants[name]
 
 
@@ -163,8 +163,8 @@ def _lines_register(
             arrivals[number] = _addressed(context, line)
         except PermanentError as error:
             outcomes[number] = error
-    done = documents_register(scope=context.scope, actor=context.actor, arrivals=list(arrivals.values()))
-    outcomes.update(zip(arrivals, done, strict=True))
+    registered = documents_register(scope=context.scope, actor=context.actor, arrivals=list(arrivals.values()))
+    outcomes.update(zip(arrivals, registered, strict=True))
     versions: dict[int, DocumentVersion] = {}
     rejected: list[LineRefusal] = []
     reviews: dict[int, date] = {}

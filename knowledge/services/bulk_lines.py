@@ -98,7 +98,9 @@ class Refusals:
     def raise_if_too_many(self) -> None:
         """Raises TooManyBadLinesError."""
         if self.count >= MAX_FAULTY_LINES:
-            fields = [{"line": one.line, "code": one.code, "message": one.message} for one in self.named]
+            fields = [
+                {"line": refusal.line, "code": refusal.code, "message": refusal.message} for refusal in self.named
+            ]
             raise TooManyBadLinesError("count", rejected_count=self.count, fields=fields)
 
 

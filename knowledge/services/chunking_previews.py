@@ -51,11 +51,11 @@ class ChunkingPreview:
 
     @property
     def passages_before(self) -> int:
-        return sum(one.before.passages for one in self.documents)
+        return sum(preview.before.passages for preview in self.documents)
 
     @property
     def passages_after(self) -> int:
-        return sum(one.after.passages for one in self.documents)
+        return sum(preview.after.passages for preview in self.documents)
 
 
 def chunking_preview(
@@ -66,16 +66,18 @@ def chunking_preview(
     The sample is spread evenly over the set by age.
     Raises NotFoundError, NotAllowedError, InvalidOptionsError.
     """
-    found = set_owned(scope=scope, set_id=set_id)
-    site = ("site", site_options(tenant_id=found.tenant_id).get("chunking", {}))
-    own = (f"set {found.code}", found.options.get("chunking", {}))
-    before = resolve(ChunkingOptions, site, own).value
-    after = resolve(ChunkingOptions, site, own, ("preview", chunking)).value
-    rows = documents_readable(scope=scope).filter(sets=found, live_version__isnull=False).order_by("pk")
+    knowledge_set = set_owned(scope=scope, set_id=set_id)
+    site = ("site", site_options(tenant_id=knowledge_set.tenant_id).get("chunking", {}))
+    of_set = (f"set {knowledge_set.code}", knowledge_set.options.get("chunking", {}))
+    before = resolve(ChunkingOptions, site, of_set).value
+    after = resolve(ChunkingOptions, site, of_set, ("preview", chunking)).value
+    rows = documents_readable(scope=scope).filter(sets=knowledge_set, live_version__isnull=False).order_by("pk")
     ids = list(rows.values_list("pk", flat=True))
     chosen = rows.filter(pk__in=_spread(ids, sample)).select_related("live_version")
-    shown = [_preview(document, before, after) for document in chosen]
-    return ChunkingPreview(before=before, after=after, documents=tuple(filter(None, shown)), documents_total=len(ids))
+    previews = [_preview(document, before, after) for document in chosen]
+    return ChunkingPreview(
+        before=before, after=after, documents=tuple(filter(None, previews)), documents_total=len(ids)
+    )
 
 
 def _spread(ids: Sequence[int], sample: int) -> list[int]:

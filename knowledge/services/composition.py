@@ -47,23 +47,23 @@ class Memberships:
 
 
 def memberships_plan(
-    *, present: Collection[int], remembered: Mapping[str, Origin], wanted: Collection[int]
+    *, present: Collection[int], remembered: Mapping[str, Origin], wanted_sets: Collection[int]
 ) -> Memberships:
     """What to do for one document, from the ids of its sets, its record of them, and what composition wants."""
-    kept = {key: origin for key, origin in remembered.items() if int(key) in wanted}
-    fresh = [set_id for set_id in wanted if str(set_id) not in remembered]
+    staying = {key: origin for key, origin in remembered.items() if int(key) in wanted_sets}
+    fresh = [set_id for set_id in wanted_sets if str(set_id) not in remembered]
     add = frozenset(set_id for set_id in fresh if set_id not in present)
-    dropped = {int(key) for key, origin in remembered.items() if key not in kept and origin == "source"}
+    dropped = {int(key) for key, origin in remembered.items() if key not in staying and origin == "source"}
     noted: dict[str, Origin] = {str(set_id): "source" if set_id in add else "hand" for set_id in fresh}
-    return Memberships(add, frozenset(dropped & set(present)), {**kept, **noted})
+    return Memberships(add, frozenset(dropped & set(present)), {**staying, **noted})
 
 
-def filter_matches(wanted: SourceFilter, document: Document) -> bool:
+def filter_matches(narrowed: SourceFilter, document: Document) -> bool:
     """Whether a document belongs to a set with this filter."""
     return (
-        (not wanted.paths or glob_matches(document.external_id, wanted.paths))
-        and (not wanted.tags or not set(wanted.tags).isdisjoint(document.tags))
-        and all(document.metadata.get(key) == value for key, value in wanted.metadata.items())
+        (not narrowed.paths or glob_matches(document.external_id, narrowed.paths))
+        and (not narrowed.tags or not set(narrowed.tags).isdisjoint(document.tags))
+        and all(document.metadata.get(key) == value for key, value in narrowed.metadata.items())
     )
 
 
@@ -87,17 +87,17 @@ def set_sources_put(
     """
     chosen = set_owned(scope=scope, set_id=set_id)
     before = {row.source_id: row for row in SetSource.objects.select_for_update().filter(knowledge_set=chosen)}
-    wanted = dict(sources)
-    for source_id, narrowed in wanted.items():
+    filters = dict(sources)
+    for source_id, narrowed in filters.items():
         if source_id not in before or not filter_is_within(narrowed, strictly(SourceFilter, before[source_id].filter)):
             _usable(scope, chosen, source_id)
-    SetSource.objects.filter(knowledge_set=chosen).exclude(source__in=wanted).delete()
-    for source_id, narrowed in wanted.items():
+    SetSource.objects.filter(knowledge_set=chosen).exclude(source__in=filters).delete()
+    for source_id, narrowed in filters.items():
         SetSource.objects.update_or_create(
             knowledge_set=chosen, source_id=source_id, defaults={"filter": _stored(narrowed)}
         )
-    audit_record(actor=actor, action="set.sources", target=chosen.code, set=chosen.pk, sources=sorted(wanted))
-    sources_settle_soon(source_ids={*before, *wanted})
+    audit_record(actor=actor, action="set.sources", target=chosen.code, set=chosen.pk, sources=sorted(filters))
+    sources_settle_soon(source_ids={*before, *filters})
     return list(chosen.set_sources.select_related("source").order_by("source__name"))
 
 
@@ -178,14 +178,16 @@ def documents_settle(*, document_ids: Sequence[int]) -> int:
     noted: list[Document] = []
     moved: set[int] = set()
     for row in rows:
-        wanted = {set_id for set_id, narrowed in composed[row.source_id] if filter_matches(narrowed, row)}
-        found = memberships_plan(present=present[row.pk], remembered=row.handled.get("sets", {}), wanted=wanted)
-        if found.remove:
-            through.objects.filter(document_id=row.pk, knowledgeset_id__in=found.remove).delete()
-        added += [(row.pk, set_id) for set_id in sorted(found.add)]
-        moved |= {row.pk} if found.add or found.remove else set()
-        if found.remembered != row.handled.get("sets", {}):
-            row.handled = {**row.handled, "sets": dict(found.remembered)}
+        set_ids = {set_id for set_id, narrowed in composed[row.source_id] if filter_matches(narrowed, row)}
+        memberships = memberships_plan(
+            present=present[row.pk], remembered=row.handled.get("sets", {}), wanted_sets=set_ids
+        )
+        if memberships.remove:
+            through.objects.filter(document_id=row.pk, knowledgeset_id__in=memberships.remove).delete()
+        added += [(row.pk, set_id) for set_id in sorted(memberships.add)]
+        moved |= {row.pk} if memberships.add or memberships.remove else set()
+        if memberships.remembered != row.handled.get("sets", {}):
+            row.handled = {**row.handled, "sets": dict(memberships.remembered)}
             noted.append(row)
     through.objects.bulk_create(
         [through(document_id=document_id, knowledgeset_id=set_id) for document_id, set_id in added],
@@ -206,18 +208,18 @@ def memberships_by_hand_record(*, document_ids: Iterable[int], set_ids: Collecti
 
 
 def _composed(source_ids: Iterable[int]) -> Mapping[int, list[tuple[int, SourceFilter]]]:
-    found: dict[int, list[tuple[int, SourceFilter]]] = defaultdict(list)
+    filters_of_source: dict[int, list[tuple[int, SourceFilter]]] = defaultdict(list)
     for row in SetSource.objects.filter(source__in=list(source_ids)):
-        found[row.source_id].append((row.knowledge_set_id, strictly(SourceFilter, row.filter)))
-    return found
+        filters_of_source[row.source_id].append((row.knowledge_set_id, strictly(SourceFilter, row.filter)))
+    return filters_of_source
 
 
 def _present(document_ids: Sequence[int]) -> Mapping[int, set[int]]:
-    found: dict[int, set[int]] = defaultdict(set)
+    sets_of_document: dict[int, set[int]] = defaultdict(set)
     rows = Document.sets.through.objects.filter(document_id__in=document_ids)
     for document_id, set_id in rows.values_list("document_id", "knowledgeset_id"):
-        found[document_id].add(set_id)
-    return found
+        sets_of_document[document_id].add(set_id)
+    return sets_of_document
 
 
 # ── globs ─────────────────────────────────────────────────────────────────────────────────────────
@@ -226,4 +228,4 @@ def _present(document_ids: Sequence[int]) -> Mapping[int, set[int]]:
 def glob_matches(path: str, globs: Sequence[str]) -> bool:
     """Whether a path matches any of the globs; `*` also matches slashes, case does not count."""
     lowered = path.casefold()
-    return any(fnmatchcase(lowered, one.casefold()) for one in globs)
+    return any(fnmatchcase(lowered, pattern.casefold()) for pattern in globs)

@@ -47,19 +47,21 @@ def _withdraw(tenant_id: int, ids: Sequence[int], reason: RagError | None) -> in
     """Locks in the order of publishing: statistics, documents, epoch."""
     statistics_lock(tenant_id=tenant_id)
     rows = Document.objects.select_for_update().filter(tenant_id=tenant_id, pk__in=ids, deleted=None).order_by("pk")
-    found = dict(rows.values_list("pk", "live_version_id"))
-    if not found:
+    live_versions = dict(rows.values_list("pk", "live_version_id"))
+    if not live_versions:
         return 0
-    live = [version for version in found.values() if version]
+    live = [version for version in live_versions.values() if version]
     versions_count(tenant_id=tenant_id, versions=live, sign=-1)
     now = timezone.now()
-    said = error_columns(reason) if reason else {}
-    Document.objects.filter(pk__in=found).update(deleted=now, state=Document.State.DELETED, updated=now, **said)
-    use_evidence_delete(documents=found)
-    epoch_advance(tenant_id=tenant_id, documents=list(found))
-    data = {"documents": sorted(found), "reason": reason.code if reason else ""}
-    event_add(actor=None, tenant_id=tenant_id, action="documents.withdraw", target=str(len(found)), data=data)
-    return len(found)
+    error_values = error_columns(reason) if reason else {}
+    Document.objects.filter(pk__in=live_versions).update(
+        deleted=now, state=Document.State.DELETED, updated=now, **error_values
+    )
+    use_evidence_delete(documents=live_versions)
+    epoch_advance(tenant_id=tenant_id, documents=list(live_versions))
+    data = {"documents": sorted(live_versions), "reason": reason.code if reason else ""}
+    event_add(actor=None, tenant_id=tenant_id, action="documents.withdraw", target=str(len(live_versions)), data=data)
+    return len(live_versions)
 
 
 logger = logging.getLogger(__name__)
@@ -148,9 +150,9 @@ def _versions(cutoff: datetime) -> QuerySet[DocumentVersion]:
 
 def _documents(cutoff: datetime) -> QuerySet[Document]:
     """Deleted documents without versions whose rows no citation needs."""
-    left = DocumentVersion.objects.filter(document=OuterRef("pk"))
-    found = Document.objects.filter(~Exists(left), deleted__lt=cutoff)
-    return found.filter(*(~needed for needed in _needed(Document, ""))).order_by("pk")
+    versions = DocumentVersion.objects.filter(document=OuterRef("pk"))
+    documents = Document.objects.filter(~Exists(versions), deleted__lt=cutoff)
+    return documents.filter(*(~needed for needed in _needed(Document, ""))).order_by("pk")
 
 
 def _needed(model: type[models.Model], path: str) -> Iterator[Exists]:
@@ -214,8 +216,8 @@ def _quotations() -> QuerySet[LexiconTerm]:
 @transaction.atomic
 def _quotations_remove() -> int:
     """Empty them; those whose terms somebody changes at this moment wait for the next purge."""
-    found = list(_quotations().select_for_update(skip_locked=True).values_list("pk", flat=True))
-    return LexiconTerm.objects.filter(pk__in=found).update(evidence="", evidence_version=None)
+    term_ids = list(_quotations().select_for_update(skip_locked=True).values_list("pk", flat=True))
+    return LexiconTerm.objects.filter(pk__in=term_ids).update(evidence="", evidence_version=None)
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────
@@ -260,5 +262,5 @@ def _orphans_below(storage: Storage, tenant_id: int, folder: str) -> Iterator[_F
 def _named(names: list[str]) -> set[str]:
     """The names that a row refers to."""
     versions, pictures = DocumentVersion.objects.order_by(), DocumentPicture.objects.order_by()
-    kept = [versions.filter(**{f"{column}__in": names}).values_list(column) for column in VERSION_FILES]
-    return {row[0] for row in kept[0].union(*kept[1:], pictures.filter(file__in=names).values_list("file"))}
+    references = [versions.filter(**{f"{column}__in": names}).values_list(column) for column in VERSION_FILES]
+    return {row[0] for row in references[0].union(*references[1:], pictures.filter(file__in=names).values_list("file"))}

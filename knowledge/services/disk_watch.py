@@ -60,16 +60,18 @@ def disk_watch() -> int:
 
 def _watch(volume: Volume) -> int:
     key = f"disk-told:{'-'.join(volume.places)}"
-    told = str(cache.get(key, "ok"))
+    notified_state = str(cache.get(key, "ok"))
     if volume.state == "ok":
-        if told != "ok":
+        if notified_state != "ok":
             cache.delete(key)
         return 0
-    if told in STEPS and STEPS.index(told) >= STEPS.index(volume.state):
+    if notified_state in STEPS and STEPS.index(notified_state) >= STEPS.index(volume.state):
         return 0
     logger.warning("disk of %s: %s, %s bytes are free", ", ".join(volume.places), volume.state, volume.free_bytes)
     people = User.objects.filter(is_active=True, is_staff=True, is_superuser=True, tenant__is_default=True)
     data = {"free_bytes": volume.free_bytes, "places": list(volume.places)}
-    sent = notification_send(recipients=people, kind=KINDS[volume.state], data=data, link=reverse("admin:index"))
+    notifications = notification_send(
+        recipients=people, kind=KINDS[volume.state], data=data, link=reverse("admin:index")
+    )
     cache.set(key, volume.state, TOLD_SECONDS)
-    return len(sent)
+    return len(notifications)

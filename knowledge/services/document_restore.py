@@ -26,12 +26,12 @@ def document_restore(*, scope: Scope, actor: User, document_id: int) -> IngestJo
     what runs over it leaves out deleted documents. Raises NotFoundError also where it is not deleted;
     NotAllowedError where the same document was added again; QuotaExceededError.
     """
-    found = documents_restorable(scope=scope).filter(pk=document_id).first()
-    if found is None:
+    restorable = documents_restorable(scope=scope).filter(pk=document_id).first()
+    if restorable is None:
         raise NotFoundError("document", document=document_id)
-    quota = quota_hold(tenant_id=found.tenant_id)
-    statistics_lock(tenant_id=found.tenant_id)
-    document = Document.objects.select_for_update().get(pk=found.pk)
+    quota = quota_hold(tenant_id=restorable.tenant_id)
+    statistics_lock(tenant_id=restorable.tenant_id)
+    document = Document.objects.select_for_update().get(pk=restorable.pk)
     live = document.versions.defer("markdown", "sketch").filter(live_for=document, withdrawn=None).first()
     version = live or _newest_version(document)
     if document.deleted is None or version is None:

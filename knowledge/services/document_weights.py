@@ -35,9 +35,11 @@ def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], w
         raise InvalidWeightError(weight=weight)
     rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
     documents = list(rows.select_for_update(of=("self",)))
-    kept = kept_among(scope=scope, document_ids=[document.pk for document in documents])
-    refused = [TransferRefusal(d.pk, d.title, NotAllowedError("kept_by_others")) for d in documents if d.pk not in kept]
-    changed = [d for d in documents if d.pk in kept and d.weight != weight]
+    changeable = kept_among(scope=scope, document_ids=[document.pk for document in documents])
+    refused = [
+        TransferRefusal(d.pk, d.title, NotAllowedError("kept_by_others")) for d in documents if d.pk not in changeable
+    ]
+    changed = [d for d in documents if d.pk in changeable and d.weight != weight]
     for document in changed:
         document.weight = weight
         document.save(update_fields=["weight", "updated"])
@@ -69,9 +71,9 @@ def document_ratings_apply(*, tenant_id: int, ratings: Mapping[int, tuple[float,
         mean, number = ratings[document.pk]
         if number and not WORST <= mean <= BEST:
             raise ValueError(f"a rating is from {WORST:g} to {BEST:g}, not {mean}")
-        given = (mean if number else None, number)
-        if given != (document.rating, document.ratings):
-            document.rating, document.ratings = given
+        rating = (mean if number else None, number)
+        if rating != (document.rating, document.ratings):
+            document.rating, document.ratings = rating
             changed.append(document)
     Document.objects.bulk_update(changed, ["rating", "ratings"])  # `updated` stays: the content did not change
     if changed and _takes_part(tenant_id):
@@ -80,5 +82,5 @@ def document_ratings_apply(*, tenant_id: int, ratings: Mapping[int, tuple[float,
 
 
 def _takes_part(tenant_id: int) -> bool:
-    wanted = Q(options__retrieval__quality=True)
-    return any(kind.objects.filter(wanted, tenant_id=tenant_id).exists() for kind in (KnowledgeSet, SiteOptions))
+    has_quality = Q(options__retrieval__quality=True)
+    return any(kind.objects.filter(has_quality, tenant_id=tenant_id).exists() for kind in (KnowledgeSet, SiteOptions))

@@ -96,15 +96,15 @@ def document_upload(
             tags=tags,
             review_by=review_by,
         )
-        found = _registered(scope, actor, arrival, source_name=source, tenant_id=tenant_id, document_id=new_version_of)
-        tenant_id = found.document.tenant_id
+        entry = _registered(scope, actor, arrival, source_name=source, tenant_id=tenant_id, document_id=new_version_of)
+        tenant_id = entry.document.tenant_id
         if review_by is not None:
-            reviews_arrived(arrived={found.document.pk: review_by})
-        if found.merged:
-            epoch_advance(tenant_id=tenant_id, documents=[found.document.pk])
-        job = job_start(tenant_id=tenant_id, actor=actor, versions=[found.version]) if found.version else None
-        if found.version and job:
-            document, number = found.document, found.version.number
+            reviews_arrived(arrived={entry.document.pk: review_by})
+        if entry.merged:
+            epoch_advance(tenant_id=tenant_id, documents=[entry.document.pk])
+        job = job_start(tenant_id=tenant_id, actor=actor, versions=[entry.version]) if entry.version else None
+        if entry.version and job:
+            document, number = entry.document, entry.version.number
             audit_record(
                 actor=actor,
                 action="document.upload" if number == 1 else "document.version",
@@ -113,7 +113,7 @@ def document_upload(
                 version=number,
                 job=job.pk,
             )
-        return UploadResult(found.document, job, found.duplicate)
+        return UploadResult(entry.document, job, entry.duplicate)
 
 
 def _registered(
@@ -224,23 +224,23 @@ def document_update(
         if clearance < (floor := source_floor(document.source)):
             raise ClearanceTooLowError("floor", floor=floor)
     review_change(actor=actor, document=document, review_by=review_by, is_reviewed=reviewed)
-    wanted: dict[str, Any] = {"title": title_checked(title), "tags": tags_sorted(tags), "clearance": clearance}
-    before = {name: getattr(document, name) for name in wanted}
-    changed = [name for name, value in wanted.items() if value is not None and value != before[name]]
+    values: dict[str, Any] = {"title": title_checked(title), "tags": tags_sorted(tags), "clearance": clearance}
+    before = {name: getattr(document, name) for name in values}
+    changed = [name for name, value in values.items() if value is not None and value != before[name]]
     if not changed:
         return document
     if "clearance" in changed and clearance is not None:
         clearance_note(actor=actor, document=document, clearance=clearance)
     for name in changed:
-        setattr(document, name, wanted[name])
+        setattr(document, name, values[name])
     if "title" in changed:
         document.handled = {**document.handled, TITLED: True}
     document.save(update_fields=[*changed, "handled", "updated"])
     if "title" in changed and document.live_version_id is not None:
         entities_reread(versions=[document.live_version_id])
     epoch_advance(tenant_id=document.tenant_id, documents=[document.pk])
-    if shown := [name for name in changed if name != "clearance"]:
-        changes = {name: [before[name], wanted[name]] for name in shown}
+    if names := [name for name in changed if name != "clearance"]:
+        changes = {name: [before[name], values[name]] for name in names}
         audit_record(
             actor=actor, action="document.change", target=document.title, document=document.pk, changes=changes
         )
@@ -251,10 +251,10 @@ def title_checked(title: str | None) -> str | None:
     """The title without white space around it. Raises InvalidTitleError for an empty or too long one."""
     if title is None:
         return None
-    found = title.strip()
-    if not 1 <= len(found) <= MAX_TITLE:
+    text = title.strip()
+    if not 1 <= len(text) <= MAX_TITLE:
         raise InvalidTitleError
-    return found
+    return text
 
 
 def tags_sorted(tags: Sequence[str] | None) -> list[str] | None:

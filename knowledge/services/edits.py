@@ -70,13 +70,13 @@ def chunk_replace(*, scope: Scope, actor: User, chunk_id: int, text: str) -> Chu
 def chunk_questions_set(*, scope: Scope, actor: User, chunk_id: int, questions: Sequence[str]) -> Chunk:
     """Set the questions that also find a passage; an empty list removes them. Raises as chunk_replace."""
     chunk = _editable(scope=scope, chunk_id=chunk_id)
-    given = dict.fromkeys(q for question in questions if (q := " ".join(question.split())[:512]))
-    wanted = list(given)[:MAX_QUESTIONS]
-    fresh = passage_prepare(passage_successor(chunk, text=chunk.text, edit=chunk.edit), questions=wanted)
+    cleaned = dict.fromkeys(q for question in questions if (q := " ".join(question.split())[:512]))
+    selected = list(cleaned)[:MAX_QUESTIONS]
+    fresh = passage_prepare(passage_successor(chunk, text=chunk.text, edit=chunk.edit), questions=selected)
     with transaction.atomic():
         totals = passage_lock(chunk, fresh=fresh)
-        edit = _edit_store(chunk, actor=actor, kind=Kind.QUESTIONS, questions=wanted)
-        if not wanted:
+        edit = _edit_store(chunk, actor=actor, kind=Kind.QUESTIONS, questions=selected)
+        if not selected:
             edit.delete()
         audit_record(actor=actor, action="passage.questions", target=chunk.version.document.title, chunk=chunk.pk)
         passage_substitute(old=chunk, fresh=fresh, totals=totals)
@@ -172,8 +172,8 @@ def _edit_store(chunk: Chunk, *, actor: User, kind: str, text: str = "", questio
 def passage_questions(chunk: Chunk) -> Sequence[str]:
     """The questions of owners for a passage."""
     rows = ChunkEdit.objects.filter(document_id=chunk.version.document_id, kind=Kind.QUESTIONS)
-    found = rows.filter(anchor_sha256=text_sha256(_anchor(chunk))).first()
-    return found.questions if found else ()
+    edit = rows.filter(anchor_sha256=text_sha256(_anchor(chunk))).first()
+    return edit.questions if edit else ()
 
 
 def passage_is_edited(chunk: Chunk) -> bool:
@@ -184,10 +184,10 @@ def passage_is_edited(chunk: Chunk) -> bool:
 def edit_passage(edit: ChunkEdit) -> Chunk | None:
     """The passage of the live version that an edit replaced, disabled or gave questions."""
     chunks = Chunk.objects.select_related("version__document", "edit")
-    mine = chunks.filter(version_id=edit.document.live_version_id)
+    chunks_of_version = chunks.filter(version_id=edit.document.live_version_id)
     if edit.kind == Kind.DISABLE:
-        return mine.filter(edit=edit, retired__isnull=False).order_by("-pk").first()
-    for chunk in mine.filter(retired=None).order_by("ordinal"):
+        return chunks_of_version.filter(edit=edit, retired__isnull=False).order_by("-pk").first()
+    for chunk in chunks_of_version.filter(retired=None).order_by("ordinal"):
         if text_sha256(_anchor(chunk)) == edit.anchor_sha256:
             return chunk
     return None
@@ -202,8 +202,10 @@ def _without(chunk: Chunk, edit: ChunkEdit) -> PreparedPassage | None:
     if Chunk.objects.filter(version=chunk.version, ordinal=chunk.ordinal, retired=None).exists():
         return None
     same = ChunkEdit.objects.filter(document_id=edit.document_id, anchor_sha256=edit.anchor_sha256)
-    shown = same.filter(kind=Kind.REPLACE).first()
-    return passage_prepare(passage_successor(chunk, text=chunk.text, edit=shown), questions=passage_questions(chunk))
+    replacement = same.filter(kind=Kind.REPLACE).first()
+    return passage_prepare(
+        passage_successor(chunk, text=chunk.text, edit=replacement), questions=passage_questions(chunk)
+    )
 
 
 # ── single passages of a live version in the index ────────────────────────────────────────────────
@@ -313,7 +315,7 @@ def _representations(chunk: Chunk, questions: Sequence[str]) -> list[Representat
         heading_path=tuple(chunk.heading_path),
         page=chunk.page,
     )
-    made = document_represent(
+    represented = document_represent(
         title=document.title,
         parsed=ParsedDocument(blocks=(Block(kind="paragraph", text=chunk.text),)),
         drafts=[draft],
@@ -321,5 +323,5 @@ def _representations(chunk: Chunk, questions: Sequence[str]) -> list[Representat
         model=None,
         alive=lambda: None,
     )
-    asked = [question_representation(ordinal=chunk.ordinal, title=document.title, text=q) for q in questions]
-    return [*made.representations, *asked]
+    of_owners = [question_representation(ordinal=chunk.ordinal, title=document.title, text=q) for q in questions]
+    return [*represented.representations, *of_owners]

@@ -72,10 +72,10 @@ def vectors_tend(*, seconds: float = SLICE_SECONDS) -> int:
     with embedder_fill_try_lock() as alone:
         if not alone:
             return 0
-        until, made, is_over = time.monotonic() + seconds, 0, True
+        until, count, is_over = time.monotonic() + seconds, 0, True
         for task in fill_tasks():
             try:
-                made += _tend(task, until=until)
+                count += _tend(task, until=until)
             except StoppedError:
                 is_over = False
             except DatabaseFailure:
@@ -86,7 +86,7 @@ def vectors_tend(*, seconds: float = SLICE_SECONDS) -> int:
                 _note(task, **failure_columns(error))
     if not is_over and time.monotonic() >= until:
         enqueue_on_commit(FILL_VECTORS)
-    return made
+    return count
 
 
 def fill_tasks() -> list[FillTask]:
@@ -94,12 +94,12 @@ def fill_tasks() -> list[FillTask]:
     hosts, setup = hosts_allowed(), setup_now()
     rows = {row.state: row for row in EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.FILLED)}
     live = None if setup.embedder.is_locked else rows.get(State.LIVE)  # else its row is of another model
-    found = [FillTask(setup.embedder, live, True)]
+    tasks = [FillTask(setup.embedder, live, True)]
     for state in (State.BUILDING, State.READY, State.KEPT):
         row = rows.get(state)
         if row is not None:
-            found.append(FillTask(spec_of(row.target, hosts), row, False))
-    return found
+            tasks.append(FillTask(spec_of(row.target, hosts), row, False))
+    return tasks
 
 
 def _tend(task: FillTask, *, until: float) -> int:
@@ -113,14 +113,14 @@ def _tend(task: FillTask, *, until: float) -> int:
         after, looked = 0, time.monotonic()
     newest = newest_entry()
     alive = partial(_alive, task, until)
-    made = entries_fill(embedder, task.spec, is_live=task.is_live, alive=alive, after=after)
+    count = entries_fill(embedder, task.spec, is_live=task.is_live, alive=alive, after=after)
     _complete[embedder.model] = (max(newest - LOOKED_BACK, 0), looked)
     after = 0
     while not task.is_live and (after := vectors_make(after=after, embedder=embedder)):  # else `triples_tend` does it
         _alive(task, until, 0)
     if row is not None and row.state == State.BUILDING:
         _ready(row, task.spec)
-    return made
+    return count
 
 
 def entries_fill(
@@ -137,20 +137,20 @@ def entries_fill(
     `alive` is told of each batch and may end the work. Raises StoppedError where a model that is not in use
     (`is_live`) is wanted no more.
     """
-    made = 0
+    total = 0
     while rows := texts_without(model=embedder.model, after=after, limit=BATCH):
         vectors = texts_embed([entry_text(row) for row in rows], embedder, spec, lambda: alive(0))
         ids = [row.entry for row in rows]
-        wanted = EmbedderSwitch.objects.filter(model=embedder.model, state__in=EmbedderSwitch.FILLED)
+        switches = EmbedderSwitch.objects.filter(model=embedder.model, state__in=EmbedderSwitch.FILLED)
         with transaction.atomic():
-            if not is_live and not wanted.select_for_update(no_key=True).exists():
+            if not is_live and not switches.select_for_update(no_key=True).exists():
                 raise StoppedError  # whoever cancels deletes what was stored before
             count = vectors_fill(model=embedder.model, ids=ids, vectors=vectors, is_live=is_live)
-        made, after = made + count, ids[-1]
+        total, after = total + count, ids[-1]
         alive(count)
-        if most and made >= most:
+        if most and total >= most:
             break
-    return made
+    return total
 
 
 def texts_embed(

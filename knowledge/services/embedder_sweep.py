@@ -26,13 +26,13 @@ def vectors_sweep(*, model: str = "") -> int:
     setup_refresh(now=True)
     ended = EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.ENDED).order_by("model")
     models = [model] if model else list(ended.values_list("model", flat=True).distinct())
-    return sum(_swept(one) for one in models)
+    return sum(_swept(name) for name in models)
 
 
 def models_in_deletion() -> list[str]:
     """Models that were given up, some of whose vectors may be left, by name."""
     ended = EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.ENDED, vectors_deleted=None).order_by("model")
-    return [one for one in ended.values_list("model", flat=True).distinct() if not _is_needed(one)]
+    return [name for name in ended.values_list("model", flat=True).distinct() if not _is_needed(name)]
 
 
 def _swept(model: str) -> int:

@@ -24,11 +24,13 @@ def reader_names_forget(user: User) -> None:
     the name brings it back as that of somebody unknown.
     """
     name, pseudonym = user.username, pseudonym_of(user)
-    said = Document.objects.select_for_update().filter(tenant=user.tenant_id, handled__security__acl__icontains=name)
-    for row in said.only("pk", "handled").order_by("pk").iterator(chunk_size=500):
+    documents = Document.objects.select_for_update().filter(
+        tenant=user.tenant_id, handled__security__acl__icontains=name
+    )
+    for row in documents.only("pk", "handled").order_by("pk").iterator(chunk_size=500):
         security = row.handled["security"]
-        told = {**security, "acl": name_replaced(security["acl"], name, pseudonym)}
-        Document.objects.filter(pk=row.pk).update(handled={**row.handled, "security": told})
+        renamed = {**security, "acl": name_replaced(security["acl"], name, pseudonym)}
+        Document.objects.filter(pk=row.pk).update(handled={**row.handled, "security": renamed})
     for listed in (
         ReaderList.objects.select_for_update().filter(tenant=user.tenant_id).exclude(unknown=[]).order_by("pk")
     ):
@@ -40,18 +42,18 @@ def reader_names_forget(user: User) -> None:
 @erase_with
 def notifications_forget(user: User) -> None:
     """Removes notifications that name an erased person."""
-    asked = [request_link(row) for row in AccessRequest.objects.filter(user=user)]
+    links = [request_link(row) for row in AccessRequest.objects.filter(user=user)]
     names = (user.username, USER + user.username)
-    about = Q(kind=REQUESTED, link__in=asked) | Q(kind=UNKNOWN, data__value__in=names)
+    about = Q(kind=REQUESTED, link__in=links) | Q(kind=UNKNOWN, data__value__in=names)
     Notification.objects.filter(about).delete()
 
 
 def name_replaced(value: Any, name: str, other: str) -> Any:
     """The value of a field that names readers, with another name for one; as in texts, so in lists and objects."""
     if isinstance(value, list):
-        return [name_replaced(one, name, other) for one in value]
+        return [name_replaced(item, name, other) for item in value]
     if isinstance(value, dict):
-        return {name_replaced(key, name, other): name_replaced(one, name, other) for key, one in value.items()}
+        return {name_replaced(key, name, other): name_replaced(item, name, other) for key, item in value.items()}
     if not isinstance(value, str):
         return value
     parts = re.split(f"({SEPARATORS.pattern})", value)  # the separators, too

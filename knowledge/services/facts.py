@@ -114,10 +114,10 @@ def _store(document: Document, rows: list[NewTriple]) -> int:
 @transaction.atomic
 def _facts_withdraw(sets: list[int]) -> None:
     """Facts that were read for sets whose option is off now, and of documents that left their set."""
-    left = FactReading.objects.exclude(knowledge_set__in=sets)
-    if left.exists():
+    outdated = FactReading.objects.exclude(knowledge_set__in=sets)
+    if outdated.exists():
         Triple.objects.filter(document__isnull=False).exclude(knowledge_set__in=sets).delete()
-        left.delete()
+        outdated.delete()
 
 
 # ── by the language model ───────────────────────────────────────────────────────────────────────
@@ -146,18 +146,22 @@ def facts_ask_next(sets: list[int]) -> bool:
         Triple.objects.filter(version=reading.version_id, rule=BY_MODEL).delete()
         reading.model, reading.ordinal, reading.asked, reading.tries = "", -1, 0, 0
     document = reading.version.document
-    wanted = 1 if reading.tries else ASKED_AT_ONCE  # what comes behind a passage that fails would be asked in vain
-    most = min(wanted, limits[reading.knowledge_set_id] - reading.asked)
+    most_passages = (
+        1 if reading.tries else ASKED_AT_ONCE
+    )  # what comes behind a passage that fails would be asked in vain
+    most = min(most_passages, limits[reading.knowledge_set_id] - reading.asked)
     chunks = [chunk for _, chunk in zip(range(max(most, 0)), _chunks(document, after=reading.ordinal), strict=False)]
-    said = async_to_sync(_ask)(model, document.title, chunks)
-    return _progress(reading, document, chunks, said, is_end=len(chunks) == len(said.facts) < wanted)
+    reply = async_to_sync(_ask)(model, document.title, chunks)
+    return _progress(reading, document, chunks, reply, is_end=len(chunks) == len(reply.facts) < most_passages)
 
 
 async def _ask(model: ChatModel, title: str, chunks: Sequence[Chunk]) -> _Said:
     """Facts of the passages. Where it answered for none of them, a sentence says whether it answers at all."""
-    found = await asyncio.gather(*(_ask_one(model, title, chunk.heading_path, chunk.text) for chunk in chunks))
-    read = list(takewhile(lambda facts: facts is not None, found))
-    is_answering = any(facts is not None for facts in found)
+    facts_of_passages = await asyncio.gather(
+        *(_ask_one(model, title, chunk.heading_path, chunk.text) for chunk in chunks)
+    )
+    read = list(takewhile(lambda facts: facts is not None, facts_of_passages))
+    is_answering = any(facts is not None for facts in facts_of_passages)
     if chunks and not is_answering:
         is_answering = await _ask_one(model, "", (), SENTENCE) is not None
     return _Said([facts for facts in read if facts is not None], is_answering)
@@ -174,21 +178,21 @@ async def _ask_one(
 
 
 @transaction.atomic
-def _progress(reading: FactReading, document: Document, chunks: Sequence[Chunk], said: _Said, *, is_end: bool) -> bool:
+def _progress(reading: FactReading, document: Document, chunks: Sequence[Chunk], reply: _Said, *, is_end: bool) -> bool:
     """Store what was read up to the first passage for which the model was away; False where it was away altogether."""
     row = FactReading.objects.select_for_update().filter(version=reading.version_id).first()
     if row is None:  # the version is gone
         return True
-    read = list(zip(chunks, said.facts, strict=False))
+    read = list(zip(chunks, reply.facts, strict=False))
     row.facts += _load(document, reading.knowledge_set_id, read)
     row.model, row.asked, row.ordinal = MODEL_RULES if is_end else "", reading.asked + len(read), reading.ordinal
     row.tries = 0 if read else reading.tries
     if read:
         row.ordinal = read[-1][0].ordinal
     if len(read) < len(chunks):
-        _put_off(row, chunks[len(read)], is_answering=said.is_answering)
+        _put_off(row, chunks[len(read)], is_answering=reply.is_answering)
     row.save(update_fields=["facts", "model", "asked", "ordinal", "tries", "tried"])
-    return bool(read) or said.is_answering or not chunks
+    return bool(read) or reply.is_answering or not chunks
 
 
 def _put_off(row: FactReading, chunk: Chunk, *, is_answering: bool) -> None:

@@ -37,8 +37,8 @@ def fenced(row: Row) -> QuerySet[Row]:
 def fenced_rows(model: type[Row], rows: Sequence[Row]) -> QuerySet[Row]:
     """Those of the rows that nobody has claimed since they were read."""
     fence = fence_of(model)
-    mine = (Q(pk=row.pk, **{fence: getattr(row, fence)}) for row in rows)
-    return model._default_manager.filter(reduce(or_, mine, Q(pk__in=())))
+    conditions = (Q(pk=row.pk, **{fence: getattr(row, fence)}) for row in rows)
+    return model._default_manager.filter(reduce(or_, conditions, Q(pk__in=())))
 
 
 def fence_of(model: type[models.Model]) -> str:

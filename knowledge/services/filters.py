@@ -37,10 +37,12 @@ def filters_count(*, scope: Scope, sets: Sequence[int], filters: Filters) -> Fil
     filters_check(scope=scope, filters=filters)
     try:
         with statement_timeout(seconds=STATEMENT_SECONDS):
-            found = documents_askable(scope=scope, sets=sets, filters=filters)
-            passages = passages_visible(scope=scope, visible=visible_sql(found), epoch=corpus_epoch(scope=scope))
+            documents_found = documents_askable(scope=scope, sets=sets, filters=filters)
+            passages = passages_visible(
+                scope=scope, visible=visible_sql(documents_found), epoch=corpus_epoch(scope=scope)
+            )
             warnings = filters_explained(scope=scope, filters=filters, searched=passages)
-            documents = found.filter(state=Document.State.LIVE).count()
+            documents = documents_found.filter(state=Document.State.LIVE).count()
     except OperationalError as error:
         raise RetrievalUnavailableError from error
     return FilterCount(documents=documents, passages=passages, warnings=warnings)
@@ -63,12 +65,12 @@ def filters_explained(*, scope: Scope, filters: Filters, searched: int) -> tuple
     if searched or not filters:
         return ()
     attributes, tags = filters_unheard(scope=scope, filters=filters)
-    named = [
+    unknown_attributes = [
         _warning(f"filters.metadata.{name}", UnmatchedFilterError("unknown_attribute", name=name))
         for name in attributes
     ]
     tagged = [_warning("filters.tags", UnmatchedFilterError("unknown_tag", name=tag)) for tag in tags]
-    return (_warning("filters", UnmatchedFilterError("no_match")), *named, *tagged)
+    return (_warning("filters", UnmatchedFilterError("no_match")), *unknown_attributes, *tagged)
 
 
 def _warning(field: str, error: UnmatchedFilterError) -> FilterWarning:

@@ -13,8 +13,8 @@ from knowledge.types import SourceOptions, strictly
 
 def source_floor(source: Source) -> int:
     """The least clearance of the documents of a source, 0 to 4: its own floor or that of its folder."""
-    own = strictly(SourceOptions, source.options).clearance_floor if source.options else 0
-    return max(own, _folder_floor(source)) if source.kind == Source.Kind.FOLDER else own
+    floor = strictly(SourceOptions, source.options).clearance_floor if source.options else 0
+    return max(floor, _folder_floor(source)) if source.kind == Source.Kind.FOLDER else floor
 
 
 def _folder_floor(source: Source) -> int:
@@ -24,7 +24,7 @@ def _folder_floor(source: Source) -> int:
     floors = (
         floor
         for location, floor in rows.values_list("location", "clearance_floor")
-        if folder.is_relative_to(given := Path(location)) or given.is_relative_to(folder)
+        if folder.is_relative_to(place := Path(location)) or place.is_relative_to(folder)
     )
     return max(floors, default=0)
 

@@ -21,38 +21,40 @@ def narrowed_to_focus(request: RetrievalRequest) -> RetrievalRequest | None:
     return replace(request, filters=replace(request.filters, documents=inside), focus=()) if inside else None
 
 
-def with_focus(found: Retrieved, inside: Retrieved, *, top_k: int) -> Retrieved:
+def with_focus(everywhere: Retrieved, inside: Retrieved, *, top_k: int) -> Retrieved:
     """The ranking with the best passages of the focus: score and place by what either search says of them.
 
     One that the search of everything has left out comes in where it scores no less than the last that it has kept.
     Nothing changes where the two have no score in common.
     """
-    ranked = {one.chunk: one for one in found.state.candidates}
-    close = {one.chunk: one for one in inside.state.candidates[:MOST_IN_FOCUS]}
-    if not close or len({_scale(one) for one in (*ranked.values(), *close.values())}) > 1:
-        return found
+    ranked = {candidate.chunk: candidate for candidate in everywhere.state.candidates}
+    close = {candidate.chunk: candidate for candidate in inside.state.candidates[:MOST_IN_FOCUS]}
+    if not close or len({_scale(candidate) for candidate in (*ranked.values(), *close.values())}) > 1:
+        return everywhere
     least = min(map(_value, ranked.values()), default=0.0)
-    values = {chunk: _value(one) for chunk, one in ranked.items()}
-    for chunk, one in close.items():
-        value = _value(one) + BONUS
+    values = {chunk: _value(candidate) for chunk, candidate in ranked.items()}
+    for chunk, candidate in close.items():
+        value = _value(candidate) + BONUS
         if chunk in values or not ranked or value >= least:
             values[chunk] = max(value, values.get(chunk, value))
     every = {**close, **ranked}
-    order = sorted(values, key=lambda chunk: (every[chunk].document not in found.state.named, -values[chunk]))
-    repeated = repeated_passages([every[chunk] for chunk in order], found.duplicate_similarity)
+    order = sorted(
+        values, key=lambda chunk: (every[chunk].document not in everywhere.state.named_documents, -values[chunk])
+    )
+    repeated = repeated_passages([every[chunk] for chunk in order], everywhere.duplicate_similarity)
     gone = {chunk for chunks in repeated.values() for chunk in chunks if chunk not in ranked}
-    kept = [chunk for chunk in order if chunk not in gone][:top_k]
-    candidates = tuple(every[chunk].scored(STAGE, values[chunk], rank) for rank, chunk in enumerate(kept, 1))
+    best = [chunk for chunk in order if chunk not in gone][:top_k]
+    candidates = tuple(every[chunk].scored(STAGE, values[chunk], rank) for rank, chunk in enumerate(best, 1))
     record = StageRecord(
         stage=STAGE,
         seconds=sum(record.seconds for record in inside.state.records),
         before=len(ranked),
         after=len(candidates),
-        note={"documents": sorted({one.document for one in close.values()})},
+        note={"documents": sorted({candidate.document for candidate in close.values()})},
     )
-    fallen = {chunk: one for chunk, one in found.state.fallen.items() if chunk not in kept}
-    state = replace(found.state, candidates=candidates, records=(*found.state.records, record), fallen=fallen)
-    return replace(found, state=state)
+    fallen = {chunk: candidate for chunk, candidate in everywhere.state.fallen.items() if chunk not in best}
+    state = replace(everywhere.state, candidates=candidates, records=(*everywhere.state.records, record), fallen=fallen)
+    return replace(everywhere, state=state)
 
 
 def _scale(candidate: Candidate) -> str:

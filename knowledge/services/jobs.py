@@ -93,9 +93,9 @@ def job_retry(*, scope: Scope, actor: User, job_id: int) -> IngestJob | None:
     newer = DocumentVersion.objects.filter(document=OuterRef("document"), number__gt=OuterRef("number"))
     at_work = IngestItem.objects.filter(version=OuterRef("pk"), finished=None)
     over = Q(items__job=job, items__stage__in=(Stage.FAILED, Stage.CANCELLED))
-    mine = documents_kept(scope=scope).order_by()
+    documents = documents_kept(scope=scope).order_by()
     rows = DocumentVersion.objects.filter(over, ~Exists(newer), ~Exists(at_work), live_for=None, withdrawn=None)
-    versions = list(rows.filter(document__in=mine.values("pk")).only("document").order_by("pk"))
+    versions = list(rows.filter(document__in=documents.values("pk")).only("document").order_by("pk"))
     if not versions:
         return None
     audit_record(actor=actor, action="job.retry", target=str(job), job=job.pk, items=len(versions))
@@ -159,15 +159,15 @@ def _is_of_others(job: IngestJob, *, scope: Scope) -> bool:
         return False
     if _has_items_of_others(job, scope=scope):
         return True
-    wanted = {pk for run in _open_runs(job) for pk in run.pending_sources}
-    return sources_managed(scope=scope).filter(pk__in=wanted).count() < len(wanted)
+    source_ids = {pk for run in _open_runs(job) for pk in run.pending_sources}
+    return sources_managed(scope=scope).filter(pk__in=source_ids).count() < len(source_ids)
 
 
 def _has_items_of_others(job: IngestJob, *, scope: Scope) -> bool:
     """Whether an open item is of a document that the asker does not keep, or that is closed to them."""
     conditions = keeper_condition(scope=scope) & manageable_condition(scope=scope)
-    mine = Document.objects.filter(conditions).order_by()  # deleted ones, too: ending their work changes nothing
-    return job.items.filter(finished=None).exclude(version__document__in=mine.values("pk")).exists()
+    documents = Document.objects.filter(conditions).order_by()  # deleted ones, too: ending their work changes nothing
+    return job.items.filter(finished=None).exclude(version__document__in=documents.values("pk")).exists()
 
 
 def _open_runs(job: IngestJob) -> QuerySet[SyncRun]:

@@ -71,21 +71,21 @@ def model_check(*, name: str, price_in: Any, price_out: Any) -> None:
         raise ModelInvalidError("price")
 
 
-def purposes_check(purposes: Collection[str], *, held: Collection[str] = ()) -> None:
+def purposes_check(purposes: Collection[str], *, current: Collection[str] = ()) -> None:
     """Raises ModelInvalidError where the environment sets the model for one that the model does not hold already."""
-    locked = sorted(set(purposes) & set(environment_models()) - set(held))
+    locked = sorted(set(purposes) & set(environment_models()) - set(current))
     if locked:
-        raise ModelInvalidError("locked", purposes=", ".join(str(Purpose(one).label) for one in locked))
+        raise ModelInvalidError("locked", purposes=", ".join(str(Purpose(purpose).label) for purpose in locked))
 
 
 def model_delete(*, scope: Scope, actor: User, model: LanguageModel) -> None:
     """Remove a model with its servers and keys; what it was used for falls back to the others. MissingRightError."""
     _check_right(scope)
-    told = _told(model)
+    details = _told(model)
     with transaction.atomic():
         model.delete()
         registry_changed()
-    audit_record(actor=actor, action="model.delete", target=told["name"], before=told)
+    audit_record(actor=actor, action="model.delete", target=details["name"], before=details)
 
 
 def server_save(
@@ -143,8 +143,8 @@ def server_delete(*, scope: Scope, actor: User, server: ModelServer) -> None:
 
 
 def _purposes_put(model: LanguageModel, purposes: Collection[str]) -> None:
-    held = set(model.purposes.values_list("purpose", flat=True))
-    purposes_check(purposes, held=held)
+    current = set(model.purposes.values_list("purpose", flat=True))
+    purposes_check(purposes, current=current)
     model.purposes.exclude(purpose__in=purposes).delete()
     for purpose in purposes:
         ModelPurpose.objects.update_or_create(purpose=purpose, defaults={"model": model})

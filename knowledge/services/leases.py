@@ -76,9 +76,9 @@ class Lease(Generic[Work]):
         """
         self.renewed = time.monotonic()
         now = timezone.now()
-        written = {"heartbeat": now, "lease_until": now + timedelta(seconds=self.seconds + more_seconds), **values}
+        columns = {"heartbeat": now, "lease_until": now + timedelta(seconds=self.seconds + more_seconds), **values}
         going_on = held(self.model, self.rows).filter(job__paused=None, job__cancelled=None)
-        if not going_on.update(**written):
+        if not going_on.update(**columns):
             raise LeaseLostError
 
     def extend(self) -> None:

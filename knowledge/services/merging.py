@@ -31,21 +31,21 @@ def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -
     values = _fused(results, parts=parts)
     best = _best_candidates(results)
     repeated = repeated_passages(
-        sorted(best.values(), key=lambda one: -values[one.chunk]), results[0].duplicate_similarity
+        sorted(best.values(), key=lambda candidate: -values[candidate.chunk]), results[0].duplicate_similarity
     )
     gone = set(chain.from_iterable(repeated.values()))
     best = {chunk: candidate for chunk, candidate in best.items() if chunk not in gone}
     share = max(1, top_k // len(results))
-    own = ([chunk for chunk in _chunks(result) if chunk not in gone] for result in results)
-    kept = dict.fromkeys(chain.from_iterable(chunks[:share] for chunks in own))
-    named = frozenset(chain.from_iterable(result.state.named for result in results))
+    by_result = ([chunk for chunk in _chunks(result) if chunk not in gone] for result in results)
+    chosen = dict.fromkeys(chain.from_iterable(chunks[:share] for chunks in by_result))
+    named_documents = frozenset(chain.from_iterable(result.state.named_documents for result in results))
 
     def first(chunk: int) -> tuple[bool, float]:
-        return best[chunk].document not in named, -values[chunk]
+        return best[chunk].document not in named_documents, -values[chunk]
 
-    others = sorted((chunk for chunk in best if chunk not in kept), key=first)
-    kept |= dict.fromkeys(others[: max(top_k - len(kept), 0)])
-    order = sorted(kept, key=first)[:top_k]
+    rest = sorted((chunk for chunk in best if chunk not in chosen), key=first)
+    chosen |= dict.fromkeys(rest[: max(top_k - len(chosen), 0)])
+    order = sorted(chosen, key=first)[:top_k]
     ranked = [best[chunk].scored(STAGE, values[chunk], rank) for rank, chunk in enumerate(order, 1)]
     return replace(
         results[0],
@@ -89,9 +89,9 @@ def _fused(results: Sequence[Retrieved], *, parts: int) -> dict[int, float]:
     if len(last) != 1:
         return _reciprocal_ranks(states)
     (stage,) = last
-    forms, own = states[: len(states) - parts], states[len(states) - parts :]
+    forms, of_parts = states[: len(states) - parts], states[len(states) - parts :]
     values: dict[int, float] = {}
-    for group in (forms, *([state] for state in own)):
+    for group in (forms, *([state] for state in of_parts)):
         for chunk, value in _means(group, stage).items():
             values[chunk] = max(value, values.get(chunk, value))
     return values
@@ -100,8 +100,11 @@ def _fused(results: Sequence[Retrieved], *, parts: int) -> dict[int, float]:
 def _means(states: Sequence[State], stage: str) -> dict[int, float]:
     """The mean score of each chunk; in a ranking without the chunk, the lowest score of that ranking counts."""
     scores = [_scores(state, stage) for state in states if state.candidates]
-    found = dict.fromkeys(candidate.chunk for state in states for candidate in state.candidates)
-    return {chunk: fmean(known.get(chunk, min(known.values())) for known in scores) for chunk in found}
+    all_chunks = dict.fromkeys(candidate.chunk for state in states for candidate in state.candidates)
+    return {
+        chunk: fmean(score_of_chunk.get(chunk, min(score_of_chunk.values())) for score_of_chunk in scores)
+        for chunk in all_chunks
+    }
 
 
 def _scores(state: State, stage: str) -> Mapping[int, float]:
@@ -127,8 +130,8 @@ def _best_candidates(results: Sequence[Retrieved]) -> dict[int, Candidate]:
     for number, result in enumerate(results):
         for candidate in result.state.candidates:
             forms.setdefault(candidate.chunk, []).append(number)
-            known = best.get(candidate.chunk)
-            if known is None or (_stage(known) == _stage(candidate) and _last(known) < _last(candidate)):
+            earlier = best.get(candidate.chunk)
+            if earlier is None or (_stage(earlier) == _stage(candidate) and _last(earlier) < _last(candidate)):
                 best[candidate.chunk] = candidate
     return {chunk: replace(c, detail={**c.detail, "queries": forms[chunk]}) for chunk, c in best.items()}
 
@@ -137,18 +140,18 @@ def _merged(
     results: Sequence[Retrieved], candidates: Sequence[Candidate], share: int, repeated: Mapping[int, Sequence[int]]
 ) -> State:
     """The first state with these candidates; its records of dropped ones are extended by the other forms."""
-    first, others = results[0].state, [result.state for result in results[1:]]
-    kept = {candidate.chunk for candidate in candidates}
-    found = dict.fromkeys(chain.from_iterable(_chunks(result) for result in results))
+    first, rest = results[0].state, [result.state for result in results[1:]]
+    chunks_in = {candidate.chunk for candidate in candidates}
+    chunks_before = dict.fromkeys(chain.from_iterable(_chunks(result) for result in results))
     gone = set(chain.from_iterable(repeated.values()))
-    left_out = tuple(chunk for chunk in found if chunk not in kept and chunk not in gone)
-    drops = [replace(drop, chunks=tuple(c for c in drop.chunks if c not in found)) for drop in first.drops]
+    left_out = tuple(chunk for chunk in chunks_before if chunk not in chunks_in and chunk not in gone)
+    drops = [replace(drop, chunks=tuple(c for c in drop.chunks if c not in chunks_before)) for drop in first.drops]
     drops.append(Drop(chunks=left_out, stage=STAGE, reason="not among the best of all forms of the question"))
     drops += [Drop(chunks=tuple(c), stage=STAGE, reason=f"repeats passage {chunk}") for chunk, c in repeated.items()]
     record = StageRecord(
         stage=STAGE,
-        seconds=sum(record.seconds for state in others for record in state.records),
-        before=len(found),
+        seconds=sum(record.seconds for state in rest for record in state.records),
+        before=len(chunks_before),
         after=len(candidates),
         note={"queries": [result.state.query.text for result in results], "places": share},
     )
@@ -157,5 +160,5 @@ def _merged(
         candidates=tuple(candidates),
         records=(*first.records, record),
         drops=tuple(drop for drop in drops if drop.chunks),
-        fallen={chunk: candidate for chunk, candidate in first.fallen.items() if chunk not in kept},
+        fallen={chunk: candidate for chunk, candidate in first.fallen.items() if chunk not in chunks_in},
     )

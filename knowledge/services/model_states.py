@@ -62,7 +62,7 @@ def model_state(model: LanguageModel) -> ModelState:
     running = seconds_tested(place_of_model(model.pk))
     if running is not None:
         return ModelState(kind="testing", seconds=running, is_used=is_used)
-    spec = next((one for one in setup_now().models.values() if one.name == model.name and not one.is_locked), None)
+    spec = next((item for item in setup_now().models.values() if item.name == model.name and not item.is_locked), None)
     latest = [(server.test_code, server.test_data, server.tested) for server in servers if server.tested]
     return _state(latest, spec, is_used=is_used)
 
@@ -88,7 +88,7 @@ def _state(
         )
     if not latest:
         return ModelState(kind="untested", is_used=is_used, calls=calls)
-    passed = [one for one in latest if one[0] == "ok"]
+    passed = [test for test in latest if test[0] == "ok"]
     code, data, time = (passed or latest)[0]
     is_alive_since = calls.last_success is not None and time is not None and calls.last_success > time
     kind: StateKind = "works" if passed or is_alive_since else "failed"

@@ -232,7 +232,7 @@ def _of_environment(purpose: str, actor: User | None) -> _Trial:
         place=place_of_purpose(purpose),
         name=spec.name,
         limits=spec.limits,
-        urls=[one.url for one in spec.endpoints],
+        urls=[endpoint.url for endpoint in spec.endpoints],
         endpoints=spec.endpoints,
         store=partial(_store_of_environment, purpose, spec, actor),
     )
@@ -242,7 +242,7 @@ def _store_of_environment(purpose: str, spec: ModelSpec, actor: User | None, fin
     code, data = findings[0]
     values = {"fingerprint": spec.fingerprint, "tested": timezone.now(), "test_code": code, "test_data": dict(data)}
     EnvironmentModelTest.objects.update_or_create(purpose=purpose, defaults=values)
-    _audit(actor, spec.name, [one.url for one in spec.endpoints], findings)
+    _audit(actor, spec.name, [endpoint.url for endpoint in spec.endpoints], findings)
     _tell_circuits([spec], findings)
 
 

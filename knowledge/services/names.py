@@ -28,9 +28,9 @@ def names_store(rows: Sequence[DocumentNames]) -> None:
 def document_rename(*, document_id: int, file_name: str, path: str = "") -> bool:
     """Note that a document has another name in its source now, with the same bytes; whether that is new."""
     document = Document.objects.select_for_update().get(pk=document_id)
-    wanted = document_names(document, file_name=file_name, path=path)
-    if DocumentNames.objects.filter(document=document, terms=wanted.terms).exists():
+    names = document_names(document, file_name=file_name, path=path)
+    if DocumentNames.objects.filter(document=document, terms=names.terms).exists():
         return False
-    names_store([wanted])
+    names_store([names])
     epoch_advance(tenant_id=document.tenant_id, documents=[document.pk])
     return True

@@ -83,36 +83,36 @@ class _Pairs:
     """Pairs of some documents by their ids, the lower one first: what is stored, and what shall be."""
 
     stored: dict[tuple[int, int], DuplicatePair]
-    others: dict[int, set[int]]  # of each document, those that it has a pair with
+    paired_documents: dict[int, set[int]]  # of each document, those that it has a pair with
     gone: set[int] = field(default_factory=set)  # ids of stored pairs
-    found: dict[tuple[int, int], tuple[str, float]] = field(default_factory=dict)
+    pairs: dict[tuple[int, int], tuple[str, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, documents: Sequence[int]) -> _Pairs:
         """All stored pairs of the documents."""
         rows = DuplicatePair.objects.filter(Q(first__in=documents) | Q(second__in=documents))
-        pairs = cls(stored={(row.first_id, row.second_id): row for row in rows}, others=defaultdict(set))
+        pairs = cls(stored={(row.first_id, row.second_id): row for row in rows}, paired_documents=defaultdict(set))
         for first, second in pairs.stored:
             pairs._join(first, second)
         return pairs
 
-    def replace(self, document: int, found: Found) -> int:
+    def replace(self, document: int, similar: Found) -> int:
         """Make these the pairs of one document; its other ones go unless somebody keeps them. How many are new."""
-        mine = set(self.others[document])
-        for other in mine - set(found):
+        documents = set(self.paired_documents[document])
+        for other in documents - set(similar):
             pair = _ordered(document, other)
             row = self.stored.get(pair)
             if row is not None and row.state != DuplicatePair.State.OPEN:
                 continue
             if row is not None:
                 self.gone.add(row.pk)
-            self.found.pop(pair, None)
-            self.others[document].discard(other)
-            self.others[other].discard(document)
-        for other, value in found.items():
-            self.found[_ordered(document, other)] = value
+            self.pairs.pop(pair, None)
+            self.paired_documents[document].discard(other)
+            self.paired_documents[other].discard(document)
+        for other, value in similar.items():
+            self.pairs[_ordered(document, other)] = value
             self._join(document, other)
-        return len(set(found) - mine)
+        return len(set(similar) - documents)
 
     def store(self, tenant_id: int) -> None:
         """Write what has changed."""
@@ -120,19 +120,19 @@ class _Pairs:
             DuplicatePair.objects.filter(pk__in=self.gone, state=DuplicatePair.State.OPEN).delete()
         rows = [
             DuplicatePair(tenant_id=tenant_id, first_id=first, second_id=second, kind=kind, similarity=value)
-            for (first, second), (kind, value) in self.found.items()
+            for (first, second), (kind, value) in self.pairs.items()
         ]
         DuplicatePair.objects.bulk_create(
             rows, update_conflicts=True, unique_fields=["first", "second"], update_fields=["kind", "similarity"]
         )
 
     def _join(self, first: int, second: int) -> None:
-        self.others[first].add(second)
-        self.others[second].add(first)
+        self.paired_documents[first].add(second)
+        self.paired_documents[second].add(first)
 
 
-def _ordered(one: int, other: int) -> tuple[int, int]:
-    return (one, other) if one < other else (other, one)
+def _ordered(first: int, other: int) -> tuple[int, int]:
+    return (first, other) if first < other else (other, first)
 
 
 def _similar(tenant_id: int, fresh: Sequence[DocumentVersion]) -> dict[int, Found]:
@@ -144,7 +144,9 @@ def _similar(tenant_id: int, fresh: Sequence[DocumentVersion]) -> dict[int, Foun
     versions = [version.pk for version in fresh]
     copies = oldest_copies(versions, tenant_id=tenant_id)
     sharing = versions_sharing_a_band([version.pk for version in fresh if version.sketch], limit=CANDIDATES)
-    candidates = _Candidates.of(tenant_id, {other for others in sharing.values() for other in others})
+    candidates = _Candidates.of(
+        tenant_id, {other for versions_of_band in sharing.values() for other in versions_of_band}
+    )
     similar: dict[int, Found] = {}
     for version in fresh:
         exact: Found = dict.fromkeys(copies.get(version.document_id, ()), (DuplicatePair.Kind.EXACT, 1.0))
@@ -165,12 +167,12 @@ class _Candidates:
     def of(cls, tenant_id: int, versions: Collection[int]) -> _Candidates:
         """Those of the versions that are live and have a sketch."""
         live = _live(tenant_id).filter(pk__in=versions).order_by("pk") if versions else DocumentVersion.objects.none()
-        found = [row for row in live.values_list("pk", "document_id", "text_sha256", "sketch") if row[3]]
+        rows = [row for row in live.values_list("pk", "document_id", "text_sha256", "sketch") if row[3]]
         return cls(
-            rows={row[0]: place for place, row in enumerate(found)},
-            documents=np.array([row[1] for row in found], np.int64),
-            texts=np.array([row[2] for row in found], object),
-            sketches=np.frombuffer(b"".join(bytes(row[3] or b"") for row in found), np.uint32).reshape(-1, SIZE),
+            rows={row[0]: place for place, row in enumerate(rows)},
+            documents=np.array([row[1] for row in rows], np.int64),
+            texts=np.array([row[2] for row in rows], object),
+            sketches=np.frombuffer(b"".join(bytes(row[3] or b"") for row in rows), np.uint32).reshape(-1, SIZE),
         )
 
     def near(self, version: DocumentVersion, sharing: Iterable[int]) -> Found:
@@ -217,9 +219,9 @@ def versions_compare() -> int:
     )
     if ingestion_is_active() and not waiting.filter(live_since__lt=timezone.now() - MAX_DELAY).exists():
         return 0
-    found = list(rows[:BATCH])
-    for tenant_id, pairs in groupby(found, key=lambda pair: pair[0]):
+    pairs_waiting = list(rows[:BATCH])
+    for tenant_id, pairs in groupby(pairs_waiting, key=lambda pair: pair[0]):
         duplicates_record(tenant_id=tenant_id, version_ids=[pk for _, pk in pairs])
-    if len(found) == BATCH:
+    if len(pairs_waiting) == BATCH:
         enqueue_on_commit(RECORD_DUPLICATES)
-    return len(found)
+    return len(pairs_waiting)

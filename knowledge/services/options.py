@@ -58,23 +58,28 @@ def set_options_update(
 def _set_options_store(
     *, scope: Scope, actor: User, set_id: int, options: Given, replaces: bool, why: ChangeNote
 ) -> KnowledgeSet:
-    found = KnowledgeSet.objects.select_for_update().get(pk=set_owned(scope=scope, set_id=set_id).pk)
-    before = found.options
-    found.options = options_merge({} if replaces else before, options, layer=f"set {found.code}")
-    if found.options != before:
-        _check_together(("site", site_options(tenant_id=found.tenant_id)), (f"set {found.code}", found.options))
-    if found.options != before:
-        found.save(update_fields=["options"])
+    knowledge_set = KnowledgeSet.objects.select_for_update().get(pk=set_owned(scope=scope, set_id=set_id).pk)
+    before = knowledge_set.options
+    knowledge_set.options = options_merge({} if replaces else before, options, layer=f"set {knowledge_set.code}")
+    if knowledge_set.options != before:
+        _check_together(
+            ("site", site_options(tenant_id=knowledge_set.tenant_id)),
+            (f"set {knowledge_set.code}", knowledge_set.options),
+        )
+    if knowledge_set.options != before:
+        knowledge_set.save(update_fields=["options"])
         _note(
             actor=actor,
-            tenant_id=found.tenant_id,
+            tenant_id=knowledge_set.tenant_id,
             before=before,
-            after=found.options,
-            row=found,
+            after=knowledge_set.options,
+            row=knowledge_set,
             why=why,
         )
-        audit_record(actor=actor, action="set.options", target=found.code, set=found.pk, options=_plain(options))
-    return found
+        audit_record(
+            actor=actor, action="set.options", target=knowledge_set.code, set=knowledge_set.pk, options=_plain(options)
+        )
+    return knowledge_set
 
 
 def site_options_update(
@@ -124,8 +129,8 @@ def _check_site(tenant: int, before: Given, after: Given) -> None:
     if after == before:
         return
     _check_together(("site", after))
-    for one in KnowledgeSet.objects.filter(tenant_id=tenant).exclude(options={}).order_by("pk"):
-        _check_together(("site", after), (f"set {one.code}", one.options))
+    for knowledge_set in KnowledgeSet.objects.filter(tenant_id=tenant).exclude(options={}).order_by("pk"):
+        _check_together(("site", after), (f"set {knowledge_set.code}", knowledge_set.options))
 
 
 def options_restore(*, scope: Scope, actor: User, change_id: int, note: str = "") -> OptionsChange:
@@ -147,14 +152,14 @@ def options_restore(*, scope: Scope, actor: User, change_id: int, note: str = ""
     return change
 
 
-def options_merge(old: Given, given: Given, *, layer: str) -> dict[str, dict[str, Any]]:
+def options_merge(old: Given, changes: Given, *, layer: str) -> dict[str, dict[str, Any]]:
     """The old options updated by the given ones, validated as a whole. Raises InvalidOptionsError.
 
     Stored options that this version of the program does not know are dropped.
     """
-    faults = [f"{layer}: unknown group {code!r}" for code in given if code not in GROUPS]
+    faults = [f"{layer}: unknown group {code!r}" for code in changes if code not in GROUPS]
     merged = {code: _known(code, values) for code, values in old.items() if code in GROUPS}
-    for code, values in given.items():
+    for code, values in changes.items():
         if code in GROUPS:
             both = {**merged.get(code, {}), **values}
             merged[code] = {name: value for name, value in both.items() if value is not None}
@@ -173,13 +178,13 @@ def _check_together(*layers: tuple[str, Given]) -> None:
         code: resolve(group, *((name, _known(code, stored.get(code, {}))) for name, stored in layers))
         for code, group in GROUPS.items()
     }
-    if found := conflicts(groups):
+    if clashes := conflicts(groups):
         where = layers[-1][0]
         raise InvalidOptionsError(
             "faults",
-            faults=[f"{where}: {one.option}: {one.message}" for one in found],
-            fields=[{"field": one.option, "message": one.message, "layer": where} for one in found],
-            conflicts=found,
+            faults=[f"{where}: {clash.option}: {clash.message}" for clash in clashes],
+            fields=[{"field": clash.option, "message": clash.message, "layer": where} for clash in clashes],
+            conflicts=clashes,
         )
 
 

@@ -24,13 +24,13 @@ class SetsOfPeople:
     @transaction.atomic
     def give(self, *, actor: User, person: User, owns: Collection[str], reads: Collection[str]) -> None:
         """Adds to the lists of each set; each changed set is one event of the audit log."""
-        wanted = {*owns, *reads}
-        rows = KnowledgeSet.objects.select_for_update().filter(tenant=person.tenant_id, code__in=wanted).order_by("pk")
-        found = {row.code: row for row in rows}
-        if unknown := sorted(wanted - found.keys()):
+        codes = {*owns, *reads}
+        rows = KnowledgeSet.objects.select_for_update().filter(tenant=person.tenant_id, code__in=codes).order_by("pk")
+        by_code = {row.code: row for row in rows}
+        if unknown := sorted(codes - by_code.keys()):
             raise UnknownSetError("codes", codes=", ".join(unknown))
         scope = scope_for(actor)
-        for code, row in found.items():
+        for code, row in by_code.items():
             owners = [*row.owners.values_list("pk", flat=True), person.pk] if code in owns else None
             members = [*row.members.values_list("pk", flat=True), person.pk] if code in reads else None
             set_members_put(scope=scope, actor=actor, set_id=row.pk, owners=owners, users=members)
@@ -45,13 +45,13 @@ class SetsOfPeople:
         """Sets whose lists stay as they are get no event."""
         owned, read = (set(codes) for codes in self.held(person=person))
         self.give(actor=actor, person=person, owns=set(owns) - owned, reads=set(reads) - read)
-        left = {"owners": owned - set(owns), "members": read - set(reads)}
+        leaving = {"owners": owned - set(owns), "members": read - set(reads)}
         rows = KnowledgeSet.objects.select_for_update().filter(tenant=person.tenant_id).order_by("pk")
         scope = scope_for(actor)
-        for row in rows.filter(code__in=set().union(*left.values())):
+        for row in rows.filter(code__in=set().union(*leaving.values())):
             owners, members = (
                 [pk for pk in getattr(row, name).values_list("pk", flat=True) if pk != person.pk]
-                if row.code in left[name]
+                if row.code in leaving[name]
                 else None
                 for name in ("owners", "members")
             )

@@ -47,7 +47,7 @@ def folder_allowed(location: str, *, tenant_id: int, for_owner: bool = False) ->
         raise FolderNotAllowedError("relative")
     real = folder.resolve()
     allowed = _locations(tenant_id, Kind.FOLDER, for_owner=for_owner)
-    if not any(real.is_relative_to(Path(one).resolve()) for one in allowed):
+    if not any(real.is_relative_to(Path(folder).resolve()) for folder in allowed):
         raise FolderNotAllowedError
     if not real.is_dir():
         raise FolderNotAllowedError("missing")
@@ -58,11 +58,11 @@ def _locations(tenant_id: int, kind: str, *, for_owner: bool = False) -> list[st
     rows = SourcePlace.objects.filter(tenant_id=tenant_id, kind=kind)
     if for_owner:
         rows = rows.filter(for_owners=True)
-    given = list(rows.order_by("location").values_list("location", flat=True))
+    locations = list(rows.order_by("location").values_list("location", flat=True))
     if not Tenant.objects.filter(pk=tenant_id, is_default=True).exists():
-        return given
+        return locations
     by_operator = settings.SOURCE_FOLDERS if kind == Kind.FOLDER else settings.FETCH_ALLOWED_HOSTS
-    return [*by_operator, *given]
+    return [*by_operator, *locations]
 
 
 # ── giving ──────────────────────────────────────────────────────────────────────────────────────
@@ -145,7 +145,7 @@ def _folder_read(text: str) -> str:
     real, data = Path(text).resolve(), Path(settings.DATA_DIR).resolve()
     if real.is_relative_to(data) or data.is_relative_to(real):
         raise PlaceInvalidError("data")
-    roots = (Path(one).resolve() for one in (*settings.SOURCE_FOLDERS, *settings.GRANTABLE_FOLDERS))
+    roots = (Path(folder).resolve() for folder in (*settings.SOURCE_FOLDERS, *settings.GRANTABLE_FOLDERS))
     if not any(real.is_relative_to(root) for root in roots):
         raise PlaceInvalidError("outside")
     return str(real)

@@ -60,10 +60,10 @@ def quota_hold(*, tenant_id: int) -> Quota:
     """
     limited = Q(max_documents__isnull=False) | Q(max_megabytes__isnull=False)
     rows = Tenant.objects.select_for_update(no_key=True).filter(limited, pk=tenant_id)
-    found = rows.values_list("max_documents", "max_megabytes").first()
-    if found is None:
+    limits = rows.values_list("max_documents", "max_megabytes").first()
+    if limits is None:
         return Quota(tenant_id)
-    documents, megabytes = found
+    documents, megabytes = limits
     return Quota(tenant_id, documents, None if megabytes is None else megabytes * MEGABYTE)
 
 

@@ -29,11 +29,11 @@ USER, GROUP = "user:", "group:"  # before a name that both a person and a group 
 
 def keepers_readers_ensure(*, tenant_id: int, users: Sequence[str], groups: Sequence[str]) -> ReaderList:
     """The list of these people and groups of the tenant, by name. Raises UnknownPeopleError."""
-    known = _known(tenant_id, users, groups)
-    for field, asked, found in (("users", users, known.users), ("groups", groups, known.groups)):
-        if unknown := sorted(set(asked) - set(found)):
+    people = _known(tenant_id, users, groups)
+    for field, names, ids_of_names in (("users", users, people.users), ("groups", groups, people.groups)):
+        if unknown := sorted(set(names) - set(ids_of_names)):
             raise UnknownPeopleError("names", field=field, unknown=unknown)
-    values = known.fields()
+    values = people.fields()
     return _ensure(tenant_id, ["keepers", values["users"], values["groups"]], values)[0]
 
 
@@ -46,8 +46,8 @@ def source_readers_ensure(*, tenant_id: int, value: Any) -> ReaderList | None:
     names = _names(value)
     if names is None:
         return None
-    known = _named(tenant_id, names)
-    row, is_new = _ensure(tenant_id, ["source", *names], known.fields())
+    people = _named(tenant_id, names)
+    row, is_new = _ensure(tenant_id, ["source", *names], people.fields())
     if not is_new and row.unknown:
         _resolve(row)
     return row
@@ -88,12 +88,12 @@ def reader_names_resolve() -> int:
 
 def _resolve(row: ReaderList) -> bool:
     """Take in those of the unknown names that are known by now. People who were found once stay found by their id."""
-    found = _named(row.tenant_id, row.unknown)
-    if not (found.users or found.groups):
+    people = _named(row.tenant_id, row.unknown)
+    if not (people.users or people.groups):
         return False
-    row.users = sorted({*row.users, *found.users.values()})
-    row.groups = sorted({*row.groups, *found.groups.values()})
-    row.unknown = found.unknown
+    row.users = sorted({*row.users, *people.users.values()})
+    row.groups = sorted({*row.groups, *people.groups.values()})
+    row.unknown = people.unknown
     row.save(update_fields=["users", "groups", "unknown"])
     return True
 
@@ -105,8 +105,8 @@ def _names(value: Any) -> list[str] | None:
     parts = SEPARATORS.split(value) if isinstance(value, str) else value if isinstance(value, list) else [value]
     if len(parts) > MAX_NAMES:
         parts = [*parts[:MAX_NAMES], "…"]
-    said = [part.strip() if isinstance(part, str) else json.dumps(part, sort_keys=True) for part in parts]
-    names = sorted({one.replace("\x00", "")[:200] for one in said if one})
+    texts = [part.strip() if isinstance(part, str) else json.dumps(part, sort_keys=True) for part in parts]
+    names = sorted({text.replace("\x00", "")[:200] for text in texts if text})
     return None if len(names) == 1 and names[0].casefold() in EVERYBODY else names
 
 
@@ -128,16 +128,16 @@ class _Known:
 
 def _named(tenant_id: int, names: Sequence[str]) -> _Known:
     """People and groups by the names that a source uses; a name that both have, without a prefix, names nobody."""
-    plain = [one for one in names if not one.startswith((USER, GROUP))]
-    asked_users = [one.removeprefix(USER).strip() for one in names if one.startswith(USER)]
-    asked_groups = [one.removeprefix(GROUP).strip() for one in names if one.startswith(GROUP)]
-    found = _known(tenant_id, [*plain, *asked_users], [*plain, *asked_groups])
+    plain = [name for name in names if not name.startswith((USER, GROUP))]
+    asked_users = [name.removeprefix(USER).strip() for name in names if name.startswith(USER)]
+    asked_groups = [name.removeprefix(GROUP).strip() for name in names if name.startswith(GROUP)]
+    people = _known(tenant_id, [*plain, *asked_users], [*plain, *asked_groups])
     users: dict[str, int] = {}
     groups: dict[str, int] = {}
     unknown = []
     for name in names:
-        as_user = None if name.startswith(GROUP) else found.users.get(name.removeprefix(USER).strip())
-        as_group = None if name.startswith(USER) else found.groups.get(name.removeprefix(GROUP).strip())
+        as_user = None if name.startswith(GROUP) else people.users.get(name.removeprefix(USER).strip())
+        as_group = None if name.startswith(USER) else people.groups.get(name.removeprefix(GROUP).strip())
         if as_user is not None and as_group is None:
             users[name] = as_user
         elif as_group is not None and as_user is None:

@@ -65,13 +65,13 @@ def refusal_lines_draw(*, seconds: float = RUN_SECONDS) -> int:
     if model_registry.chat_model() is not None:
         return 0
     until, drawn = time.monotonic() + seconds, 0
-    for one, documents in _due():
+    for knowledge_set, documents in _due():
         if time.monotonic() > until or put_off("refusal_lines", at_most=FITTED_WITHIN):
             break
         try:
-            refusal_line_draw(knowledge_set=one, documents=documents)
+            refusal_line_draw(knowledge_set=knowledge_set, documents=documents)
         except RagError as error:
-            logger.warning("the refusal line of set %s could not be drawn: %s", one.pk, error)
+            logger.warning("the refusal line of set %s could not be drawn: %s", knowledge_set.pk, error)
             continue
         drawn += 1
     return drawn
@@ -82,11 +82,11 @@ def _due() -> Iterator[tuple[KnowledgeSet, int]]:
     live = Count("documents", filter=Q(documents__state=Document.State.LIVE, documents__deleted=None), distinct=True)
     sets = KnowledgeSet.objects.annotate(live=live).filter(live__gt=0).select_related("refusal_line").order_by("pk")
     old, model = timezone.now() - timedelta(days=DAYS), model_registry.live_model()
-    for one in sets:
-        line: RefusalLine | None = getattr(one, "refusal_line", None)
-        changed = line is None or abs(one.live - line.documents) > CHANGED * line.documents
+    for row in sets:
+        line: RefusalLine | None = getattr(row, "refusal_line", None)
+        changed = line is None or abs(row.live - line.documents) > CHANGED * line.documents
         if line is None or changed or line.drawn < old or line.embedder != model:
-            yield one, one.live
+            yield row, row.live
 
 
 def refusal_line_draw(*, knowledge_set: KnowledgeSet, documents: int) -> RefusalLine:
@@ -96,12 +96,12 @@ def refusal_line_draw(*, knowledge_set: KnowledgeSet, documents: int) -> Refusal
     """
     owner = knowledge_set.owners.filter(is_active=True).order_by("pk").first()
     passages = _passages(knowledge_set)
-    asked: list[_Asked] = []
+    answers: list[_Asked] = []
     if owner is not None and len(passages) >= LEAST_PASSAGES:
-        asked = list(_answered(knowledge_set, passages, scope_for(owner)))
+        answers = list(_answered(knowledge_set, passages, scope_for(owner)))
     values = {
-        "lowered": _lowered(asked, len(passages)),
-        "questions": len(asked) if len(asked) >= LEAST_QUESTIONS else 0,
+        "lowered": _lowered(answers, len(passages)),
+        "questions": len(answers) if len(answers) >= LEAST_QUESTIONS else 0,
         "passages": len(passages),
         "documents": documents,
         "embedder": model_registry.live_model(),
@@ -114,12 +114,12 @@ def refusal_line_draw(*, knowledge_set: KnowledgeSet, documents: int) -> Refusal
     return line
 
 
-def _lowered(asked: list[_Asked], passages: int) -> float:
-    if not asked:
+def _lowered(answers: list[_Asked], passages: int) -> float:
+    if not answers:
         return 0.0
-    languages = [one.language for one in asked]
+    languages = [answer.language for answer in answers]
     shipped = threshold_for(max(set(languages), key=languages.count), passages, AnswerOptions().false_refusals)
-    return round(lowered_by([one.score for one in asked], shipped), 3)
+    return round(lowered_by([answer.score for answer in answers], shipped), 3)
 
 
 def _passages(knowledge_set: KnowledgeSet) -> list[int]:
@@ -134,15 +134,15 @@ def _answered(knowledge_set: KnowledgeSet, passages: list[int], scope: Scope) ->
     chance = random.Random(knowledge_set.pk)  # noqa: S311 (the same questions for the same passages)
     drawn = chance.sample(passages, min(len(passages), 2 * QUESTIONS))
     texts = Chunk.objects.filter(pk__in=drawn).order_by("pk").values_list("text", "version__document_id")
-    made = 0
+    count = 0
     for text, document in texts:
         question = question_of_passage(text, model_registry.tokenizer(), chance)
         if question is None:
             continue
-        made += 1
+        count += 1
         if (score := _score(question, knowledge_set, document, scope)) is not None:
             yield _Asked(score=score, language=language_of(question))
-        if made == QUESTIONS:
+        if count == QUESTIONS:
             break
 
 

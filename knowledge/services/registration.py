@@ -92,10 +92,10 @@ class Registration:
 
 def sets_owned(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
     """The sets, if the asker may add to all of them. Raises NotFoundError, NotAllowedError, MixedTenantsError."""
-    found = [set_curated(scope=scope, set_id=set_id) for set_id in dict.fromkeys(set_ids)]
-    if len({s.tenant_id for s in found}) > 1:
+    sets = [set_curated(scope=scope, set_id=set_id) for set_id in dict.fromkeys(set_ids)]
+    if len({s.tenant_id for s in sets}) > 1:
         raise MixedTenantsError
-    return found
+    return sets
 
 
 def clearance_check(*, scope: Scope, clearance: int) -> None:
@@ -169,8 +169,8 @@ def arrival_check(*, scope: Scope, arrival: Arrival, source: Source) -> None:
     """Raise SetNotOwnedError or NotAllowedError if the asker may not add to this source, or not without a set."""
     if not arrival.sets and scope.administers == "nothing":
         raise SetNotOwnedError
-    mine = is_open(source) or source.owner_id == scope.user_id
-    if not mine and scope.administers == "nothing":  # sets are composed of it
+    is_own = is_open(source) or source.owner_id == scope.user_id
+    if not is_own and scope.administers == "nothing":  # sets are composed of it
         raise NotAllowedError("add_to_source", name=source.name)
 
 
@@ -207,14 +207,14 @@ def _found_by(*, scope: Scope, arrival: Arrival, source: Source) -> Q:
     """What a sender finds in an open source. Administrators, who keep everything, merge bytes only with what they own
     or what stands in one of the sets that they name: another owner's document stays that owner's.
     """
-    kept = Q(pk__in=documents_kept(scope=scope).order_by().values("pk"))
+    condition = Q(pk__in=documents_kept(scope=scope).order_by().values("pk"))
     if arrival.external_id and source.name == DEFAULT_SOURCE:
         first = [s.pk for s in arrival.sets[:1]]
-        return kept & (Q(home__in=first or [0]) | documents_in_any(first))
+        return condition & (Q(home__in=first or [0]) | documents_in_any(first))
     if arrival.external_id or scope.administers == "nothing":
-        return kept
+        return condition
     owned = documents_kept(scope=replace(scope, administers="nothing")).order_by().values("pk")
-    return kept & (Q(pk__in=owned) | Q(sets=None) | documents_in_any([s.pk for s in arrival.sets]))
+    return condition & (Q(pk__in=owned) | Q(sets=None) | documents_in_any([s.pk for s in arrival.sets]))
 
 
 def identity_home(*, arrival: Arrival, source: Source) -> int:
@@ -224,14 +224,14 @@ def identity_home(*, arrival: Arrival, source: Source) -> int:
 
 def _home_free(*, arrival: Arrival, source: Source) -> int:
     """The home of a new document, where others may keep one with the same identity: then next to the last of these."""
-    wanted = identity_home(arrival=arrival, source=source)
+    home = identity_home(arrival=arrival, source=source)
     same = (
         {"external_id": arrival.external_id} if arrival.external_id else {"external_id": "", "sha256": arrival.sha256}
     )
-    others = Document.objects.filter(tenant_id=source.tenant_id, source=source, deleted=None, **same)
-    if not others.filter(home=wanted).exists():
-        return wanted
-    return -others.order_by("-pk").values_list("pk", flat=True)[0]
+    documents = Document.objects.filter(tenant_id=source.tenant_id, source=source, deleted=None, **same)
+    if not documents.filter(home=home).exists():
+        return home
+    return -documents.order_by("-pk").values_list("pk", flat=True)[0]
 
 
 # ── writing ─────────────────────────────────────────────────────────────────────────────────────
@@ -266,7 +266,9 @@ def document_new(*, actor: User | None, arrival: Arrival, source: Source, home: 
         metadata=dict(arrival.metadata),
         tags=sorted(set(arrival.tags)),
         created_by=actor,
-        handled={"security": {"sent": sent}} if source.handler_id and (sent := arrival.least_clearance) else {},
+        handled={"security": {"sent": clearance}}
+        if source.handler_id and (clearance := arrival.least_clearance)
+        else {},
     )
 
 
@@ -300,7 +302,7 @@ def _register_again(
     document.sha256 = arrival.sha256
     document.save()
     entities_attributes_changed(document, former=former)
-    arrival_apply(document, sent=arrival.least_clearance)
+    arrival_apply(document, sent_clearance=arrival.least_clearance)
     if document.handled.get("sets") or is_composed(document.source):
         memberships_by_hand_record(document_ids=[document.pk], set_ids=[s.pk for s in arrival.sets])
         documents_settle(document_ids=[document.pk])
@@ -310,8 +312,8 @@ def _register_again(
         quota.check(documents=0, size_bytes=arrival.size_bytes)
         return Registration(document, version_add(document=document, arrival=arrival), duplicate=False, merged=True)
     originals_restore(tenant_id=document.tenant_id, digest=arrival.sha256, content=arrival.file())
-    known = None if was_visible else document.versions.order_by("-number").first()
-    return Registration(document, known, duplicate=was_visible, merged=True)
+    version = None if was_visible else document.versions.order_by("-number").first()
+    return Registration(document, version, duplicate=was_visible, merged=True)
 
 
 def clearance_note(*, actor: User | None, document: Document, clearance: int) -> None:

@@ -52,30 +52,30 @@ def documents_register(
     Call in a transaction. New documents whose source has no handler are written together; the others one by one
     afterwards: each of them may merge with a row or be refused.
     """
-    found: dict[int, Registration | PermanentError] = {}
-    for number, one in enumerate(arrivals):
+    outcomes: dict[int, Registration | PermanentError] = {}
+    for number, addressed in enumerate(arrivals):
         try:
-            arrival_check(scope=scope, arrival=one.arrival, source=one.source)
+            arrival_check(scope=scope, arrival=addressed.arrival, source=addressed.source)
         except PermanentError as error:
-            found[number] = error
-    tenants = sorted({one.source.tenant_id for one in arrivals})
+            outcomes[number] = error
+    tenants = sorted({addressed.source.tenant_id for addressed in arrivals})
     quotas = {tenant_id: quota_hold(tenant_id=tenant_id) for tenant_id in tenants}
-    new = _new(arrivals, without=found)
-    found.update(zip(new, _together(actor, [arrivals[number] for number in new], quotas), strict=False))
-    for number, one in enumerate(arrivals):
-        if number not in found:
-            found[number] = _alone(scope, actor, one)
-    return [found[number] for number in range(len(arrivals))]
+    new = _new(arrivals, without=outcomes)
+    outcomes.update(zip(new, _together(actor, [arrivals[number] for number in new], quotas), strict=False))
+    for number, addressed in enumerate(arrivals):
+        if number not in outcomes:
+            outcomes[number] = _alone(scope, actor, addressed)
+    return [outcomes[number] for number in range(len(arrivals))]
 
 
 def _new(arrivals: Sequence[Addressed], *, without: Mapping[int, object]) -> list[int]:
     """Positions of arrivals that create new documents, independent of the others."""
-    known = _known(arrivals)
+    identities = _known(arrivals)
     chosen = []
-    for number, one in enumerate(arrivals):
-        if number not in without and one.arrival.external_id and one.identity not in known:
-            known.add(one.identity)  # the next one under the same id merges with this one
-            if not one.source.handler_id:
+    for number, addressed in enumerate(arrivals):
+        if number not in without and addressed.arrival.external_id and addressed.identity not in identities:
+            identities.add(addressed.identity)  # the next one under the same id merges with this one
+            if not addressed.source.handler_id:
                 chosen.append(number)
     return chosen
 
@@ -83,15 +83,15 @@ def _new(arrivals: Sequence[Addressed], *, without: Mapping[int, object]) -> lis
 def _known(arrivals: Iterable[Addressed]) -> set[Identity]:
     """Identities that exist, whoever keeps them; their rows are locked in the same order by everyone."""
     by_source: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for one in arrivals:
-        by_source[one.source.tenant_id, one.source.pk].append(one.arrival.external_id)
-    known: set[Identity] = set()
+    for addressed in arrivals:
+        by_source[addressed.source.tenant_id, addressed.source.pk].append(addressed.arrival.external_id)
+    identities: set[Identity] = set()
     for (tenant_id, source_id), external_ids in sorted(by_source.items()):
         rows = Document.objects.select_for_update().filter(
             tenant_id=tenant_id, source_id=source_id, external_id__in=external_ids, deleted=None
         )
-        known |= set(rows.order_by("pk").values_list("source_id", "external_id"))
-    return known
+        identities |= set(rows.order_by("pk").values_list("source_id", "external_id"))
+    return identities
 
 
 def _together(actor: User | None, arrivals: Sequence[Addressed], quotas: Mapping[int, Quota]) -> list[Registration]:
@@ -115,10 +115,10 @@ def _together(actor: User | None, arrivals: Sequence[Addressed], quotas: Mapping
 def _quotas_check(arrivals: Sequence[Addressed], quotas: Mapping[int, Quota]) -> None:
     """Raise QuotaExceededError where the new documents of a tenant are too much together."""
     sizes: dict[int, list[int]] = defaultdict(list)
-    for one in arrivals:
-        sizes[one.source.tenant_id].append(one.arrival.size_bytes)
-    for tenant_id, mine in sizes.items():
-        quotas[tenant_id].check(documents=len(mine), size_bytes=sum(mine))
+    for addressed in arrivals:
+        sizes[addressed.source.tenant_id].append(addressed.arrival.size_bytes)
+    for tenant_id, sizes_of_tenant in sizes.items():
+        quotas[tenant_id].check(documents=len(sizes_of_tenant), size_bytes=sum(sizes_of_tenant))
 
 
 def _documents_create(actor: User | None, arrivals: Sequence[Addressed]) -> list[Document]:
@@ -126,20 +126,22 @@ def _documents_create(actor: User | None, arrivals: Sequence[Addressed]) -> list
         [
             document_new(
                 actor=actor,
-                arrival=one.arrival,
-                source=one.source,
-                home=identity_home(arrival=one.arrival, source=one.source),
+                arrival=addressed.arrival,
+                source=addressed.source,
+                home=identity_home(arrival=addressed.arrival, source=addressed.source),
             )
-            for one in arrivals
+            for addressed in arrivals
         ]
     )
-    names_store([arrival_names(document, one.arrival) for document, one in zip(documents, arrivals, strict=True)])
+    names_store(
+        [arrival_names(document, addressed.arrival) for document, addressed in zip(documents, arrivals, strict=True)]
+    )
     through = Document.sets.through
     through.objects.bulk_create(
         [
             through(document_id=document.pk, knowledgeset_id=chosen.pk)
-            for document, one in zip(documents, arrivals, strict=True)
-            for chosen in one.arrival.sets
+            for document, addressed in zip(documents, arrivals, strict=True)
+            for chosen in addressed.arrival.sets
         ]
     )
     return documents
@@ -149,7 +151,10 @@ def _versions_create(documents: Sequence[Document], arrivals: Sequence[Addressed
     for tenant_id in sorted({document.tenant_id for document in documents}):
         files_lock_shared(tenant_id=tenant_id)
     return DocumentVersion.objects.bulk_create(
-        [version_new(document=document, arrival=one.arrival) for document, one in zip(documents, arrivals, strict=True)]
+        [
+            version_new(document=document, arrival=addressed.arrival)
+            for document, addressed in zip(documents, arrivals, strict=True)
+        ]
     )
 
 
@@ -161,14 +166,14 @@ def _settle(documents: Sequence[Document]) -> set[int]:
             by_source[document.source_id].append(document)
     return {
         source_id
-        for source_id, mine in sorted(by_source.items())
-        if documents_settle(document_ids=[document.pk for document in mine])
+        for source_id, documents_of_source in sorted(by_source.items())
+        if documents_settle(document_ids=[document.pk for document in documents_of_source])
     }
 
 
-def _alone(scope: Scope, actor: User | None, one: Addressed) -> Registration | PermanentError:
+def _alone(scope: Scope, actor: User | None, addressed: Addressed) -> Registration | PermanentError:
     try:
         with transaction.atomic():
-            return document_register(scope=scope, actor=actor, arrival=one.arrival, source=one.source)
+            return document_register(scope=scope, actor=actor, arrival=addressed.arrival, source=addressed.source)
     except PermanentError as error:
         return error

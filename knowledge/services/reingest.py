@@ -71,11 +71,11 @@ def set_rebuild(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
     Documents that are also in sets of other owners are skipped. They are added to the job in batches, so that nobody
     waits long for their locks. Raises NotFoundError, NotAllowedError, JobOverError if it is cancelled meanwhile.
     """
-    found = set_owned(scope=scope, set_id=set_id)
-    ids = list(documents_rebuildable(scope=scope, set_id=found.pk).values_list("pk", flat=True))
+    knowledge_set = set_owned(scope=scope, set_id=set_id)
+    ids = list(documents_rebuildable(scope=scope, set_id=knowledge_set.pk).values_list("pk", flat=True))
     with transaction.atomic():
-        job = job_start(tenant_id=found.tenant_id, actor=actor, versions=(), kind=IngestJob.Kind.REBUILD)
-        audit_record(actor=actor, action="set.rebuild", target=found.code, set=found.pk, job=job.pk)
+        job = job_start(tenant_id=knowledge_set.tenant_id, actor=actor, versions=(), kind=IngestJob.Kind.REBUILD)
+        audit_record(actor=actor, action="set.rebuild", target=knowledge_set.code, set=knowledge_set.pk, job=job.pk)
     for batch in batches(ids, BATCH):
         with transaction.atomic():
             job_hold(job)
@@ -150,11 +150,11 @@ def edits_reapply(*, document_id: int, drafts: Sequence[ChunkDraft]) -> Reapplie
 
 def edits_present(*, document_ids: Iterable[int]) -> Mapping[int, EditsSeen]:
     """The present edits of documents; they differ from `Reapplied.seen` if somebody has edited since."""
-    found: dict[int, set[tuple[int, datetime]]] = defaultdict(set)
+    edits_of_document: dict[int, set[tuple[int, datetime]]] = defaultdict(set)
     rows = ChunkEdit.objects.filter(document__in=list(document_ids)).order_by()
     for document_id, pk, updated in rows.values_list("document_id", "pk", "updated"):
-        found[document_id].add((pk, updated))
-    return {document_id: frozenset(edits) for document_id, edits in found.items()}
+        edits_of_document[document_id].add((pk, updated))
+    return {document_id: frozenset(edits) for document_id, edits in edits_of_document.items()}
 
 
 def edits_settle(reapplied: ReappliedEdits) -> None:
@@ -202,11 +202,11 @@ class _EditMatcher:
 
     def _place(self, anchor: str) -> tuple[int | None, bool]:
         """The ordinal of the passage with this text, and whether it is all of it; None unless there is exactly one."""
-        wanted = _squeezed(anchor)
-        same = [ordinal for ordinal, text in self._squeezed.items() if text == wanted]
+        squeezed_anchor = _squeezed(anchor)
+        same = [ordinal for ordinal, text in self._squeezed.items() if text == squeezed_anchor]
         if same:
             return same[0], True
-        around = [ordinal for ordinal, text in self._squeezed.items() if wanted in text]
+        around = [ordinal for ordinal, text in self._squeezed.items() if squeezed_anchor in text]
         return (around[0], False) if len(around) == 1 else (None, False)
 
     def _replace(self, edit: ChunkEdit, ordinal: int, *, is_whole: bool) -> None:

@@ -74,7 +74,7 @@ def representations_retry() -> int:
         outcome = _work_off(model) if alone else RetryOutcome()
     if outcome.has_more:
         enqueue_on_commit(RETRY_REPRESENTATIONS, priority=PRIORITY)
-    return outcome.written
+    return outcome.total
 
 
 @transaction.atomic
@@ -84,15 +84,15 @@ def set_representations_retry(*, scope: Scope, actor: User, set_id: int) -> int:
     Those that were given up are tried anew. Documents that are also in sets of other owners are left out, as by
     `set_rebuild`. Raises NotFoundError, NotAllowedError.
     """
-    found = set_owned(scope=scope, set_id=set_id)
-    mine = documents_rebuildable(scope=scope, set_id=found.pk).order_by().values("pk")
-    rows = retries_live().filter(version__document__in=mine)
+    knowledge_set = set_owned(scope=scope, set_id=set_id)
+    documents = documents_rebuildable(scope=scope, set_id=knowledge_set.pk).order_by().values("pk")
+    rows = retries_live().filter(version__document__in=documents)
     again = RepresentationRetry.objects.filter(given_up__isnull=False, pk__in=rows.values("pk"))
     again.update(given_up=None, attempts=0)
-    asked = RepresentationRetry.objects.filter(pk__in=rows.values("pk")).update(requested=timezone.now())
-    audit_record(actor=actor, action="set.enrich", target=found.code, set=found.pk, passages=asked)
+    count = RepresentationRetry.objects.filter(pk__in=rows.values("pk")).update(requested=timezone.now())
+    audit_record(actor=actor, action="set.enrich", target=knowledge_set.code, set=knowledge_set.pk, passages=count)
     enqueue_on_commit(RETRY_REPRESENTATIONS)
-    return asked
+    return count
 
 
 def retries_live() -> QuerySet[RepresentationRetry]:
@@ -104,8 +104,8 @@ def retries_live() -> QuerySet[RepresentationRetry]:
 def retries_counted() -> dict[tuple[str, str], int]:
     """Live passages of all tenants by (reason, "waiting" or "given_up"), also those of which there are none."""
     rows = retries_live().order_by().annotate(is_over=Q(given_up__isnull=False)).values_list("reason", "is_over")
-    found = {(reason, state): 0 for reason in Reason.values for state in ("waiting", "given_up")}
-    return found | {(reason, "given_up" if over else "waiting"): n for reason, over, n in rows.annotate(n=Count("pk"))}
+    counts = {(reason, state): 0 for reason in Reason.values for state in ("waiting", "given_up")}
+    return counts | {(reason, "given_up" if over else "waiting"): n for reason, over, n in rows.annotate(n=Count("pk"))}
 
 
 # ── what is due ─────────────────────────────────────────────────────────────────────────────────
@@ -115,7 +115,7 @@ def retries_counted() -> dict[tuple[str, str], int]:
 class RetryOutcome:
     """For how many passages the model wrote, whether it stopped answering, and whether more is due."""
 
-    written: int = 0
+    total: int = 0
     is_silent: bool = False
     has_more: bool = False
 
@@ -123,15 +123,15 @@ class RetryOutcome:
 def _work_off(model: ChatModel) -> RetryOutcome:
     """Batch by batch, until nothing is due, the model does not answer or the time of a task is over."""
     RepresentationRetry.objects.filter(~Exists(retries_live().filter(pk=OuterRef("pk")))).delete()
-    ends, written = time.monotonic() + RUN_SECONDS, 0
+    ends, total = time.monotonic() + RUN_SECONDS, 0
     while batch := _next_batch():
         if time.monotonic() >= ends:
-            return RetryOutcome(written=written, has_more=True)
+            return RetryOutcome(total=total, has_more=True)
         outcome = _ask_again(batch, model)
-        written += outcome.written
+        total += outcome.total
         if outcome.is_silent:
             break
-    return RetryOutcome(written=written)
+    return RetryOutcome(total=total)
 
 
 def _next_batch() -> list[RepresentationRetry]:
@@ -169,8 +169,8 @@ def _ask_again(batch: Sequence[RepresentationRetry], model: ChatModel) -> RetryO
     if not rows:
         return RetryOutcome()
     try:
-        made = _represent(rows, options, model)
-        better = {row.pk: _prepared(row, made) for row in rows if _is_better(row, _missed(row, made))}
+        represented = _represent(rows, options, model)
+        better = {row.pk: _prepared(row, represented) for row in rows if _is_better(row, _missed(row, represented))}
     except DatabaseError:
         raise
     except RagError as error:  # the embedder
@@ -179,13 +179,13 @@ def _ask_again(batch: Sequence[RepresentationRetry], model: ChatModel) -> RetryO
         return RetryOutcome(is_silent=True)
     except Exception:  # noqa: BLE001 (whatever a passage provokes must not keep the others from the model)
         return _ask_one_by_one(rows, model)
-    written = sum(_settle(row, better.get(row.pk), _missed(row, made)) for row in rows)
-    silent = [row for row in rows if "unavailable" in _missed(row, made).values()]
+    total = sum(_settle(row, better.get(row.pk), _missed(row, represented)) for row in rows)
+    silent = [row for row in rows if "unavailable" in _missed(row, represented).values()]
     if silent:
         _put_off(silent)
     else:  # it answers: nobody rests any more
         RepresentationRetry.objects.filter(faults__gt=0).update(faults=0, not_before=None)
-    return RetryOutcome(written=written, is_silent=bool(silent))
+    return RetryOutcome(total=total, is_silent=bool(silent))
 
 
 def _ask_one_by_one(rows: Sequence[RepresentationRetry], model: ChatModel) -> RetryOutcome:
@@ -194,13 +194,13 @@ def _ask_one_by_one(rows: Sequence[RepresentationRetry], model: ChatModel) -> Re
         logger.exception("passage %s could not be enriched again", rows[0].pk)
         _settle(rows[0], None, {"summary": "refused"})
         return RetryOutcome()
-    written = 0
+    total = 0
     for row in rows:
         outcome = _ask_again([row], model)
-        written += outcome.written
+        total += outcome.total
         if outcome.is_silent:
-            return RetryOutcome(written=written, is_silent=True)
-    return RetryOutcome(written=written)
+            return RetryOutcome(total=total, is_silent=True)
+    return RetryOutcome(total=total)
 
 
 def _options(row: RepresentationRetry) -> RepresentationOptions:
@@ -256,8 +256,8 @@ def _drafts(version_id: int) -> list[ChunkDraft]:
     ]
 
 
-def _missed(row: RepresentationRetry, made: DocumentRepresentations) -> Missed:
-    return made.missed.get(row.chunk.ordinal, {})
+def _missed(row: RepresentationRetry, represented: DocumentRepresentations) -> Missed:
+    return represented.missed.get(row.chunk.ordinal, {})
 
 
 def _is_better(row: RepresentationRetry, missed: Missed) -> bool:
@@ -267,14 +267,14 @@ def _is_better(row: RepresentationRetry, missed: Missed) -> bool:
     return set(missed) < lacked
 
 
-def _prepared(row: RepresentationRetry, made: DocumentRepresentations) -> PreparedPassage:
+def _prepared(row: RepresentationRetry, represented: DocumentRepresentations) -> PreparedPassage:
     """The passage with its new entries, embedded; for a section a new passage, whose text has the summary."""
     chunk, ordinal = row.chunk, row.chunk.ordinal
     if chunk.kind == Chunk.Kind.SECTION:
-        text = next(draft.text for draft in made.drafts if draft.ordinal == ordinal)
+        text = next(draft.text for draft in represented.drafts if draft.ordinal == ordinal)
         chunk = passage_successor(chunk, text=text)
     with embedding_slot(alive=lambda: None):
-        return passage_embed(chunk, [r for r in made.representations if r.ordinal == ordinal])
+        return passage_embed(chunk, [r for r in represented.representations if r.ordinal == ordinal])
 
 
 # ── settling ────────────────────────────────────────────────────────────────────────────────────
@@ -328,8 +328,8 @@ def _put_off(rows: Sequence[RepresentationRetry]) -> None:
     """The model does not answer: everything rests until it is asked about these again, with growing pauses."""
     now, faults = timezone.now(), max(row.faults for row in rows) + 1
     pause = min(BACKOFF_SECONDS * 2 ** min(faults - 1, 16), LONGEST_PAUSE_SECONDS)
-    mine = RepresentationRetry.objects.filter(pk__in=[row.pk for row in rows])
-    mine.update(tried=now, faults=faults, not_before=now + timedelta(seconds=pause), reason=Reason.UNAVAILABLE)
+    retries = RepresentationRetry.objects.filter(pk__in=[row.pk for row in rows])
+    retries.update(tried=now, faults=faults, not_before=now + timedelta(seconds=pause), reason=Reason.UNAVAILABLE)
     RepresentationRetry.objects.filter(requested__isnull=False).update(requested=None)
 
 

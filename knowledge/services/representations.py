@@ -63,7 +63,7 @@ def document_represent(
     Where a model fails, rules replace it and the failure is counted; nothing is raised. After `silences` requests
     without an answer it is not asked any more.
     """
-    made = represent(
+    result = represent(
         drafts,
         options=options,
         model=model,
@@ -74,11 +74,11 @@ def document_represent(
         ordinals=ordinals,
         alive=alive,
     )
-    by_ordinal = {draft.ordinal: draft for draft in made.drafts}
+    by_ordinal = {draft.ordinal: draft for draft in result.drafts}
     name = title or parsed.title
-    entries = (_entry(name, by_ordinal[entry.ordinal], entry.kind, entry.text) for entry in made.entries)
+    entries = (_entry(name, by_ordinal[entry.ordinal], entry.kind, entry.text) for entry in result.entries)
     return DocumentRepresentations(
-        drafts=made.drafts, representations=tuple(entries), counts=made.counts, missed=made.missed
+        drafts=result.drafts, representations=tuple(entries), counts=result.counts, missed=result.missed
     )
 
 

@@ -262,10 +262,10 @@ def _is_relevant(state: State, options: RetrievalOptions) -> bool:
     BM25 grows with the length of the question, so it is divided by the sum of the question's idf; a term that the
     corpus does not contain counts as much as the rarest one that it contains.
     """
-    if state.named:
+    if state.named_documents:
         return True
     weights = state.query.weights
-    named = {term for one in state.query.expansions if set(one.terms) & set(weights) for term in one.asked}
+    named = {term for one in state.query.expansions if set(one.terms) & set(weights) for term in one.asked_terms}
     unknown = len(set(state.query.terms) - set(weights) - set(state.query.corrections) - named)
     held = sum(weights.values()) + unknown * max(weights.values(), default=1.0)
     lexical, meanings = state.arms.get("lexical"), state.arms.get("dense") or state.arms.get("coarse")

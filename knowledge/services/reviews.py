@@ -73,12 +73,14 @@ def documents_review(
     """
     rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
     documents = list(rows.select_for_update(of=("self",)))
-    kept = kept_among(scope=scope, document_ids=[document.pk for document in documents])
-    refused = [TransferRefusal(d.pk, d.title, NotAllowedError("kept_by_others")) for d in documents if d.pk not in kept]
+    changeable = kept_among(scope=scope, document_ids=[document.pk for document in documents])
+    refused = [
+        TransferRefusal(d.pk, d.title, NotAllowedError("kept_by_others")) for d in documents if d.pk not in changeable
+    ]
     changed = [
         review_change(actor=actor, document=document, review_by=review_by, is_reviewed=is_reviewed)
         for document in documents
-        if document.pk in kept
+        if document.pk in changeable
     ]
     return TransferResult(sum(changed), tuple(refused))
 
@@ -88,8 +90,8 @@ def reviews_arrived(*, arrived: Mapping[int, date]) -> None:
 
     The caller has found or made these documents for a sender who keeps them.
     """
-    known = dict(DocumentReview.objects.filter(document__in=arrived).values_list("document_id", "review_by"))
-    fresh = [DocumentReview(document_id=pk, review_by=day) for pk, day in arrived.items() if known.get(pk) != day]
+    earlier = dict(DocumentReview.objects.filter(document__in=arrived).values_list("document_id", "review_by"))
+    fresh = [DocumentReview(document_id=pk, review_by=day) for pk, day in arrived.items() if earlier.get(pk) != day]
     DocumentReview.objects.bulk_create(
         fresh, update_conflicts=True, unique_fields=["document"], update_fields=["review_by", "told"]
     )
@@ -116,15 +118,15 @@ def reviews_tell() -> int:
 def _owners(document_ids: Iterable[int]) -> set[tuple[int, int]]:
     """(person, document) of owners of the sets and sources of documents."""
     rows = Document.objects.filter(pk__in=list(document_ids)).order_by()
-    found = {*rows.values_list("sets__owners", "pk"), *rows.values_list("source__owner", "pk")}
-    return {(user_id, pk) for user_id, pk in found if user_id is not None}
+    pairs = {*rows.values_list("sets__owners", "pk"), *rows.values_list("source__owner", "pk")}
+    return {(user_id, pk) for user_id, pk in pairs if user_id is not None}
 
 
 def _tell(user: User, document_ids: Iterable[int]) -> None:
     """One notification for what the person keeps of the documents; nothing of what they may not see."""
     scope = scope_for(user)
-    kept = reviews_due(scope=scope, documents=documents_kept(scope=scope).filter(pk__in=list(document_ids)))
-    titles = list(kept.order_by("review__review_by", "pk").values_list("pk", "title"))
+    due = reviews_due(scope=scope, documents=documents_kept(scope=scope).filter(pk__in=list(document_ids)))
+    titles = list(due.order_by("review__review_by", "pk").values_list("pk", "title"))
     if not titles:
         return
     data: dict[str, Any] = {"title": titles[0][1], "count": len(titles)}

@@ -167,14 +167,16 @@ def search_model_delete(*, scope: Scope, actor: User, model: SearchModel) -> Non
     _check_right(scope)
     if is_held(model):
         raise SearchModelInvalidError("in_use")
-    told = _told(model)
+    details = _told(model)
     EmbedderSwitch.objects.filter(target=model).delete()
     SetEmbedder.objects.filter(target=model).delete()
     if model.vectors:
         fit_forget(model.vectors)
     model.delete()
     registry_changed()
-    audit_record(actor=actor, action="search_model.delete", target=told["name"] or told["provider"], before=told)
+    audit_record(
+        actor=actor, action="search_model.delete", target=details["name"] or details["provider"], before=details
+    )
 
 
 def reranker_publish(*, scope: Scope, actor: User, model_id: int | None) -> None:
@@ -228,10 +230,10 @@ def search_model_test(*, scope: Scope, actor: User, model: SearchModel) -> str:
     try; a model of a folder is loaded into this process. Call outside of transactions. Raises MissingRightError.
     """
     _check_right(scope)
-    asked = {name: getattr(model, name) for name in (*FIELDS, "key")}
+    values_tested = {name: getattr(model, name) for name in (*FIELDS, "key")}
     code, data = _tried(model, spec_of(model, hosts_allowed()))
     values = {"tested": timezone.now(), "test_code": code, "test_data": data}
-    if not SearchModel.objects.filter(pk=model.pk, **asked).update(**values):
+    if not SearchModel.objects.filter(pk=model.pk, **values_tested).update(**values):
         code, data = CHANGED, {}
     model.test_code, model.test_data = code, data
     audit_record(actor=actor, action="search_model.test", target=str(model), code=code)
@@ -283,8 +285,8 @@ def _tried(model: SearchModel, spec: SearchModelSpec) -> tuple[str, dict[str, An
         is_known = isinstance(error, RagError)
         logger.warning("the test of the search model %s failed: %s", spec.client, error, exc_info=not is_known)
         columns = failure_columns(error)
-        said = str(error.data.get("detail", ""))[:SAID_CHARACTERS] if isinstance(error, RagError) else ""
-        data = {"message": columns["error_message"], "said": said, **columns["error_data"]}
+        server_text = str(error.data.get("detail", ""))[:SAID_CHARACTERS] if isinstance(error, RagError) else ""
+        data = {"message": columns["error_message"], "said": server_text, **columns["error_data"]}
         return columns["error_code"][:32], without_key(data, spec.key)
     return "ok", {**data, "seconds": f"{time.monotonic() - start:.1f}"}
 
@@ -315,13 +317,13 @@ def _measured(embedder: Embedder) -> dict[str, Any]:
         vectors = _test_vectors(embedder)
     if isinstance(embedder, WholeVectors):
         trust_refresh(embedder)
-    found = measured_of(embedder.model)
-    if found is None or found.trust is None:
+    measured = measured_of(embedder.model)
+    if measured is None or measured.trust is None:
         return {"dimensions": int(vectors.shape[1])}
     return {
-        "dimensions": found.dimensions,
-        "latin": round(100 * found.trust.latin),
-        "cjk": round(100 * found.trust.cjk),
+        "dimensions": measured.dimensions,
+        "latin": round(100 * measured.trust.latin),
+        "cjk": round(100 * measured.trust.cjk),
     }
 
 

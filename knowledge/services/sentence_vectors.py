@@ -67,14 +67,14 @@ def sentences_embed(
     """
     if not isinstance(embedder, SentenceEmbedder):
         return [None] * len(passages)
-    made: list[EmbeddedSentences | None] = []
+    results: list[EmbeddedSentences | None] = []
     failures = 0
     for passage in passages:
-        alive(len(made))
+        alive(len(results))
         vectors = _vectors(passage, embedder) if failures < FAILURES else None
         failures = failures + 1 if vectors is None else 0
-        made.append(None if vectors is None else EmbeddedSentences(space_of(embedder), vectors))
-    return made
+        results.append(None if vectors is None else EmbeddedSentences(space_of(embedder), vectors))
+    return results
 
 
 def _vectors(passage: Passage, embedder: SentenceEmbedder) -> SentenceVectors | None:
@@ -86,7 +86,7 @@ def _vectors(passage: Passage, embedder: SentenceEmbedder) -> SentenceVectors | 
         vectors = embedder.embed_sentences(sentences)
         if not np.isfinite(vectors).all():
             raise ValueError("the embedder returned numbers that are not finite")
-        return SentenceVectors.of([one.text for one in sentences], vectors)
+        return SentenceVectors.of([sentence.text for sentence in sentences], vectors)
     except Exception as error:
         is_known = isinstance(error, RagError)
         logger.warning("the sentences of a passage get no vectors: %s", error, exc_info=not is_known)
@@ -146,8 +146,8 @@ def _fill(task: FillTask, embedder: Embedder, chunks: Sequence[int]) -> int:
     """Make and store the vectors of these passages; returns of how many. Raises StoppedError where all fail."""
     with model_slot("embedding", alive=lambda: None) if task.spec.is_remote else nullcontext():
         passages = passages_of(chunks)
-        made = sentences_embed(passages, embedder)
-    vectors = {passage.chunk: one for passage, one in zip(passages, made, strict=True) if one is not None}
+        embedded = sentences_embed(passages, embedder)
+    vectors = {passage.chunk: item for passage, item in zip(passages, embedded, strict=True) if item is not None}
     if passages and not vectors:
         raise StoppedError
     return _store(task, vectors)
@@ -159,7 +159,7 @@ def _store(task: FillTask, vectors: Mapping[int, EmbeddedSentences]) -> int:
     if not vectors:
         return 0
     model = next(iter(vectors.values())).space.model
-    wanted = EmbedderSwitch.objects.filter(model=model, state__in=EmbedderSwitch.FILLED)
-    if not task.is_live and not wanted.select_for_update(no_key=True).exists():
+    switches = EmbedderSwitch.objects.filter(model=model, state__in=EmbedderSwitch.FILLED)
+    if not task.is_live and not switches.select_for_update(no_key=True).exists():
         raise StoppedError
     return sentences_fill(vectors)

@@ -69,14 +69,14 @@ def set_setup(
 
     Raises what `set_create`, `set_members_put`, `source_create` and `set_sources_put` raise.
     """
-    made = _make(scope=scope, actor=actor, plan=plan)
+    knowledge_set = _make(scope=scope, actor=actor, plan=plan)
     stored, refused = 0, []
     for file in files:
         try:
             document_upload(
                 scope=scope,
                 actor=actor,
-                sets=[made.pk],
+                sets=[knowledge_set.pk],
                 name=file.name,
                 content=file.content,
                 clearance=clearance,
@@ -85,22 +85,22 @@ def set_setup(
             stored += 1
         except RagError as error:
             refused.append(FileRefusal(file.name, error))
-    return SetSetup(made, stored, tuple(refused))
+    return SetSetup(knowledge_set, stored, tuple(refused))
 
 
 @transaction.atomic
 def _make(*, scope: Scope, actor: User, plan: SetPlan) -> KnowledgeSet:
-    made = set_create(scope=scope, actor=actor, values=plan.values)
+    knowledge_set = set_create(scope=scope, actor=actor, values=plan.values)
     people = {name: list(ids) for name, ids in plan.people.items()}
     if "owners" in people:
         people["owners"] = list(dict.fromkeys([actor.pk, *people["owners"]]))
-    set_members_put(scope=scope, actor=actor, set_id=made.pk, **people)
+    set_members_put(scope=scope, actor=actor, set_id=knowledge_set.pk, **people)
     sources = [plan.source_id] if plan.source_id is not None else []
     if plan.addresses.strip():
-        fields = {"name": made.name[:128], "kind": Source.Kind.URL, "location": plan.addresses}
+        fields = {"name": knowledge_set.name[:128], "kind": Source.Kind.URL, "location": plan.addresses}
         sources.append(source_create(scope=scope, actor=actor, values=fields).pk)
     if sources:
         chosen = [(number, SourceFilter()) for number in sources]
-        set_sources_put(scope=scope, actor=actor, set_id=made.pk, sources=chosen)
-        set_ingest(scope=scope, actor=actor, set_id=made.pk)
-    return made
+        set_sources_put(scope=scope, actor=actor, set_id=knowledge_set.pk, sources=chosen)
+        set_ingest(scope=scope, actor=actor, set_id=knowledge_set.pk)
+    return knowledge_set

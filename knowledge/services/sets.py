@@ -38,12 +38,12 @@ def set_create(*, scope: Scope, actor: User, values: Mapping[str, Any], tenant: 
         raise MissingRightError("create_sets")
     home = _tenant_for(scope=scope, actor=actor, name=tenant)
     quota_check_sets(tenant_id=home.pk)
-    made = KnowledgeSet(tenant=home, **{name: values[name] for name in CHANGEABLE if name in values})
-    _save(made)
+    knowledge_set = KnowledgeSet(tenant=home, **{name: values[name] for name in CHANGEABLE if name in values})
+    _save(knowledge_set)
     if home.pk == actor.tenant_id:
-        made.owners.add(actor)
-    audit_record(actor=actor, action="set.create", target=made.code, set=made.pk, tenant=home.name)
-    return made
+        knowledge_set.owners.add(actor)
+    audit_record(actor=actor, action="set.create", target=knowledge_set.code, set=knowledge_set.pk, tenant=home.name)
+    return knowledge_set
 
 
 def set_update(
@@ -54,31 +54,33 @@ def set_update(
     MeasuredFirstError where texts of prompts are measured before they are published; the other fields are changed all
     the same. `is_measured`: the gate has let them pass. Call it outside of a transaction, or catch that error within.
     """
-    found = set_owned(scope=scope, set_id=set_id)
+    knowledge_set = set_owned(scope=scope, set_id=set_id)
     gate = publish_gate()
-    texts = {name: values[name] for name in PROMPT_TEXTS if name in values and getattr(found, name) != values[name]}
+    texts = {
+        name: values[name] for name in PROMPT_TEXTS if name in values and getattr(knowledge_set, name) != values[name]
+    }
     if gate is None or is_measured or not texts:
         return _set_change(scope=scope, actor=actor, set_id=set_id, values=values)
-    others = {name: value for name, value in values.items() if name not in texts}
-    found = _set_change(scope=scope, actor=actor, set_id=set_id, values=others)
-    if (change := gate.hold_texts(actor=actor, row=found, texts=texts)) is not None:
+    other_values = {name: value for name, value in values.items() if name not in texts}
+    knowledge_set = _set_change(scope=scope, actor=actor, set_id=set_id, values=other_values)
+    if (change := gate.hold_texts(actor=actor, row=knowledge_set, texts=texts)) is not None:
         raise MeasuredFirstError(change=change)
     return _set_change(scope=scope, actor=actor, set_id=set_id, values=texts)
 
 
 @transaction.atomic
 def _set_change(*, scope: Scope, actor: User, set_id: int, values: Mapping[str, Any]) -> KnowledgeSet:
-    found = set_owned(scope=scope, set_id=set_id)
-    changed = [name for name in CHANGEABLE if name in values and getattr(found, name) != values[name]]
+    knowledge_set = set_owned(scope=scope, set_id=set_id)
+    changed = [name for name in CHANGEABLE if name in values and getattr(knowledge_set, name) != values[name]]
     if not changed:
-        return found
+        return knowledge_set
     for name in changed:
-        setattr(found, name, values[name])
-    _save(found)
+        setattr(knowledge_set, name, values[name])
+    _save(knowledge_set)
     if {"visibility", "axis", "code"} & set(changed):  # what a search of somebody finds
-        epoch_advance(tenant_id=found.tenant_id, sets=[found.pk])
-    audit_record(actor=actor, action="set.change", target=found.code, set=found.pk, fields=changed)
-    return found
+        epoch_advance(tenant_id=knowledge_set.tenant_id, sets=[knowledge_set.pk])
+    audit_record(actor=actor, action="set.change", target=knowledge_set.code, set=knowledge_set.pk, fields=changed)
+    return knowledge_set
 
 
 @transaction.atomic
@@ -87,11 +89,11 @@ def set_delete(*, scope: Scope, actor: User, set_id: int) -> None:
 
     Raises NotFoundError, NotAllowedError.
     """
-    found = set_owned(scope=scope, set_id=set_id)
-    documents = found.documents.count()
-    found.delete()
-    epoch_advance(tenant_id=found.tenant_id)
-    audit_record(actor=actor, action="set.delete", target=found.code, set=set_id, documents=documents)
+    knowledge_set = set_owned(scope=scope, set_id=set_id)
+    documents = knowledge_set.documents.count()
+    knowledge_set.delete()
+    epoch_advance(tenant_id=knowledge_set.tenant_id)
+    audit_record(actor=actor, action="set.delete", target=knowledge_set.code, set=set_id, documents=documents)
 
 
 @transaction.atomic
@@ -109,27 +111,27 @@ def set_members_put(
 
     Idempotent. Raises NotFoundError, NotAllowedError, UnknownPeopleError, OwnerNeededError.
     """
-    found = set_owned(scope=scope, set_id=set_id)
+    knowledge_set = set_owned(scope=scope, set_id=set_id)
     if owners is not None and not owners and scope.administers == "nothing":
         raise OwnerNeededError
     if users is not None:
-        found.members.set(_users(found, users, "users"))
+        knowledge_set.members.set(_users(knowledge_set, users, "users"))
     if groups is not None:
-        found.member_groups.set(_groups(found, groups))
+        knowledge_set.member_groups.set(_groups(knowledge_set, groups))
     if owners is not None:
-        found.owners.set(_users(found, owners, "owners"))
+        knowledge_set.owners.set(_users(knowledge_set, owners, "owners"))
     if editors is not None:
-        found.editors.set(_users(found, editors, "editors"))
-    epoch_advance(tenant_id=found.tenant_id, sets=[found.pk])
-    given = {"users": users, "groups": groups, "owners": owners, "editors": editors}
+        knowledge_set.editors.set(_users(knowledge_set, editors, "editors"))
+    epoch_advance(tenant_id=knowledge_set.tenant_id, sets=[knowledge_set.pk])
+    lists = {"users": users, "groups": groups, "owners": owners, "editors": editors}
     audit_record(
         actor=actor,
         action="set.members",
-        target=found.code,
-        set=found.pk,
-        **{name: list(value) for name, value in given.items() if value is not None},
+        target=knowledge_set.code,
+        set=knowledge_set.pk,
+        **{name: list(value) for name, value in lists.items() if value is not None},
     )
-    return found
+    return knowledge_set
 
 
 def _tenant_for(*, scope: Scope, actor: User, name: str | None) -> Tenant:
@@ -137,10 +139,10 @@ def _tenant_for(*, scope: Scope, actor: User, name: str | None) -> Tenant:
         return actor.tenant
     if scope.administers != "everything":
         raise NotAllowedError("sets_of_others")
-    found = Tenant.objects.filter(name=name).first()
-    if found is None:
+    tenant = Tenant.objects.filter(name=name).first()
+    if tenant is None:
         raise UnknownTenantError("name", tenant=name)
-    return found
+    return tenant
 
 
 def _save(changed: KnowledgeSet) -> None:
@@ -152,26 +154,28 @@ def _save(changed: KnowledgeSet) -> None:
         raise NameTakenError("set_code", code=changed.code) from error
 
 
-def _users(owner: KnowledgeSet, wanted: Sequence[str | int], field: str) -> list[User]:
-    names, ids = _split(wanted)
-    found = list(User.objects.filter(Q(username__in=names) | Q(pk__in=ids), tenant_id=owner.tenant_id, is_active=True))
-    _all_known(names, ids, {user.username: user.pk for user in found}, field)
-    return found
+def _users(owner: KnowledgeSet, references: Sequence[str | int], field: str) -> list[User]:
+    names, ids = _split(references)
+    users = list(User.objects.filter(Q(username__in=names) | Q(pk__in=ids), tenant_id=owner.tenant_id, is_active=True))
+    _all_known(names, ids, {user.username: user.pk for user in users}, field)
+    return users
 
 
-def _groups(owner: KnowledgeSet, wanted: Sequence[str | int]) -> list[UserGroup]:
-    names, ids = _split(wanted)
-    found = list(UserGroup.objects.filter(Q(name__in=names) | Q(pk__in=ids), tenant_id=owner.tenant_id))
-    _all_known(names, ids, {group.name: group.pk for group in found}, "groups")
-    return found
+def _groups(owner: KnowledgeSet, references: Sequence[str | int]) -> list[UserGroup]:
+    names, ids = _split(references)
+    groups = list(UserGroup.objects.filter(Q(name__in=names) | Q(pk__in=ids), tenant_id=owner.tenant_id))
+    _all_known(names, ids, {group.name: group.pk for group in groups}, "groups")
+    return groups
 
 
-def _split(wanted: Sequence[str | int]) -> tuple[set[str], set[int]]:
-    return {one for one in wanted if isinstance(one, str)}, {one for one in wanted if isinstance(one, int)}
+def _split(references: Sequence[str | int]) -> tuple[set[str], set[int]]:
+    return {reference for reference in references if isinstance(reference, str)}, {
+        reference for reference in references if isinstance(reference, int)
+    }
 
 
-def _all_known(names: set[str], ids: set[int], found: Mapping[str, int], field: str) -> None:
+def _all_known(names: set[str], ids: set[int], ids_of_names: Mapping[str, int], field: str) -> None:
     """Raise UnknownPeopleError with the field and its unknown names."""
-    unknown = [*sorted(names - set(found)), *sorted(ids - set(found.values()))]
+    unknown = [*sorted(names - set(ids_of_names)), *sorted(ids - set(ids_of_names.values()))]
     if unknown:
         raise UnknownPeopleError("names", field=field, unknown=unknown)

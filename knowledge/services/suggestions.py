@@ -30,6 +30,6 @@ def titles_suggested(*, scope: Scope, parts: Sequence[str], limit: int) -> list[
     for part in parts:
         contains |= Q(title__icontains=part)
     with typing_limit():
-        found = documents_askable(scope=scope).filter(contains, state=Document.State.LIVE)
-        rows = found.annotate(length=Length("title")).order_by("length", "title")
+        documents = documents_askable(scope=scope).filter(contains, state=Document.State.LIVE)
+        rows = documents.annotate(length=Length("title")).order_by("length", "title")
         return list(dict.fromkeys(rows.values_list("title", flat=True)[: 2 * limit]))[:limit]

@@ -72,16 +72,16 @@ def _each(
     """Transfer each document; a handful of queries for any number of them."""
     rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
     documents = list(rows.select_for_update(of=("self",)))
-    held = _held(documents)
-    kept = kept_among(scope=scope, document_ids=list(held))
+    sets_of_document = _held(documents)
+    changeable = kept_among(scope=scope, document_ids=list(sets_of_document))
     is_administrator = scope.administers != "nothing"
     changed: list[int] = []
     refused = []
     for document in documents:
         try:
-            if document.pk not in kept:
+            if document.pk not in changeable:
                 raise NotAllowedError("kept_by_others")
-            if _is_changed(document, held[document.pk], may_empty=is_administrator, add=add, take=take):
+            if _is_changed(document, sets_of_document[document.pk], may_empty=is_administrator, add=add, take=take):
                 changed.append(document.pk)
         except RagError as error:
             refused.append(TransferRefusal(document.pk, document.title, error))
@@ -93,15 +93,15 @@ def _each(
 
 def _held(documents: Sequence[Document]) -> dict[int, set[int]]:
     """Ids of the sets of documents."""
-    held: dict[int, set[int]] = {document.pk: set() for document in documents}
-    links = Document.sets.through.objects.filter(document_id__in=list(held))
+    sets_of_document: dict[int, set[int]] = {document.pk: set() for document in documents}
+    links = Document.sets.through.objects.filter(document_id__in=list(sets_of_document))
     for document_id, set_id in links.values_list("document_id", "knowledgeset_id"):
-        held[document_id].add(set_id)
-    return held
+        sets_of_document[document_id].add(set_id)
+    return sets_of_document
 
 
 def _is_changed(
-    document: Document, held: set[int], *, may_empty: bool, add: KnowledgeSet | None, take: KnowledgeSet | None
+    document: Document, set_ids: set[int], *, may_empty: bool, add: KnowledgeSet | None, take: KnowledgeSet | None
 ) -> bool:
     """Whether the document changes; `may_empty`: it may leave its last set.
 
@@ -109,10 +109,10 @@ def _is_changed(
     """
     if add is not None and add.tenant_id != document.tenant_id:
         raise MixedTenantsError
-    wanted = (held | ({add.pk} if add else set())) - ({take.pk} if take and take != add else set())
-    if not wanted and held and not may_empty:
+    new_set_ids = (set_ids | ({add.pk} if add else set())) - ({take.pk} if take and take != add else set())
+    if not new_set_ids and set_ids and not may_empty:
         raise NotAllowedError("last_set")
-    return wanted != held
+    return new_set_ids != set_ids
 
 
 def _write(document_ids: Sequence[int], *, add: KnowledgeSet | None, take: KnowledgeSet | None) -> None:
@@ -137,5 +137,5 @@ def _afterwards(
         to=add.pk if add else None,
         taken_from=take.pk if take else None,
     )
-    changed = [one.pk for one in (add, take) if one is not None]
+    changed = [knowledge_set.pk for knowledge_set in (add, take) if knowledge_set is not None]
     epoch_advance(tenant_id=chosen.tenant_id, sets=changed, documents=document_ids)

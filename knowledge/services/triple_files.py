@@ -93,19 +93,19 @@ def fault_row(line: int, error: PermanentError) -> dict[str, object]:
     return {"line": line, "code": error.code, "message": error_message(error)[:300]}
 
 
-def import_recorded(actor: User, one: TripleImport) -> None:
+def import_recorded(actor: User, row: TripleImport) -> None:
     audit_record(
-        actor=actor, action="triples.import", target=one.knowledge_set.code, set=one.knowledge_set_id,
-        triples=one.accepted, rejected=one.rejected,
+        actor=actor, action="triples.import", target=row.knowledge_set.code, set=row.knowledge_set_id,
+        triples=row.accepted, rejected=row.rejected,
     )  # fmt: skip
 
 
 def triple_format(name: str) -> TripleFormat:
     """By the ending of a file. Raises TripleFileError."""
-    found = FORMAT_OF_ENDING.get(PurePath(name).suffix.lower())
-    if found is None:
+    format_of_file = FORMAT_OF_ENDING.get(PurePath(name).suffix.lower())
+    if format_of_file is None:
         raise TripleFileError
-    return found
+    return format_of_file
 
 
 def import_start(*, scope: Scope, actor: User, set_id: int, name: str, content: IO[bytes]) -> TripleImport:
@@ -114,12 +114,12 @@ def import_start(*, scope: Scope, actor: User, set_id: int, name: str, content: 
     form = triple_format(name)
     space_require()
     stored = default_storage.save(f"{FOLDER}/{into.tenant_id}/{into.pk}", File(content))
-    made = TripleImport.objects.create(
+    row = TripleImport.objects.create(
         tenant_id=into.tenant_id, knowledge_set=into, actor=actor, name=PurePath(name).name[:255], format=form,
         file=stored, size_bytes=default_storage.size(stored),
     )  # fmt: skip
     enqueue_on_commit(TEND_TRIPLES)
-    return made
+    return row
 
 
 @dataclass(slots=True)
@@ -132,35 +132,35 @@ class _Batch:
     end: int = 0
 
 
-def import_run(one: TripleImport) -> None:
+def import_run(row: TripleImport) -> None:
     """Read a file to its end. Safe to run again: facts that are stored already stay as they are."""
-    one.state, one.rejected, one.faults, one.read_bytes = State.RUNNING, 0, [], 0
-    one.save(update_fields=["state", "rejected", "faults", "read_bytes"])
+    row.state, row.rejected, row.faults, row.read_bytes = State.RUNNING, 0, [], 0
+    row.save(update_fields=["state", "rejected", "faults", "read_bytes"])
     read = 0
     try:
-        with default_storage.open(one.file, "rb") as content:
-            for batch in _read_ahead(_batches(content, one)):
+        with default_storage.open(row.file, "rb") as content:
+            for batch in _read_ahead(_batches(content, row)):
                 read += len(batch.rows)
-                _store(one, batch)
+                _store(row, batch)
     except FileNotFoundError:
-        one.state = State.FAILED
+        row.state = State.FAILED
     else:
-        one.state = State.FAILED if not read else State.PARTIAL if one.rejected else State.SUCCEEDED
-    one.accepted = Triple.objects.filter(source=one).count()
-    if one.accepted >= BATCH_ROWS // 4:  # questions may come before the next maintenance
+        row.state = State.FAILED if not read else State.PARTIAL if row.rejected else State.SUCCEEDED
+    row.accepted = Triple.objects.filter(source=row).count()
+    if row.accepted >= BATCH_ROWS // 4:  # questions may come before the next maintenance
         words_settle()
         tables_analyse()
-    one.duplicates = max(0, read - one.accepted)
-    one.finished = timezone.now()
-    if not TripleImport.objects.filter(pk=one.pk).exists():  # deleted while it ran
+    row.duplicates = max(0, read - row.accepted)
+    row.finished = timezone.now()
+    if not TripleImport.objects.filter(pk=row.pk).exists():  # deleted while it ran
         return
-    one.save()
-    default_storage.delete(one.file)
-    if one.actor is not None:
-        import_recorded(one.actor, one)
+    row.save()
+    default_storage.delete(row.file)
+    if row.actor is not None:
+        import_recorded(row.actor, row)
 
 
-def _batches(content: IO[bytes], one: TripleImport) -> Iterator[_Batch]:
+def _batches(content: IO[bytes], row: TripleImport) -> Iterator[_Batch]:
     """The whole file; it touches no database."""
     tokenizer = model_registry.tokenizer()
     batch, begin, read = _Batch(), 0, 0
@@ -171,13 +171,13 @@ def _batches(content: IO[bytes], one: TripleImport) -> Iterator[_Batch]:
             read += len(chunk)
             yield chunk
 
-    for found in read_triples(bounded_lines(chunks()), one.format, read_cell=unescaped_cell):  # type: ignore[arg-type]
-        if isinstance(found, LineFault):
+    for line in read_triples(bounded_lines(chunks()), row.format, read_cell=unescaped_cell):  # type: ignore[arg-type]
+        if isinstance(line, LineFault):
             batch.rejected += 1
             if len(batch.faults) < SHOWN_FAULTS:
-                batch.faults.append(found)
+                batch.faults.append(line)
         else:
-            batch.rows.append(triple_row(NewTriple(set_id=one.knowledge_set_id, triple=found.triple), tokenizer))
+            batch.rows.append(triple_row(NewTriple(set_id=row.knowledge_set_id, triple=line.triple), tokenizer))
         batch.end = read
         if len(batch.rows) >= BATCH_ROWS or read - begin >= BATCH_BYTES:
             yield batch
@@ -195,13 +195,13 @@ def _read_ahead(items: Iterator[T]) -> Iterator[T]:
             yield item
 
 
-def _store(one: TripleImport, batch: _Batch) -> None:
+def _store(row: TripleImport, batch: _Batch) -> None:
     with transaction.atomic():
-        if not TripleImport.objects.select_for_update().filter(pk=one.pk).exists():
+        if not TripleImport.objects.select_for_update().filter(pk=row.pk).exists():
             return  # deleted meanwhile: nothing more of it is stored
-        one.accepted += triple_rows_store(batch.rows, tenant_id=one.tenant_id, source_id=one.pk)
-        one.read_bytes = batch.end
-        one.rejected += batch.rejected
-        room = SHOWN_FAULTS - len(one.faults)
-        one.faults += [fault_row(fault.line, fault_error(fault)) for fault in batch.faults[:room]]
-        one.save(update_fields=["accepted", "read_bytes", "rejected", "faults"])
+        row.accepted += triple_rows_store(batch.rows, tenant_id=row.tenant_id, source_id=row.pk)
+        row.read_bytes = batch.end
+        row.rejected += batch.rejected
+        room = SHOWN_FAULTS - len(row.faults)
+        row.faults += [fault_row(fault.line, fault_error(fault)) for fault in batch.faults[:room]]
+        row.save(update_fields=["accepted", "read_bytes", "rejected", "faults"])

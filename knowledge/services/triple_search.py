@@ -74,25 +74,25 @@ def triples_retrieve_and_rewrite(
     embedder = CachingEmbedder(model_registry.embedder())
     search = _search(index, embedder)
     linked = misspelt_entities(text, index)
-    asked = corrected(text, linked)
+    question_corrected = corrected(text, linked)
     answer = retrieve_and_rewrite(
-        search, asked, n_results, use_reranking, prompt_type=prompt_type, weights=weights,
+        search, question_corrected, n_results, use_reranking, prompt_type=prompt_type, weights=weights,
         language=language or language_of(text),
     )  # fmt: skip
-    paths, by_meaning = _paths(asked, answer, PathSearch(source=index, embedder=embedder))
+    paths, by_meaning = _paths(question_corrected, answer, PathSearch(source=index, embedder=embedder))
     return FactsFound(answer=replace(answer, question=text), paths=tuple(paths), entities=tuple(linked or by_meaning))
 
 
-def _paths(asked: str, answer: FactAnswer, search: PathSearch) -> tuple[list[PathAnswer], list[LinkedEntity]]:
+def _paths(question: str, answer: FactAnswer, search: PathSearch) -> tuple[list[PathAnswer], list[LinkedEntity]]:
     """Answers over several facts; where no name stands in the question, from the entities that its words mean."""
-    if not asked.strip():
+    if not question.strip():
         return [], []
-    named = find_entities(asked, search.source)
-    if named or search.embedder is None:
-        return search.answer(asked, entities=named), []
-    names = [name for one in answer.triples for name in (one.triple.subject, one.triple.object)]
-    meant = entities_by_meaning(asked, names, search.embedder)
-    return search.answer(asked, entities=[(one.key, one.span) for one in meant]), meant
+    entities = find_entities(question, search.source)
+    if entities or search.embedder is None:
+        return search.answer(question, entities=entities), []
+    names = [name for scored in answer.triples for name in (scored.triple.subject, scored.triple.object)]
+    by_meaning = entities_by_meaning(question, names, search.embedder)
+    return search.answer(question, entities=[(entity.key, entity.span) for entity in by_meaning]), by_meaning
 
 
 def triples_rank(
@@ -111,10 +111,10 @@ def _search(index: ScopedTriples, embedder: Embedder) -> TripleSearch:
     )
 
 
-async def chain_written_by_model(found: FactsFound, *, seconds: float = MODEL_SECONDS) -> FactsFound:
+async def chain_written_by_model(facts: FactsFound, *, seconds: float = MODEL_SECONDS) -> FactsFound:
     """The same facts with a chain whose reasons the language model wrote; unchanged without one, or where it fails."""
     model = model_registry.chat_model()
     if model is None:
-        return found
-    answer = await rewrite_by_model(found.answer, LlmClient(model, seconds=seconds))
-    return replace(found, answer=answer)
+        return facts
+    answer = await rewrite_by_model(facts.answer, LlmClient(model, seconds=seconds))
+    return replace(facts, answer=answer)

@@ -72,8 +72,8 @@ def triples_import(
     if set_id is not None:
         load.set_of(set_id)
     try:
-        for one in read_triples(lines, form, read_cell=unescaped_cell):
-            load.take(one, set_id)
+        for line in read_triples(lines, form, read_cell=unescaped_cell):
+            load.take(line, set_id)
         return load.finish()
     except Exception:
         load.break_off()
@@ -88,7 +88,7 @@ class _Load:
     actor: User
     form: TripleFormat
     name: str
-    taken: TriplesTaken = field(default_factory=TriplesTaken)
+    result: TriplesTaken = field(default_factory=TriplesTaken)
     imports: dict[int, TripleImport] = field(default_factory=dict)
     _sets: dict[int, KnowledgeSet | PermanentError] = field(default_factory=dict)
     _rows: dict[int, list[NewTriple]] = field(default_factory=dict)
@@ -100,31 +100,31 @@ class _Load:
                 self._sets[set_id] = set_curated(scope=self.scope, set_id=set_id)
             except PermanentError as error:
                 self._sets[set_id] = error
-        found = self._sets[set_id]
-        if isinstance(found, PermanentError):
-            raise found
-        return found
+        knowledge_set = self._sets[set_id]
+        if isinstance(knowledge_set, PermanentError):
+            raise knowledge_set
+        return knowledge_set
 
-    def take(self, one: TripleLine | LineFault, default_set: int | None) -> None:
+    def take(self, line: TripleLine | LineFault, default_set: int | None) -> None:
         try:
-            row = self._row(one, default_set)
+            row = self._row(line, default_set)
         except PermanentError as error:
-            self.taken.rejected_count += 1
-            if len(self.taken.rejected) < SHOWN_FAULTS:
-                self.taken.rejected.append(fault_row(one.line, error))
+            self.result.rejected_count += 1
+            if len(self.result.rejected) < SHOWN_FAULTS:
+                self.result.rejected.append(fault_row(line.line, error))
             return
         rows = self._rows.setdefault(row.set_id, [])
         rows.append(row)
         if len(rows) >= BATCH:
             self._store(row.set_id)
 
-    def _row(self, one: TripleLine | LineFault, default_set: int | None) -> NewTriple:
-        if isinstance(one, LineFault):
-            raise fault_error(one)
-        set_id = one.set_id if one.set_id is not None else default_set
+    def _row(self, line: TripleLine | LineFault, default_set: int | None) -> NewTriple:
+        if isinstance(line, LineFault):
+            raise fault_error(line)
+        set_id = line.set_id if line.set_id is not None else default_set
         if set_id is None:
             raise SetNeededError
-        return NewTriple(set_id=self.set_of(set_id).pk, triple=one.triple)
+        return NewTriple(set_id=self.set_of(set_id).pk, triple=line.triple)
 
     def _store(self, set_id: int) -> None:
         rows = self._rows.pop(set_id, [])
@@ -139,34 +139,34 @@ class _Load:
             into.duplicates += len(rows) - stored
             into.save(update_fields=["accepted", "duplicates"])
         self.imports[set_id] = into
-        self.taken.accepted += stored
-        self.taken.duplicates += len(rows) - stored
+        self.result.accepted += stored
+        self.result.duplicates += len(rows) - stored
 
     def _import_of(self, set_id: int) -> TripleImport:
-        found = self.set_of(set_id)
+        home = self.set_of(set_id)
         return TripleImport.objects.create(
-            tenant_id=found.tenant_id, knowledge_set=found, actor=self.actor, name=self.name, format=self.form,
+            tenant_id=home.tenant_id, knowledge_set=home, actor=self.actor, name=self.name, format=self.form,
             state=State.RUNNING, finished=timezone.now(),  # finished: never taken for a file that waits
         )  # fmt: skip
 
     def finish(self) -> TriplesTaken:
         for set_id in list(self._rows):
             self._store(set_id)
-        self._end(State.PARTIAL if self.taken.rejected_count else State.SUCCEEDED)
-        self.taken.imports = [one.pk for one in self.imports.values()]
-        return self.taken
+        self._end(State.PARTIAL if self.result.rejected_count else State.SUCCEEDED)
+        self.result.imports = [row.pk for row in self.imports.values()]
+        return self.result
 
     def break_off(self) -> None:
         """The sender went away, or something failed: what is stored stays, and its imports say that it is not all."""
         self._end(State.FAILED)
 
     def _end(self, state: State) -> None:
-        for one in self.imports.values():
-            if one.state == State.RUNNING:
-                one.state, one.rejected, one.faults = state, self.taken.rejected_count, self.taken.rejected
-                one.save(update_fields=["state", "rejected", "faults"])
-                import_recorded(self.actor, one)
-        if self.taken.accepted:
+        for row in self.imports.values():
+            if row.state == State.RUNNING:
+                row.state, row.rejected, row.faults = state, self.result.rejected_count, self.result.rejected
+                row.save(update_fields=["state", "rejected", "faults"])
+                import_recorded(self.actor, row)
+        if self.result.accepted:
             enqueue_on_commit(TEND_TRIPLES)
 
 
@@ -175,8 +175,8 @@ class _Load:
 
 def triples_tend(*, seconds: float = TEND_SECONDS) -> None:
     """Read the files and documents that wait, and make vectors, for so long; nothing if another worker does it."""
-    with triples_try_lock() as held:
-        if not held:
+    with triples_try_lock() as has_lock:
+        if not has_lock:
             return
         more = _tend(until=time.monotonic() + seconds)
     if more:
@@ -226,11 +226,11 @@ def vectors_make(*, after: int = 0, limit: int = EMBED_BATCH, embedder: Embedder
 @transaction.atomic
 def import_delete(*, scope: Scope, actor: User, import_id: int) -> int:
     """Delete an import with its facts; how many there were. Raises NotFoundError."""
-    found = import_get(scope=scope, import_id=import_id)
-    count = _deleted(actor, found.knowledge_set, Triple.objects.filter(source=found))
-    found.delete()
-    if found.file:
-        transaction.on_commit(lambda: default_storage.delete(found.file))
+    row = import_get(scope=scope, import_id=import_id)
+    count = _deleted(actor, row.knowledge_set, Triple.objects.filter(source=row))
+    row.delete()
+    if row.file:
+        transaction.on_commit(lambda: default_storage.delete(row.file))
     return count
 
 
@@ -246,10 +246,10 @@ def triples_delete_all(*, scope: Scope, actor: User, set_id: int) -> int:
 @transaction.atomic
 def triple_delete(*, scope: Scope, actor: User, triple_id: int) -> None:
     """Delete one fact of a set that the actor curates. Raises NotFoundError, NotAllowedError."""
-    found = triples_askable(scope=scope).filter(pk=triple_id).select_related("knowledge_set").first()
-    if found is None:
+    triple = triples_askable(scope=scope).filter(pk=triple_id).select_related("knowledge_set").first()
+    if triple is None:
         raise NotFoundError("triple", triple=triple_id)
-    into = set_curated(scope=scope, set_id=found.knowledge_set_id)
+    into = set_curated(scope=scope, set_id=triple.knowledge_set_id)
     _deleted(actor, into, Triple.objects.filter(pk=triple_id))
 
 

@@ -42,7 +42,7 @@ def set_use_store(*, set_id: int, use: SetUse) -> int:
     if home is None:
         return 0
     had = UseEvidence.objects.filter(knowledge_set=home).exists()
-    stored = use_evidence_replace(set_id=home.pk, model=use.model, rows=[_row(one) for one in use.evidence])
+    stored = use_evidence_replace(set_id=home.pk, model=use.model, rows=[_row(item) for item in use.evidence])
     passages = UseEvidence.objects.filter(knowledge_set=home).values("chunk").distinct().count()
     UseSummary.objects.update_or_create(
         knowledge_set=home,
@@ -76,9 +76,9 @@ def set_use_forget(*, sets: Collection[int]) -> None:
     UseSummary.objects.filter(knowledge_set__in=homes).delete()
 
 
-def _row(one: Evidence) -> dict[str, object]:
+def _row(evidence: Evidence) -> dict[str, object]:
     names = ("passage", "value", "people", "shown", "opened", "helpful", "unhelpful")
-    return {"vector": vector_text(one.vector), **{name: getattr(one, name) for name in names}}
+    return {"vector": vector_text(evidence.vector), **{name: getattr(evidence, name) for name in names}}
 
 
 def _takes_part(home: KnowledgeSet) -> bool:

@@ -41,8 +41,8 @@ def caption_kind(text: str) -> CaptionKind | None:
     if "\n" in plain or len(plain) > MAX_CHARACTERS:
         return None
     for kind, pattern in _CAPTIONS:
-        found = pattern.match(plain)
-        if found and not _SENTENCE.match(plain, found.end()):
+        match = pattern.match(plain)
+        if match and not _SENTENCE.match(plain, match.end()):
             return kind
     return None
 
@@ -133,11 +133,11 @@ class Atomiser:
 
     def all_atoms(self, blocks: Sequence[Block], start: int, end: int) -> list[Atom]:
         """The atoms of blocks[start:end]; captions stay with what they name."""
-        named = find_captions(blocks[start:end])
+        captions = find_captions(blocks[start:end])
         atoms: list[Atom] = []
         for index in range(start, end):
-            atoms.extend(self.atoms(index, blocks[index], named.titles.get(index - start, "")))
-            if index - start in named.keeps_next and atoms[-1].tokens <= self.limit // 4:
+            atoms.extend(self.atoms(index, blocks[index], captions.titles.get(index - start, "")))
+            if index - start in captions.keeps_next and atoms[-1].tokens <= self.limit // 4:
                 atoms[-1] = replace(atoms[-1], keeps_next=True)
         return atoms
 
@@ -258,8 +258,8 @@ def _with_parents(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _blank_end(text: str, at: int) -> int:
     """Where the white space that begins there ends."""
-    found = _BLANK.match(text, at)
-    return found.end() if found else at
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
 
 
 def _margin(line: str) -> int:

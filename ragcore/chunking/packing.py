@@ -17,9 +17,9 @@ OVERLAP_SLACK = 1.25  # the overlap is whole sentences, so it may be a quarter m
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a section. `repeated` sentences come from the piece before, `own` atoms are new."""
+    """A part of a section. `repeated` sentences come from the piece before, `new_atoms` atoms are new."""
 
-    own: tuple[Atom, ...]
+    new_atoms: tuple[Atom, ...]
     repeated: tuple[Atom, ...]
     text: str
     tokens: int
@@ -38,41 +38,45 @@ class Packer:
         """All atoms in order, each in one piece. Longer than `high` is only a long atom, with what must precede it."""
         start = 0
         before: tuple[Atom, ...] = ()
-        left = token_cost(atoms)  # tokens from `start` on
+        tokens_ahead = token_cost(atoms)  # tokens from `start` on
         while start < len(atoms):
             repeated = self._tail(before)
-            end = self._end(atoms, start, token_cost(repeated), self._target(left))
+            end = self._end(atoms, start, token_cost(repeated), self._target(tokens_ahead))
             piece = self._fitted(atoms, start, end, repeated)
             yield piece
-            before = piece.own
-            left -= token_cost(before)
+            before = piece.new_atoms
+            tokens_ahead -= token_cost(before)
             start += len(before)
 
     def _end(self, atoms: Sequence[Atom], start: int, used: int, target: float) -> int:
         """Where the piece that begins at `start` should end, by the sizes of the atoms."""
-        own = 0
+        size = 0
         index = start
         while index < len(atoms):
             behind = _run_end(atoms, index)
             added = sum(_added(atoms, at, start) for at in range(index, behind))
             if index > start:
                 at_block = atoms[index].block != atoms[index - 1].block
-                if used + own + added > self.high:
+                if used + size + added > self.high:
                     return index
-                if own >= target and not self._completes_table(atoms, index, used + own):
+                if size >= target and not self._completes_table(atoms, index, used + size):
                     return index
-                if at_block and own >= max(self.low, EARLY * target):
+                if at_block and size >= max(self.low, EARLY * target):
                     return index
-                if at_block and own >= self.low // 4 and self._is_better_apart(atoms, index, used + own):
+                if at_block and size >= self.low // 4 and self._is_better_apart(atoms, index, used + size):
                     return index
-            own += added
+            size += added
             index = behind
         return len(atoms)
 
-    def _target(self, left: int) -> float:
+    def _target(self, tokens_ahead: int) -> float:
         """An even share of what is left, so that the last piece is not a scrap; never below `low`."""
         room = self.high * (1 - self.overlap)
-        return max(min(self.low, room), left / ceil(left / room)) if left > self.high else self.high
+        return (
+            max(min(self.low, room), tokens_ahead / ceil(tokens_ahead / room))
+            if tokens_ahead > self.high
+            else self.high
+        )
 
     def _completes_table(self, atoms: Sequence[Atom], index: int, used: int) -> bool:
         """Whether the piece is inside a table of which the rest fits too."""
@@ -109,9 +113,9 @@ class Packer:
             else:
                 end -= 1  # a heading or caption too long to stand with what follows it
 
-    def _piece(self, own: Sequence[Atom], repeated: tuple[Atom, ...]) -> Piece:
-        text = render_atoms((*repeated, *own))
-        return Piece(tuple(own), repeated, text, self.counter.count(text))
+    def _piece(self, new_atoms: Sequence[Atom], repeated: tuple[Atom, ...]) -> Piece:
+        text = render_atoms((*repeated, *new_atoms))
+        return Piece(tuple(new_atoms), repeated, text, self.counter.count(text))
 
     def _tail(self, before: Sequence[Atom]) -> tuple[Atom, ...]:
         """The last sentences of a piece, as many as make up the overlap; none behind a table or code."""

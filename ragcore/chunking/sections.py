@@ -55,8 +55,12 @@ def _lend_bare_headings(section: Section, blocks: Sequence[Block]) -> None:
     pending = [section]
     while pending:
         current = pending.pop()
-        own = range(current.start, current.own_end)
-        if current.level and current.children and all(blocks[index].kind == "heading" for index in own):
+        lines_before_children = range(current.start, current.own_end)
+        if (
+            current.level
+            and current.children
+            and all(blocks[index].kind == "heading" for index in lines_before_children)
+        ):
             current.children[0].start = current.start
         pending.extend(current.children)
 
@@ -90,9 +94,9 @@ def outline_section(section: Section, blocks: Sequence[Block], counter: TokenCou
 
 def _sentences(section: Section, blocks: Sequence[Block]) -> list[str]:
     """Sentences of the section's own paragraphs."""
-    own = blocks[section.start : section.own_end]
-    found = (split_sentences(block.text) for block in own if block.kind == "paragraph")
-    return [" ".join(sentence.split()) for sentences in found for sentence in sentences if sentence.strip()]
+    own_blocks = blocks[section.start : section.own_end]
+    by_block = (split_sentences(block.text) for block in own_blocks if block.kind == "paragraph")
+    return [" ".join(sentence.split()) for sentences in by_block for sentence in sentences if sentence.strip()]
 
 
 def _append_while_it_fits(

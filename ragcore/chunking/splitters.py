@@ -53,7 +53,7 @@ class _DocumentSplit:
     options: ChunkingOptions
     counter: TokenCounter
     blocks: Sequence[Block]
-    done: list[ChunkDraft] = field(default_factory=list)
+    chunk_drafts: list[ChunkDraft] = field(default_factory=list)
     sums: list[int] = field(default_factory=list)  # tokens of all blocks before each index
 
     def drafts(self) -> list[ChunkDraft]:
@@ -65,7 +65,7 @@ class _DocumentSplit:
             self._add_blocks(0, len(self.blocks), _common_path(list(_paths(root))), None)
         else:
             self._section(root, None)
-        return self.done
+        return self.chunk_drafts
 
     def _tokens(self, start: int, end: int) -> int:
         """Tokens of these blocks, an upper estimate."""
@@ -105,8 +105,8 @@ class _DocumentSplit:
     def _parts(self, section: Section, parent: int | None) -> None:
         """The text before the first child, and the children; small ones gather until a chunk is full."""
         waiting: list[_Unit] = []
-        own = Section(section.start, section.own_end, section.level, section.path)
-        for part in (own, *section.children):
+        intro = Section(section.start, section.own_end, section.level, section.path)
+        for part in (intro, *section.children):
             if part.start == part.end:
                 continue
             tokens = self._tokens(part.start, part.end)
@@ -150,7 +150,7 @@ class _DocumentSplit:
             self._add_piece(piece, path, parent, is_continuation=number > 0)
 
     def _add_piece(self, piece: Piece, path: tuple[str, ...], parent: int | None, *, is_continuation: bool) -> None:
-        blocks = self.blocks[piece.own[0].block : piece.own[-1].block + 1]
+        blocks = self.blocks[piece.new_atoms[0].block : piece.new_atoms[-1].block + 1]
         draft = self._draft(piece.text, piece.tokens, path, parent, blocks)
         self._add(replace(draft, is_continuation=is_continuation))
 
@@ -162,7 +162,7 @@ class _DocumentSplit:
         self, text: str, tokens: int, path: tuple[str, ...], parent: int | None, blocks: Sequence[Block]
     ) -> ChunkDraft:
         return ChunkDraft(
-            ordinal=len(self.done),
+            ordinal=len(self.chunk_drafts),
             text=text,
             tokens=tokens,
             heading_path=path,
@@ -173,7 +173,7 @@ class _DocumentSplit:
 
     def _add(self, draft: ChunkDraft) -> None:
         if draft.text.strip():
-            self.done.append(draft)
+            self.chunk_drafts.append(draft)
 
 
 def _paths(section: Section) -> Iterator[tuple[str, ...]]:

@@ -77,9 +77,9 @@ class _Nesting:
 
     def _settle(self, block: Block, level: int) -> None:
         """Take what waits into the list where the next item goes on below its first one, else end it."""
-        others = [*self._waiting, block]
+        joining = [*self._waiting, block]
         goes_on = not self._waiting or level > self._levels[0]
-        if self._lines and not (goes_on and all(one.page == self._members[0].page for one in others)):
+        if self._lines and not (goes_on and all(item.page == self._members[0].page for item in joining)):
             self.end()
         for paragraph in self._waiting:
             lines = (f"{self._margin()}{line.strip()}" for line in paragraph.text.split("\n"))
@@ -101,13 +101,13 @@ class _Nesting:
 
 def _around(boxes: Sequence[Box | None]) -> Box | None:
     """The box around boxes of one page; None where one is missing."""
-    known = [box for box in boxes if box is not None]
-    if not known or len(known) < len(boxes):
+    given_boxes = [box for box in boxes if box is not None]
+    if not given_boxes or len(given_boxes) < len(boxes):
         return None
     return Box(
-        page=known[0].page,
-        x0=min(box.x0 for box in known),
-        y0=min(box.y0 for box in known),
-        x1=max(box.x1 for box in known),
-        y1=max(box.y1 for box in known),
+        page=given_boxes[0].page,
+        x0=min(box.x0 for box in given_boxes),
+        y0=min(box.y0 for box in given_boxes),
+        x1=max(box.x1 for box in given_boxes),
+        y1=max(box.y1 for box in given_boxes),
     )

@@ -95,7 +95,7 @@ def tidy_whitespace(text: str) -> str:
     Spaces beside Chinese punctuation are left over from type-setting and go.
     """
     text = _ESCAPED_BREAK.sub("\n", text)
-    text = _TAB.sub(lambda found: _expand_tab(text, found), text)
+    text = _TAB.sub(lambda match: _expand_tab(text, match), text)
     text = _SPACES.sub(" ", _TRAILING.sub("", text))
     return _BLANK_LINES.sub("\n\n", _BESIDE_CJK_STOP.sub("", text)).strip("\n")
 
@@ -105,10 +105,10 @@ def tidy_code(text: str) -> str:
     return _TRAILING.sub("", text).strip("\n")
 
 
-def _expand_tab(text: str, found: re.Match[str]) -> str:
+def _expand_tab(text: str, match: re.Match[str]) -> str:
     """A tab at the beginning of a line indents, anywhere else it separates."""
-    at_line_start = found.start() == 0 or text[found.start() - 1] == "\n"
-    return found[0].replace("\t", "    ") if at_line_start else " "
+    at_line_start = match.start() == 0 or text[match.start() - 1] == "\n"
+    return match[0].replace("\t", "    ") if at_line_start else " "
 
 
 def strip_log_timestamps(text: str) -> str:
@@ -153,9 +153,9 @@ def drop_contents(blocks: Sequence[Block]) -> Iterator[Block]:
             continue
         if block.kind in _CONTENTS_KINDS:
             lines = block.text.split("\n")
-            kept = [line for line in lines if not _LEADER.match(line)]
-            if len(kept) < len(lines):
-                block = replace(block, text="\n".join(kept))
+            text_lines = [line for line in lines if not _LEADER.match(line)]
+            if len(text_lines) < len(lines):
+                block = replace(block, text="\n".join(text_lines))
         if block.text.strip():
             yield block
         index += 1
@@ -207,12 +207,12 @@ def drop_side_notes(blocks: Sequence[Block]) -> list[Block]:
 
     Only where the page has text enough to tell: a form or a slide of small boxes stays as it is.
     """
-    kept: list[Block] = []
+    main_blocks: list[Block] = []
     for _, group in groupby(blocks, key=lambda block: block.page):
         page = list(group)
         notes = set(map(id, _notes(page)))
-        kept += [block for block in page if id(block) not in notes]
-    return kept
+        main_blocks += [block for block in page if id(block) not in notes]
+    return main_blocks
 
 
 def _notes(page: Sequence[Block]) -> Iterator[Block]:
@@ -221,18 +221,18 @@ def _notes(page: Sequence[Block]) -> Iterator[Block]:
     total = sum(len(block.text) for block, _ in placed)
     for place in _columns([box for _, box in placed]):
         inside = [block for block, box in placed if place[0] <= box.x0 and box.x1 <= place[1]]
-        others = [(block, box) for block, box in placed if not (place[0] <= box.x0 and box.x1 <= place[1])]
-        if _is_margin(place, inside, others, total):
+        outside = [(block, box) for block, box in placed if not (place[0] <= box.x0 and box.x1 <= place[1])]
+        if _is_margin(place, inside, outside, total):
             yield from inside
 
 
 def _is_margin(
-    place: tuple[float, float], inside: Sequence[Block], others: Sequence[tuple[Block, Box]], total: int
+    place: tuple[float, float], inside: Sequence[Block], outside: Sequence[tuple[Block, Box]], total: int
 ) -> bool:
     """Whether a column is a margin: little text, narrow, outside of all others."""
-    if len(others) < MIN_BLOCKS or sum(len(block.text) for block, _ in others) < MIN_CHARACTERS:
+    if len(outside) < MIN_BLOCKS or sum(len(block.text) for block, _ in outside) < MIN_CHARACTERS:
         return False
-    left, right = min(box.x0 for _, box in others), max(box.x1 for _, box in others)
+    left, right = min(box.x0 for _, box in outside), max(box.x1 for _, box in outside)
     if not (place[1] <= left or place[0] >= right):
         return False
     is_narrow = place[1] - place[0] <= MAX_WIDTH * (right - left)

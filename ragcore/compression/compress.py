@@ -81,8 +81,8 @@ class _Job:
         ways = [_way(method, self._words(text), self.ratio, self.ports.llm) for text in texts]
         first = await self.extract(texts, [way.first for way in ways], starts)
         writing = [at for at, way in enumerate(ways) if way.model and self.ports.llm is not None]
-        written = await asyncio.gather(*(self.written(texts[at], first[at].text) for at in writing))
-        model = dict(zip(writing, written, strict=True))
+        rewrites = await asyncio.gather(*(self.written(texts[at], first[at].text) for at in writing))
+        model = dict(zip(writing, rewrites, strict=True))
         # passages of which only a first part was extracted, because the model was to shorten the rest
         again = [at for at in writing if model[at] is None and ways[at].first > self.ratio]
         rest = await self.extract([texts[at] for at in again], [self.ratio] * len(again), [starts[at] for at in again])
@@ -128,10 +128,10 @@ class _Job:
             return Extract(text=reply, tokens=tokens)
         return (await self.extract([reply], [budget / tokens], [0]))[0]
 
-    def _is_good(self, before: str, seen: str, after: str) -> bool:
-        """By the whole passage: what was lost before the model saw it is lost. `seen`: the part that it was shown."""
+    def _is_good(self, before: str, excerpt: str, after: str) -> bool:
+        """By the whole passage: what was lost before the model saw it is lost. `excerpt`: what it was shown."""
         ports = self.ports
-        if invents_figures(seen, after):
+        if invents_figures(excerpt, after):
             return False
         alike = similarities(self.query, [[before, after]], tokenizer=ports.tokenizer, embedder=ports.embedder)[0]
         value = quality(
@@ -219,13 +219,13 @@ async def fit_passages(
         return tuple(passages)
     room = budget_tokens if strategy != "summarise" else budget_tokens - budget_tokens // 3
     whole = _prefix(costs, room)
-    left = budget_tokens - sum(costs[:whole])
-    kept, rest = ranked[:whole], ranked[whole:]
+    tokens_free = budget_tokens - sum(costs[:whole])
+    fitting, rest = ranked[:whole], ranked[whole:]
     if strategy == "summarise":
-        return (*kept, *await _summaries(rest, query, left, ports, overhead))
-    if strategy == "truncate" or not kept:
-        kept = [*kept, *_cut(rest[0], left - overhead(rest[0].passage), ports)]
-    return tuple(kept)
+        return (*fitting, *await _summaries(rest, query, tokens_free, ports, overhead))
+    if strategy == "truncate" or not fitting:
+        fitting = [*fitting, *_cut(rest[0], tokens_free - overhead(rest[0].passage), ports)]
+    return tuple(fitting)
 
 
 def _prefix(costs: Sequence[int], room: int) -> int:
@@ -250,12 +250,12 @@ def _with_text(ranked: Ranked, text: str, ports: StagePorts) -> Ranked:
 
 
 async def _summaries(
-    rest: Sequence[Ranked], query: str, left: int, ports: StagePorts, overhead: Overhead
+    rest: Sequence[Ranked], query: str, tokens_free: int, ports: StagePorts, overhead: Overhead
 ) -> list[Ranked]:
     """The room is shared by as many passages as get a summary worth reading, best first."""
     besides = max(overhead(item.passage) for item in rest)
-    count = max(1, min(len(rest), left // (LEAST_TOKENS + besides)))
-    share = left // count - besides
+    count = max(1, min(len(rest), tokens_free // (LEAST_TOKENS + besides)))
+    share = tokens_free // count - besides
     texts = await asyncio.gather(*(_summary(item.passage.text, query, share, ports) for item in rest[:count]))
     return [_with_text(item, text, ports) for item, text in zip(rest, texts, strict=False) if text.strip()]
 
@@ -266,10 +266,10 @@ async def _summary(text: str, query: str, limit: int, ports: StagePorts) -> str:
     if ports.llm is not None and limit > 0:
         language = LANGUAGE_NAMES.get(language_of(text), "its own language")
         words = str(max(limit // TOKENS_A_WORD, 1))
-        written = await ports.llm.text(
+        summary = await ports.llm.text(
             "summarise_context", max_tokens=limit, language=language, words=words, question=query, document=text
         )
-        reply = (written or "").strip()
+        reply = (summary or "").strip()
     if not reply or invents_figures(text, reply):
         extract = await asyncio.to_thread(
             extracted,

@@ -149,26 +149,26 @@ def similarities(
     how far the embedder can be relied on for the script of the question.
     """
     shared = iter(_coverage(query, [text for group in groups for text in group], tokenizer))
-    found = [[next(shared) for _ in group] for group in groups]
-    open_groups = [at for at, values in enumerate(found) if values and max(values) < ENOUGH]
+    by_group = [[next(shared) for _ in group] for group in groups]
+    open_groups = [at for at, values in enumerate(by_group) if values and max(values) < ENOUGH]
     trust = embedder.trust(cjk_share(query)) if embedder is not None and open_groups else 0.0
     if embedder is None or trust <= 0:
-        return found
+        return by_group
     texts = [text for at in open_groups for text in groups[at]]
     cosines = iter(cosine_matrix(embedder.embed_queries([query]), embedder.embed_documents(texts))[0].tolist())
     for at in open_groups:
-        found[at] = [max(words, min(1.0, max(0.0, trust * next(cosines)))) for words in found[at]]
-    return found
+        by_group[at] = [max(words, min(1.0, max(0.0, trust * next(cosines)))) for words in by_group[at]]
+    return by_group
 
 
 def _coverage(query: str, texts: Sequence[str], tokenizer: Tokenizer) -> list[float]:
     """Weighted share of the question's keywords that each text has."""
     have = [frozenset(tokenizer.words(text)) for text in texts]
-    wanted = keywords(query, tokenizer)
-    holders = Counter(word for words in have for word in wanted if word in words)
-    weight = {word: math.log(1 + len(texts) / (holders[word] + 0.5)) for word in wanted}
+    words_of_query = keywords(query, tokenizer)
+    holders = Counter(word for words in have for word in words_of_query if word in words)
+    weight = {word: math.log(1 + len(texts) / (holders[word] + 0.5)) for word in words_of_query}
     total = sum(weight.values())
-    return [sum(weight[word] for word in wanted if word in words) / total if total else 0.0 for words in have]
+    return [sum(weight[word] for word in words_of_query if word in words) / total if total else 0.0 for words in have]
 
 
 # ── a text shortened by a language model ─────────────────────────────────────────────────────
@@ -187,8 +187,8 @@ def quality(*, retention: float, before: float, after: float, ratio: float) -> f
 def keyword_retention(query: str, before: str, after: str, tokenizer: Tokenizer) -> float:
     """Share of the question's keywords in a passage that are left; of the passage's own where it has none of them."""
     had, has = set(tokenizer.words(before)), set(tokenizer.words(after))
-    wanted = [word for word in keywords(query, tokenizer) if word in had] or keywords(before, tokenizer)
-    return sum(word in has for word in wanted) / len(wanted) if wanted else 1.0
+    words_of_query = [word for word in keywords(query, tokenizer) if word in had] or keywords(before, tokenizer)
+    return sum(word in has for word in words_of_query) / len(words_of_query) if words_of_query else 1.0
 
 
 def invents_figures(before: str, after: str) -> bool:
@@ -256,10 +256,10 @@ def _usable(units: Sequence[Unit]) -> list[int]:
     """Units that may be chosen: blocks, and what is longer than 20 columns; headings only come with what they
     head. Where there is nothing else, short lines and in the end headings are chosen from.
     """
-    written = [number for number, unit in enumerate(units) if unit.text.strip()]
-    bodies = [number for number in written if units[number].kind != "heading"]
+    filled = [number for number, unit in enumerate(units) if unit.text.strip()]
+    bodies = [number for number in filled if units[number].kind != "heading"]
     long = [n for n in bodies if units[n].kind == "block" or width(units[n].text) > SHORTEST]
-    return long or bodies or written
+    return long or bodies or filled
 
 
 def _score(unit: Unit, number: int, count: int, similarity: float, tokenizer: Tokenizer) -> float:
@@ -270,31 +270,31 @@ def _score(unit: Unit, number: int, count: int, similarity: float, tokenizer: To
 def _chosen(units: Sequence[Unit], scored: Sequence[_Scored], *, budget: int, counter: TokenCounter) -> list[int]:
     """Numbers of the units to keep, ascending."""
     ranked = sorted(scored, key=lambda s: (-s.score, s.number))
-    kept: set[int] = set()
+    selection: set[int] = set()
     spent = 0
     costs = [counter.count(unit.text) for unit in units]  # of a part; joined they are rarely more, which is seen below
     for candidate in ranked:
-        added = _with_heads(units, candidate.number) - kept
+        added = _with_heads(units, candidate.number) - selection
         cost = sum(costs[number] for number in added)
-        if spent + cost <= budget or not kept:  # the best one says most, however long it is
-            kept |= added
+        if spent + cost <= budget or not selection:  # the best one says most, however long it is
+            selection |= added
             spent += cost
-    order = [s.number for s in ranked if s.number in kept]
-    while len(order) > 1 and counter.count(_text(units, kept)) > budget:
+    order = [s.number for s in ranked if s.number in selection]
+    while len(order) > 1 and counter.count(_text(units, selection)) > budget:
         order.pop()
-        kept = set().union(*(_with_heads(units, number) for number in order))
-    alone = len(order) == 1 and counter.count(_text(units, kept)) > budget
-    return order if alone else sorted(kept)
+        selection = set().union(*(_with_heads(units, number) for number in order))
+    alone = len(order) == 1 and counter.count(_text(units, selection)) > budget
+    return order if alone else sorted(selection)
 
 
 def _with_heads(units: Sequence[Unit], number: int) -> set[int]:
     """A unit with everything that it hangs on."""
-    found = {number}
+    numbers = {number}
     head = units[number].head
-    while head is not None and head not in found:
-        found.add(head)
+    while head is not None and head not in numbers:
+        numbers.add(head)
         head = units[head].head
-    return found
+    return numbers
 
 
 def _text(units: Sequence[Unit], numbers: Iterable[int]) -> str:
@@ -303,12 +303,12 @@ def _text(units: Sequence[Unit], numbers: Iterable[int]) -> str:
 
 def _extract(units: Sequence[Unit], chosen: Sequence[int], start: int, counter: TokenCounter) -> Extract:
     """The chosen units as one text."""
-    kept, before, offset = "", 0, 0
+    text, before, offset = "", 0, 0
     for number, unit in enumerate(units):
         if number in chosen:
-            piece = unit.text if kept else unit.text.lstrip()
+            piece = unit.text if text else unit.text.lstrip()
             before += len(piece) if offset + len(unit.text) <= start else 0
-            kept += piece
+            text += piece
         offset += len(unit.text)
-    kept = kept.rstrip()
-    return Extract(text=kept, tokens=counter.count(kept), start=min(before, len(kept)))
+    text = text.rstrip()
+    return Extract(text=text, tokens=counter.count(text), start=min(before, len(text)))

@@ -63,8 +63,8 @@ def diagnose(failed: FailedAnswer) -> Diagnosis:
     if failed.passage is None:
         return _without_passage(failed)
     for rule in RULES:
-        if (found := rule(failed, failed.passage)) is not None:
-            return found
+        if (diagnosis := rule(failed, failed.passage)) is not None:
+            return diagnosis
     raise AssertionError("the last rule always has a cause")
 
 
@@ -207,15 +207,15 @@ def _figures(failed: FailedAnswer, passage: BearingPassage) -> Diagnosis | None:
 
     A quoted sentence has the figures of its source: one that is there is not wrong, it is about something else.
     """
-    wanted = {plain_figure(figure) for gold in (*failed.golds, *failed.points) for figure in figures(gold)}
-    written = {plain_figure(figure) for figure in figures(_without_markers(failed.answer))}
-    if not wanted:
+    expected = {plain_figure(figure) for gold in (*failed.golds, *failed.points) for figure in figures(gold)}
+    answer_figures = {plain_figure(figure) for figure in figures(_without_markers(failed.answer))}
+    if not expected:
         return None
-    strange = written - figures_offered(passage.text) - figures_offered(failed.question)
+    strange = answer_figures - figures_offered(passage.text) - figures_offered(failed.question)
     if not failed.is_written_by_model:
         strange -= failed.offered
     if strange:
-        is_date = any(_DATE.fullmatch(figure) for figure in wanted)
+        is_date = any(_DATE.fullmatch(figure) for figure in expected)
         subcause = "chronological inconsistency" if is_date else "numerical error"
         unknown = sorted(strange)
         return _made("figures", passage, "generation", subcause, _author(failed), "golden_case", figures=unknown)

@@ -91,7 +91,7 @@ class _Model:
     @classmethod
     def of_weights(cls, weights: dict[str, FloatArray]) -> _Model:
         """Before the first step."""
-        first, second = ({name: np.zeros_like(one) for name, one in weights.items()} for _moment in range(2))
+        first, second = ({name: np.zeros_like(matrix) for name, matrix in weights.items()} for _moment in range(2))
         return cls(weights, first, second)
 
     def adapter(self) -> QueryAdapter:
@@ -148,11 +148,11 @@ class AdapterTraining:
                 self.models[number] = _Model.of_weights(noise_filter(self.pairs, rows, self.settings))
                 continue
             random = np.random.default_rng([self.settings.seed, self.round, number])
-            known = np.unique([row for question in rows.tolist() for row in self.pairs.right[question]])
+            passages = np.unique([row for question in rows.tolist() for row in self.pairs.right[question]])
             for _batch in range(self.settings.batches):
                 batch = random.choice(rows, min(self.settings.batch, len(rows)), replace=False)  # nosec B311 - training
                 model = self.models[number]
-                loss, gradients = _gradients(self.pairs, batch, known, model.weights, self.settings, random)
+                loss, gradients = _gradients(self.pairs, batch, passages, model.weights, self.settings, random)
                 model.update(gradients, self.settings)
                 losses += [loss] if number == 0 else []
         self.round += 1
@@ -167,8 +167,8 @@ class AdapterTraining:
         rows = self.pairs.held_out
         adapted = np.empty((len(rows), self.pairs.questions.shape[1]), np.float32)
         for fold in range(self.folds):
-            mine = self.pairs.touches[rows, fold]
-            adapted[mine] = self.models[fold + 1].adapter().apply(self.pairs.questions[rows[mine]])
+            of_fold = self.pairs.touches[rows, fold]
+            adapted[of_fold] = self.models[fold + 1].adapter().apply(self.pairs.questions[rows[of_fold]])
         return adapted
 
     # ── checkpoints ─────────────────────────────────────────────────────────────────────────────
@@ -189,14 +189,14 @@ class AdapterTraining:
     def resumed(cls, pairs: TrainingPairs, settings: AdapterSettings, checkpoint: bytes) -> AdapterTraining:
         """Where `checkpoint` was made of the same pairs and settings."""
         with np.load(BytesIO(checkpoint), allow_pickle=False) as stored:
-            done, number = map(int, stored["round"])
+            rounds, number = map(int, stored["round"])
             models = []
-            for one in range(number):
+            for at in range(number):
                 parts = [
-                    {name: stored[f"{one}.{part}.{name}"] for name in NAMES} for part in ("weights", "first", "second")
+                    {name: stored[f"{at}.{part}.{name}"] for name in NAMES} for part in ("weights", "first", "second")
                 ]
-                models.append(_Model(parts[0], parts[1], parts[2], steps=int(stored[f"{one}.steps"][0])))
-        return cls(pairs, settings, done, models)
+                models.append(_Model(parts[0], parts[1], parts[2], steps=int(stored[f"{at}.steps"][0])))
+        return cls(pairs, settings, rounds, models)
 
 
 def unchanged_weights(dimensions: int, rank: int) -> dict[str, FloatArray]:
@@ -219,31 +219,31 @@ def noise_filter(pairs: TrainingPairs, rows: npt.NDArray[np.int64], settings: Ad
     values, down = np.maximum(values[::-1], 0.0), directions[:, ::-1][:, :rank].astype(np.float32)
     floor = settings.shrinkage * values.mean()
     rest = floor + values[rank:].mean() if rank < len(values) else floor
-    kept = np.minimum(1.0, np.sqrt(rest / np.maximum(values[:rank] + floor, 1e-12)))
-    up = -((1.0 - kept)[:, None] * down.T).astype(np.float32)
+    shares = np.minimum(1.0, np.sqrt(rest / np.maximum(values[:rank] + floor, 1e-12)))
+    up = -((1.0 - shares)[:, None] * down.T).astype(np.float32)
     return {"down": down, "up": up, "shift": np.asarray(-(mean + (mean @ down) @ up), dtype=np.float32)}
 
 
 def _gradients(
     pairs: TrainingPairs,
     batch: npt.NDArray[np.int64],
-    known: npt.NDArray[np.int64],
+    passages_of_model: npt.NDArray[np.int64],
     weights: dict[str, FloatArray],
     settings: AdapterSettings,
     random: np.random.Generator,
 ) -> tuple[float, dict[str, FloatArray]]:
-    """The loss of a batch, and its gradients by the name of the weights; `known`: rows of passages that compete."""
-    rows = _competing(pairs, batch, known, settings.negatives, random)
-    wanted, barred = _targets(pairs, batch, rows)
+    """The loss of a batch, and its gradients by name of weights; `passages_of_model`: rows of passages that compete."""
+    rows = _competing(pairs, batch, passages_of_model, settings.negatives, random)
+    targets, barred = _targets(pairs, batch, rows)
     plain, passages = pairs.questions[batch], pairs.passages[rows]
     hidden = plain @ weights["down"]
     moved = plain + hidden @ weights["up"] + weights["shift"]
-    loss, slope = _ranking_loss(moved, passages, wanted, barred, settings.temperature)
+    loss, slope = _ranking_loss(moved, passages, targets, barred, settings.temperature)
     if settings.prefix and settings.prefix < moved.shape[1]:
         cut, share = settings.prefix, np.float32(settings.prefix_share)
         short = passages[:, :cut]
         short = short / np.maximum(np.linalg.norm(short, axis=1, keepdims=True), 1e-6)
-        part, part_slope = _ranking_loss(moved[:, :cut], short, wanted, barred, settings.temperature)
+        part, part_slope = _ranking_loss(moved[:, :cut], short, targets, barred, settings.temperature)
         loss = (1 - float(share)) * loss + float(share) * part
         slope = (1 - share) * slope
         slope[:, :cut] += share * part_slope
@@ -255,7 +255,7 @@ def _gradients(
 
 
 def _ranking_loss(
-    moved: Floats, passages: Floats, wanted: FloatArray, barred: Flags, temperature: float
+    moved: Floats, passages: Floats, targets: FloatArray, barred: Flags, temperature: float
 ) -> tuple[float, FloatArray]:
     """Cross-entropy over passages of float32[b, d] against float32[p, d], and its slope by the former, [b, d]."""
     norms = np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-6)
@@ -264,8 +264,8 @@ def _ranking_loss(
     scores -= scores.max(axis=1, keepdims=True)
     powers = np.exp(scores)
     totals = powers.sum(axis=1, keepdims=True)
-    loss = -float(np.sum(wanted * (scores - np.log(totals)))) / len(moved)
-    by_unit = ((powers / totals - wanted) @ passages) / np.float32(temperature * len(moved))
+    loss = -float(np.sum(targets * (scores - np.log(totals)))) / len(moved)
+    by_unit = ((powers / totals - targets) @ passages) / np.float32(temperature * len(moved))
     slope = (by_unit - (by_unit * units).sum(axis=1, keepdims=True) * units) / norms
     return loss, np.asarray(slope, dtype=np.float32)
 
@@ -273,19 +273,21 @@ def _ranking_loss(
 def _competing(
     pairs: TrainingPairs,
     batch: npt.NDArray[np.int64],
-    known: npt.NDArray[np.int64],
+    passages_of_model: npt.NDArray[np.int64],
     most: int,
     random: np.random.Generator,
 ) -> npt.NDArray[np.int64]:
     """Rows of passages that compete: all that a question of this model has; of many the batch's own, those that it is
     confused with, and some others. Passages that are held out from this model do not compete.
     """
-    if len(known) <= most:
-        return known
+    if len(passages_of_model) <= most:
+        return passages_of_model
     rows = {row for question in batch.tolist() for row in pairs.right[question]}
     if pairs.hard:
-        rows |= {row for question in batch.tolist() for row in pairs.hard[question]}.intersection(known.tolist())
-    return np.unique(np.concatenate([np.fromiter(rows, np.int64), random.permutation(known)[:most]]))
+        rows |= {row for question in batch.tolist() for row in pairs.hard[question]}.intersection(
+            passages_of_model.tolist()
+        )
+    return np.unique(np.concatenate([np.fromiter(rows, np.int64), random.permutation(passages_of_model)[:most]]))
 
 
 def _targets(
@@ -293,15 +295,15 @@ def _targets(
 ) -> tuple[FloatArray, Flags]:
     """float32[b, p], the shares of the right passages, and bool[b, p], which do not compete."""
     place = {int(row): at for at, row in enumerate(rows)}
-    wanted = np.zeros((len(batch), len(rows)), np.float32)
+    targets = np.zeros((len(batch), len(rows)), np.float32)
     barred = np.zeros((len(batch), len(rows)), bool)
     for at, question in enumerate(batch.tolist()):
         right = [place[row] for row in pairs.right[question]]
-        wanted[at, right] = 1.0 / len(right)
+        targets[at, right] = 1.0 / len(right)
         if pairs.masked:
             barred[at, [place[row] for row in pairs.masked[question] if row in place]] = True
             barred[at, right] = False
-    return wanted, barred
+    return targets, barred
 
 
 def plain_scale(
@@ -311,11 +313,11 @@ def plain_scale(
 
     By mean and spread of the `nearest` cosines of each question of float32[q, d] to float32[p, d].
     """
-    found = []
+    levels = []
     for questions in (plain, adapted):
         best = np.concatenate([_nearest(questions[block], passages, nearest) for block in blocks(len(questions))])
-        found.append((float(best.mean()), float(best.std())))
-    (plain_mean, plain_spread), (mean, spread) = found
+        levels.append((float(best.mean()), float(best.std())))
+    (plain_mean, plain_spread), (mean, spread) = levels
     slope = plain_spread / spread if spread > 1e-6 and plain_spread > 1e-6 else 1.0
     return slope, plain_mean - slope * mean
 

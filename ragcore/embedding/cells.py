@@ -69,10 +69,10 @@ class BoundedCells:
         enough = int(np.searchsorted(np.cumsum(self.sizes[order]), rows)) + 1
         return np.asarray(order[:enough], dtype=np.int64)
 
-    def beyond(self, worst: float, *, seen: Ints) -> Ints:
+    def beyond(self, worst: float, *, visited: Ints) -> Ints:
         """Places of the cells that were not seen and may have better hits than the worst one so far."""
         needed = self.bounds >= worst
-        needed[seen] = False
+        needed[visited] = False
         return np.asarray(np.flatnonzero(needed), dtype=np.int64)
 
     def compared(self, places: Ints) -> int:
@@ -152,8 +152,8 @@ def first_centres(vectors: FloatArray, *, count: int, random: np.random.Generato
 
 def nearest_centres(vectors: FloatArray, centres: FloatArray) -> Ints:
     """int64[n]: the nearest centre of each of float32[n, d], by the inner product."""
-    found = [(vectors[at : at + AT_ONCE] @ centres.T).argmax(axis=1) for at in range(0, len(vectors), AT_ONCE)]
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
+    places = [(vectors[at : at + AT_ONCE] @ centres.T).argmax(axis=1) for at in range(0, len(vectors), AT_ONCE)]
+    return np.concatenate(places) if places else np.zeros(0, np.int64)
 
 
 def _means(vectors: FloatArray, cells: Ints, count: int, random: np.random.Generator) -> FloatArray:

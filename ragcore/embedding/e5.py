@@ -63,22 +63,22 @@ class E5Small:
 
         With the text of each one's window.
         """
-        pieces = [self._pieces(one.text) for one in sentences]
-        heads = [self._pieces(f"{prefix}{one.head}: ") for one in sentences]
+        pieces = [self._pieces(sentence.text) for sentence in sentences]
+        heads = [self._pieces(f"{prefix}{sentence.head}: ") for sentence in sentences]
         rows, texts = np.zeros((len(sentences), DIMENSIONS), np.float32), []
         windows = list(windows_of(heads, pieces, most=MAX_TOKENS - 2))
         for window, states in zip(windows, run_side_by_side(self._states, windows, threads=self._threads), strict=True):
             for span in window.spans:
                 rows[span.sentence] = states[span.start : span.stop].mean(0)
             read = [sentences[span.sentence] for span in window.spans]
-            texts += [" ".join([read[0].head, *(one.text for one in read)])] * len(read)
+            texts += [" ".join([read[0].head, *(sentence.text for sentence in read)])] * len(read)
         return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), np.float32), texts
 
     def score_pairs(self, question: str, sentences: Sequence[HeadedSentence]) -> FloatArray:
         """float32[n]: log-odds that each sentence answers; of long ones the beginning is read."""
         session = self._pair_session
-        asked = self._tokenizer.encode(QUERY + question, QUESTION_TOKENS)
-        pairs = [pair_ids(self._tokenizer, asked, one) for one in sentences]
+        question_ids = self._tokenizer.encode(QUERY + question, QUESTION_TOKENS)
+        pairs = [pair_ids(self._tokenizer, question_ids, piece) for piece in sentences]
         rows = run_side_by_side(lambda ids: self._output(session, PAIR_SCORE, ids), pairs, threads=self._threads)
         return np.concatenate([np.zeros(0, np.float32), *rows])
 

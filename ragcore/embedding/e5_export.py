@@ -34,17 +34,17 @@ def export(folder: Path) -> None:
     weights_verify(path)
     weights = E5Weights(path)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        made = Path(scratch) / folder.name
-        made.mkdir()
-        np.save(made / WORDS, weights.packed("emb.word", weights.shape.words))
-        unigram_save(weights.vocabulary, made)
+        scratch_folder = Path(scratch) / folder.name
+        scratch_folder.mkdir()
+        np.save(scratch_folder / WORDS, weights.packed("emb.word", weights.shape.words))
+        unigram_save(weights.vocabulary, scratch_folder)
         fp32 = Path(scratch) / "fp32.onnx"
         _export_fp32(sentence_encoder(weights), weights.shape, fp32, [OUTPUT, STATES])
-        quantise(fp32, made / ENCODER)
+        quantise(fp32, scratch_folder / ENCODER)
         pairs = PairWeights(weights, shipped_changes())
         _export_fp32(pair_encoder(pairs), weights.shape, fp32, [PAIR_SCORE])
-        quantise(fp32, made / PAIRS)
-        made.rename(folder)
+        quantise(fp32, scratch_folder / PAIRS)
+        scratch_folder.rename(folder)
 
 
 def _export_fp32(encoder: Any, shape: Shape, target: Path, outputs: Sequence[str]) -> None:

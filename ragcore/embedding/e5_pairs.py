@@ -28,14 +28,14 @@ ATTENTION = "qkv"  # parts that are changed together
 FloatArray = npt.NDArray[np.float32]
 
 
-def pair_ids(tokenizer: UnigramTokenizer, asked: Sequence[int], sentence: HeadedSentence) -> list[int]:
-    """Token ids of a pair, in training as in use. `asked`: those of the question with its prefix, without markers.
+def pair_ids(tokenizer: UnigramTokenizer, question_ids: Sequence[int], sentence: HeadedSentence) -> list[int]:
+    """Token ids of a pair, in training as in use. `question_ids`: of the question with its prefix, without markers.
 
     Of a long sentence the beginning is read.
     """
     text = f"{sentence.head}: {sentence.text}" if sentence.head else sentence.text
-    told = tokenizer.encode(text, SENTENCE_TOKENS)
-    return [tokenizer.begin, *asked, tokenizer.end, *told, tokenizer.end]
+    sentence_ids = tokenizer.encode(text, SENTENCE_TOKENS)
+    return [tokenizer.begin, *question_ids, tokenizer.end, *sentence_ids, tokenizer.end]
 
 
 class EncoderWeights(Protocol):

@@ -86,8 +86,8 @@ def weights_path() -> Path:
 def weights_verify(path: Path, sha256: str = SHA256) -> None:
     """Raises EmbedderRefusedError unless the file has this SHA-256 (a quarter of a second)."""
     with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != sha256:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if digest != sha256:
         raise _damaged()
 
 

@@ -127,12 +127,14 @@ class OpenAIEmbedder:
                 raise EmbedderRefusedError("answer_format", detail=str(error)) from error
             if response is not None and response.is_success:
                 return self._vectors(response, len(texts))
-            said = server_words(response.text, key=self._key) if response is not None else ""
+            server_text = server_words(response.text, key=self._key) if response is not None else ""
             if response is not None and not is_retryable(response.status_code):
-                raise EmbedderRefusedError("request_refused", status=response.status_code, detail=said, problem=problem)
+                raise EmbedderRefusedError(
+                    "request_refused", status=response.status_code, detail=server_text, problem=problem
+                )
             wait = next(waits, None)
             if wait is None:
-                raise ModelUnavailableError("embedder_silent", model=self.model, problem=problem, detail=said)
+                raise ModelUnavailableError("embedder_silent", model=self.model, problem=problem, detail=server_text)
             self._sleep(wait)
 
     def _vectors(self, response: Any, expected: int) -> FloatArray:
@@ -143,8 +145,8 @@ class OpenAIEmbedder:
         try:
             return vectors_of(response.json(), expected)
         except (ValueError, KeyError, TypeError, OverflowError) as error:
-            said = server_words(response.text, key=self._key)
-            raise EmbedderRefusedError("answer_format", detail=said) from error
+            server_text = server_words(response.text, key=self._key)
+            raise EmbedderRefusedError("answer_format", detail=server_text) from error
 
 
 def vectors_of(answer: Any, expected: int) -> FloatArray:

@@ -87,7 +87,7 @@ def adapter_unpack(packed: bytes, *, dimensions: int) -> QueryAdapter:
     fits = down.shape == (dimensions, rank) and up.shape == (rank, dimensions) and scale.shape == (2,)
     if not fits or rank > MOST_RANK:
         raise AdapterRefusedError("damaged")
-    if not all(bool(np.isfinite(one).all()) for one in (down, up, shift, scale)) or scale[0] <= 0:
+    if not all(bool(np.isfinite(matrix).all()) for matrix in (down, up, shift, scale)) or scale[0] <= 0:
         raise AdapterRefusedError("damaged")
     return QueryAdapter(
         down=down.astype(np.float32),

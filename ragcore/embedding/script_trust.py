@@ -31,5 +31,5 @@ def trust_of_recall(recall: float) -> float:
 
 def trust_told(shorten: Callable[..., object], cjk_share: float) -> float:
     """What is on record beside the shortening of a model; 1 where nothing is."""
-    told = getattr(shorten, "trust", None)
-    return 1.0 if told is None else float(told(cjk_share))
+    trust = getattr(shorten, "trust", None)
+    return 1.0 if trust is None else float(trust(cjk_share))

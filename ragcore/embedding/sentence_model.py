@@ -107,8 +107,8 @@ class SentenceModel:
         positions = getattr(config, "max_position_embeddings", None)
         special = int(getattr(config, "pad_token_id", 0) or 0) + 1 if _counts_from_padding(config) else 0
         most = int(positions) - special if positions else None
-        said = self._max_tokens or loaded.max_seq_length
-        length = min(one for one in (said, most) if one) if said or most else None
+        limit = self._max_tokens or loaded.max_seq_length
+        length = min(length for length in (limit, most) if length) if limit or most else None
         if length is not None and length < LEAST_TOKENS:
             raise EmbedderRefusedError("cuts_texts", model=self._source, tokens=length, least=LEAST_TOKENS)
         if length != loaded.max_seq_length:  # models of fixed word vectors read texts of any length

@@ -46,8 +46,8 @@ def windows_of(heads: Sequence[Sequence[int]], sentences: Sequence[Sequence[int]
             room = (most if not spans else WINDOW_TOKENS) - len(tokens)
             if spans and len(sentences[at]) > room:
                 break
-            own = sentences[at][:room]
-            spans.append(Span(at, len(tokens), len(tokens) + len(own)) if own else Span(at, 0, len(head)))
-            tokens += own
+            ids = sentences[at][:room]
+            spans.append(Span(at, len(tokens), len(tokens) + len(ids)) if ids else Span(at, 0, len(head)))
+            tokens += ids
             at += 1
         yield Window(tuple(tokens), tuple(spans))

@@ -64,13 +64,13 @@ class SiteCosines:
         return near, far
 
 
-def set_scale(site: SiteCosines, own: FloatArray) -> OpenScale:
-    """The scale of a set's model; `own`: float[q, 2] as `near_far`, of the same sentences."""
-    if not len(own):
+def set_scale(site: SiteCosines, cosines: FloatArray) -> OpenScale:
+    """The scale of a set's model; `cosines`: float[q, 2] as `near_far`, of the same sentences."""
+    if not len(cosines):
         return OpenScale()
-    near_own, far_own = (float(value) for value in np.median(own, axis=0))
+    near_own, far_own = (float(value) for value in np.median(cosines, axis=0))
     if reads(site, spread=near_own - far_own):
-        scale = cosine_scale(site.near_far, own)
+        scale = cosine_scale(site.near_far, cosines)
         return OpenScale(scale.offset, scale.slope)
     near, far = site.usual()
     if near_own - far_own < LEAST_SPREAD:  # neither tells them apart, as with passages that repeat each other

@@ -65,8 +65,8 @@ class Shortening:
         """float32[n, 768], L2-normalised, from float[n, dimensions]. Raises EmbedderRefusedError for another width."""
         rows = np.asarray(vectors, dtype=np.float32)
         if rows.ndim != 2 or rows.shape[1] != self.dimensions:
-            found = rows.shape[1] if rows.ndim == 2 else 0
-            raise EmbedderRefusedError("other_dimensions", model=model, dimensions=found, needed=self.dimensions)
+            width = rows.shape[1] if rows.ndim == 2 else 0
+            raise EmbedderRefusedError("other_dimensions", model=model, dimensions=width, needed=self.dimensions)
         if self.projection is not None:
             rows = _unit(rows) @ self.projection
         return matryoshka(rows, model=model)
@@ -77,9 +77,11 @@ def neighbours_kept(full: FloatArray, short: FloatArray, *, depth: int) -> float
 
     float32[n, d] and float32[n, k] of the same texts; every text asks for the others, by cosine.
     """
-    wanted, found = _nearest(full, NEIGHBOURS), _nearest(short, depth)
-    shared = [len(set(one) & set(other)) for one, other in zip(wanted.tolist(), found.tolist(), strict=True)]
-    return sum(shared) / wanted.size
+    by_full, by_short = _nearest(full, NEIGHBOURS), _nearest(short, depth)
+    shared = [
+        len(set(nearest) & set(other)) for nearest, other in zip(by_full.tolist(), by_short.tolist(), strict=True)
+    ]
+    return sum(shared) / by_full.size
 
 
 def cosine_floor(sample: FloatArray) -> float:
@@ -117,14 +119,14 @@ def projection_fit(sample: FloatArray, *, model: str) -> Shortening:
     rows = _checked(sample, model)
     is_held_out = np.arange(len(rows)) % 4 == 0
     directions = principal_directions(second_moment(rows[~is_held_out]))[:, :DIMENSIONS]
-    made = Shortening(dimensions=rows.shape[1], packed=directions.astype("<f2").tobytes())
+    projection = Shortening(dimensions=rows.shape[1], packed=directions.astype("<f2").tobytes())
     held_out = rows[is_held_out]
-    short = made.apply(held_out, model=model)
+    short = projection.apply(held_out, model=model)
     kept_whole = neighbours_kept(held_out, short, depth=WHOLE_DEPTH)
     kept_prefix = neighbours_kept(held_out, short[:, :PREFIX], depth=PREFIX_DEPTH)
     if min(kept_whole, kept_prefix) < LEAST_KEPT:
         raise EmbedderRefusedError("no_prefix", model=model, kept=f"{100 * min(kept_whole, kept_prefix):.0f}")
-    return replace(made, kept_whole=kept_whole, kept_prefix=kept_prefix, floor=cosine_floor(short))
+    return replace(projection, kept_whole=kept_whole, kept_prefix=kept_prefix, floor=cosine_floor(short))
 
 
 def _checked(sample: FloatArray, model: str) -> FloatArray:

@@ -157,11 +157,15 @@ class UnigramTokenizer:
         columns = columns[:, np.argsort(columns[0], kind="stable")]
         begin, end, ids = columns
         scores = np.where(ids >= 0, self._scores[ids], self._unknown_score)
-        named = np.where(ids >= 0, ids, self._unknown)
-        return zip(begin.tolist(), end.tolist(), named.tolist(), scores.tolist(), strict=True)
+        piece_ids = np.where(ids >= 0, ids, self._unknown)
+        return zip(begin.tolist(), end.tolist(), piece_ids.tolist(), scores.tolist(), strict=True)
 
     def _unknown_once(self, ids: Sequence[int]) -> list[int]:
-        return [one for one, before in zip(ids, [-1, *ids], strict=False) if one != self._unknown or before != one]
+        return [
+            piece_id
+            for piece_id, before in zip(ids, [-1, *ids], strict=False)
+            if piece_id != self._unknown or before != piece_id
+        ]
 
 
 def _codes(text: str) -> Codes:

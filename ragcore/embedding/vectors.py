@@ -26,8 +26,8 @@ def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
     """
     rows = np.asarray(vectors, dtype=np.float32)
     if rows.ndim != 2 or rows.shape[1] < LEAST_DIMENSIONS:
-        found = rows.shape[1] if rows.ndim == 2 else 0
-        raise EmbedderRefusedError("dimensions", model=model, dimensions=found, needed=LEAST_DIMENSIONS)
+        width = rows.shape[1] if rows.ndim == 2 else 0
+        raise EmbedderRefusedError("dimensions", model=model, dimensions=width, needed=LEAST_DIMENSIONS)
     rows = rows[:, :DIMENSIONS]
     if (missing := DIMENSIONS - rows.shape[1]) > 0:
         rows = np.pad(rows, ((0, 0), (0, missing)))
@@ -82,8 +82,8 @@ def set_vector(vector: FloatArray, number: int) -> FloatArray | None:
     start = without_set_vectors(vector).shape[-1]
     for place in range(start, len(vector), _BLOCK):
         if int(vector[place]) == number % _NUMBERS:
-            found = vector[place + 1 : place + _BLOCK]
-            return found if bool(np.any(found)) else None
+            block = vector[place + 1 : place + _BLOCK]
+            return block if bool(np.any(block)) else None
     return None
 
 

@@ -67,10 +67,10 @@ class AddressPolicy:
 
     def permits(self, host: str, address: str) -> bool:
         """Whether a connection to this address may be made for this host."""
-        found = _plain(address)
-        if found is None or _is_in(found, _NEVER):
+        plain = _plain(address)
+        if plain is None or _is_in(plain, _NEVER):
             return False
-        return self._names(host) or _is_in(found, self.networks) or is_public(found)
+        return self._names(host) or _is_in(plain, self.networks) or is_public(plain)
 
     def covers(self, host: str) -> bool:
         """Whether this host is among those of the policy, by its name or as an address of a network."""
@@ -96,16 +96,16 @@ def _embedded(address: Address) -> list[IPv4Address]:
     inner = [address.sixtofour, *(address.teredo or ())]
     if address in _NAT64:
         inner.append(IPv4Address(int(address) & 0xFFFFFFFF))
-    return [found for found in inner if found is not None]
+    return [inner_address for inner_address in inner if inner_address is not None]
 
 
 def _plain(address: str) -> Address | None:
     """The address without its zone, IPv4 where it is only wrapped in IPv6; None for what is no address."""
     try:
-        found = ip_address(address.partition("%")[0])
+        parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return None
-    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
+    return (parsed.ipv4_mapped or parsed) if isinstance(parsed, IPv6Address) else parsed
 
 
 def _is_in(address: Address, networks: Iterable[Network]) -> bool:
@@ -140,10 +140,10 @@ def permitted_addresses(host: str, port: int, *, allow: AddressPolicy, resolve: 
     Raises UrlUnreachableError for an unknown host, UrlNotAllowedError where it has only forbidden addresses.
     """
     try:
-        found = list(resolve(host, port))
+        resolved = list(resolve(host, port))
     except (OSError, UnicodeError) as problem:
         raise UrlUnreachableError("unknown_host", host=host) from problem
-    permitted = [address for address in found if allow.permits(host, address)]
+    permitted = [address for address in resolved if allow.permits(host, address)]
     if not permitted:
         raise UrlNotAllowedError(host=host)
     return permitted
@@ -151,5 +151,5 @@ def permitted_addresses(host: str, port: int, *, allow: AddressPolicy, resolve: 
 
 def system_resolve(host: str, port: int) -> Sequence[str]:
     """Addresses by the resolver of the operating system."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(place[0]) for *_, place in found))
+    places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(place[0]) for *_, place in places))

@@ -39,10 +39,10 @@ class Deadline:
 
     def left(self, at_most: float | None) -> float:
         """Seconds for the next step. Raises UrlUnreachableError when the time is over."""
-        left = self._end - time.monotonic()
-        if left <= 0:
+        seconds = self._end - time.monotonic()
+        if seconds <= 0:
             raise UrlUnreachableError("slow")
-        return left if at_most is None else min(left, at_most)
+        return seconds if at_most is None else min(seconds, at_most)
 
 
 class _TimedStream(httpcore.NetworkStream):
@@ -119,7 +119,7 @@ class HttpConnections:
         Raises UrlNotAllowedError, UrlUnreachableError, UrlRefusedError (unknown compression) or UrlTooLargeError.
         """
         target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-        sent = [
+        request_headers = [
             (b"Host", url.netloc),
             (b"Accept-Encoding", b"gzip"),
             (b"Connection", b"close"),
@@ -127,12 +127,14 @@ class HttpConnections:
         ]
         with self._pool(deadline) as pool, _coded_errors(url):
             extensions = {"timeout": self._timeout}
-            with pool.stream(b"GET", target, headers=sent, extensions=extensions) as response:
-                said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+            with pool.stream(b"GET", target, headers=request_headers, extensions=extensions) as response:
+                reply_headers = {
+                    name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
+                }
                 content = b""
                 if 200 <= response.status < 300:
-                    content = read_body(response.iter_stream(), said, max_bytes=max_bytes)
-                return HttpReply(status=response.status, headers=said, content=content)
+                    content = read_body(response.iter_stream(), reply_headers, max_bytes=max_bytes)
+                return HttpReply(status=response.status, headers=reply_headers, content=content)
 
     def _pool(self, deadline: Deadline) -> httpcore.ConnectionPool:
         backend = _CheckedBackend(self._allow, self._resolve, deadline)

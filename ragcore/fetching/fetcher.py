@@ -35,22 +35,22 @@ def media_type_of(content_type: str) -> str:
 
 def file_name(url: httpx.URL, media_type: str, disposition: str, content: bytes) -> str:
     """A file name: the one that the host gives, else the end of the path, else the host; its ending fits the type."""
-    said = _name_in_disposition(disposition) or unquote(PurePosixPath(url.path).name) or url.host
-    clean = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069]+', "_", said).strip(". ")
+    raw_name = _name_in_disposition(disposition) or unquote(PurePosixPath(url.path).name) or url.host
+    clean = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069]+', "_", raw_name).strip(". ")
     name = clean or url.host
     ending = _ending(name, media_type, content)
-    own = PurePosixPath(name).suffix
-    if own.lower() in (ending, *_REFINED.get(ending, ())) or not ending:
-        return f"{name[: MAX_NAME_CHARACTERS - len(own)]}" if len(name) > MAX_NAME_CHARACTERS else name
-    stem = name if name == url.host else PurePosixPath(name).stem if _is_program(own) else name
+    suffix = PurePosixPath(name).suffix
+    if suffix.lower() in (ending, *_REFINED.get(ending, ())) or not ending:
+        return f"{name[: MAX_NAME_CHARACTERS - len(suffix)]}" if len(name) > MAX_NAME_CHARACTERS else name
+    stem = name if name == url.host else PurePosixPath(name).stem if _is_program(suffix) else name
     return f"{stem[:MAX_NAME_CHARACTERS]}{ending}"
 
 
 def _name_in_disposition(disposition: str) -> str:
-    if found := _ENCODED.search(disposition):
-        return unquote(found[1])
-    found = _QUOTED.search(disposition)
-    return (found[1] or found[2]) if found else ""
+    if match := _ENCODED.search(disposition):
+        return unquote(match[1])
+    match = _QUOTED.search(disposition)
+    return (match[1] or match[2]) if match else ""
 
 
 def _is_program(ending: str) -> bool:
@@ -64,11 +64,11 @@ def _ending(name: str, media_type: str, content: bytes) -> str:
         return MEDIA_TYPE_ENDINGS[media_type]
     if media_type not in _UNKNOWN:
         return ""
-    own = PurePosixPath(name).suffix.lower()
-    if own in MEDIA_TYPE_ENDINGS.values() or any(own in endings for endings in _REFINED.values()):
-        return own
-    known = next((ending for start, ending in _SIGNATURES if content.startswith(start)), "")
-    return known or (".html" if _HTML.search(content[:1024]) else "")
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in MEDIA_TYPE_ENDINGS.values() or any(suffix in endings for endings in _REFINED.values()):
+        return suffix
+    by_signature = next((ending for start, ending in _SIGNATURES if content.startswith(start)), "")
+    return by_signature or (".html" if _HTML.search(content[:1024]) else "")
 
 
 ROBOTS_BYTES = 512 * 1024
@@ -137,11 +137,15 @@ class Fetcher:
         self, target: httpx.URL, headers: Mapping[str, str], deadline: Deadline, max_bytes: int, *, robots: bool
     ) -> tuple[httpx.URL, HttpReply]:
         """The first reply that is no redirect, and its address. Every address on the way is checked."""
-        sent = {"User-Agent": self._agent, "Accept": _ACCEPT, **{key: value for key, value in headers.items() if value}}
+        request_headers = {
+            "User-Agent": self._agent,
+            "Accept": _ACCEPT,
+            **{key: value for key, value in headers.items() if value},
+        }
         for _ in range(self._limits.redirects + 1):
             if robots and self._respect_robots and not self._is_welcome(target, deadline):
                 raise UrlRefusedError("robots", url=str(target))
-            reply = self._connections.get(target, headers=sent, deadline=deadline, max_bytes=max_bytes)
+            reply = self._connections.get(target, headers=request_headers, deadline=deadline, max_bytes=max_bytes)
             place = reply.headers.get("location", "")
             if reply.status not in REDIRECTS or not place:
                 return target, reply

@@ -42,7 +42,7 @@ def sitemap_urls(url: str, *, fetcher: Fetcher, max_entries: int = MAX_ENTRIES) 
     names: a list with a hole would look as if pages had been removed. Further files than MAX_SITEMAPS are not read.
     """
     waiting = deque([url])
-    seen = {url}
+    visited = {url}
     entries: dict[str, SitemapEntry] = {}
     for _ in range(MAX_SITEMAPS):
         if not waiting or len(entries) >= max_entries:
@@ -52,8 +52,8 @@ def sitemap_urls(url: str, *, fetcher: Fetcher, max_entries: int = MAX_ENTRIES) 
         )
         for entry in pages:
             entries.setdefault(entry.url, entry)
-        new = [address for address in indexed if address not in seen]
-        seen.update(new)
+        new = [address for address in indexed if address not in visited]
+        visited.update(new)
         waiting.extend(new)
     is_complete = not waiting and len(entries) < max_entries
     return Sitemap(entries=tuple(entries.values())[:max_entries], is_complete=is_complete)

@@ -93,11 +93,11 @@ async def confidence_in(
         return REFUSED, "rules"
     if llm is not None:
         context = render_context(sources)
-        said = await llm.json(
+        reply = await llm.json(
             "judge_confidence", _SaidConfidence, max_tokens=100, question=question, context=context, answer=text
         )
-        if said is not None:
-            return said.confidence, "model"
+        if reply is not None:
+            return reply.confidence, "model"
     checked = await asyncio.to_thread(_checked, text, sources, ports.tokenizer, ports.embedder)
     return 0.5 * checked[0] + 0.5 * evidence.confidence, "rules"
 
@@ -110,15 +110,15 @@ async def grade_answer(
         return AnswerGrades(relevance=0, accuracy=0, completeness=0, clarity=0, citation_quality=0)
     if llm is not None:
         context = render_context(sources)
-        said = await llm.json("judge_answer", _SaidGrades, question=question, context=context, answer=text)
-        if said is not None:
+        reply = await llm.json("judge_answer", _SaidGrades, question=question, context=context, answer=text)
+        if reply is not None:
             return AnswerGrades(
-                relevance=said.relevance,
-                accuracy=said.accuracy,
-                completeness=said.completeness,
-                clarity=said.clarity,
-                citation_quality=said.citation_quality,
-                critique=said.critique.strip(),
+                relevance=reply.relevance,
+                accuracy=reply.accuracy,
+                completeness=reply.completeness,
+                clarity=reply.clarity,
+                citation_quality=reply.citation_quality,
+                critique=reply.critique.strip(),
                 by="model",
             )
     return await asyncio.to_thread(grades_by_rules, question, text, sources, ports.tokenizer, ports.embedder)
@@ -135,18 +135,18 @@ def grades_by_rules(
     long nor said before. Citation quality: share of sentences with a citation.
     """
     _, sentences = _checked(text, sources, tokenizer, embedder)
-    asked, said = keywords(question, tokenizer), set(tokenizer.words(text))
+    question_words, answer_words = keywords(question, tokenizer), set(tokenizer.words(text))
     offered = {word for source in sources for word in tokenizer.words(source.text)}
-    wanted = [word for word in asked if word in offered]
+    answerable = [word for word in question_words if word in offered]
     grades = AnswerGrades(
-        relevance=4 + 6 * _share([word in said for word in asked]),
+        relevance=4 + 6 * _share([word in answer_words for word in question_words]),
         accuracy=10 * _mean([_WEIGHT[sentence.support] for sentence in sentences]),
-        completeness=4 + 6 * _share([word in said for word in wanted]),
+        completeness=4 + 6 * _share([word in answer_words for word in answerable]),
         clarity=10 * _clarity(text, tokenizer),
         citation_quality=10 * _mean([float(bool(sentence.citations)) for sentence in sentences]),
     )
     unsupported = " ".join(sentence.text for sentence in sentences if sentence.support == "unsupported")[:300]
-    missing = ", ".join(word for word in wanted if word not in said)
+    missing = ", ".join(word for word in answerable if word not in answer_words)
     low = [_CRITIQUE[name] for name, value in grades.values().items() if value < GOOD_GRADE]
     return replace(grades, critique=" ".join(low).format(unsupported=unsupported, missing=missing))
 

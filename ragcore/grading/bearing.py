@@ -85,18 +85,18 @@ async def judge_bearing(question: str, passages: Sequence[JudgedText], llm: LlmC
     read: set[int] = set()
     has_false_quotation = False
     for some in batches(passages):
-        said = await llm.json(PROMPT, _Said, max_tokens=MAX_TOKENS, question=question, context=_shown(some))
-        if said is None:
+        reply = await llm.json(PROMPT, _Said, max_tokens=MAX_TOKENS, question=question, context=_shown(some))
+        if reply is None:
             is_invalid = llm.counts["invalid"] > 0
             return BearingVerdict(outcome="invalid" if is_invalid else "unavailable", read=frozenset(read))
-        if any(one.number > len(some) for one in said.passages):
+        if any(verdict.number > len(some) for verdict in reply.passages):
             return BearingVerdict(outcome="invalid", read=frozenset(read))
-        stated = list(_checked(said, some))
-        named = {some[one.number - 1].id for one in said.passages}
-        read |= {one.id for one in some} - named | {one.id for one in stated}
+        stated = list(_checked(reply, some))
+        ids_given = {some[verdict.number - 1].id for verdict in reply.passages}
+        read |= {passage.id for passage in some} - ids_given | {statement.id for statement in stated}
         if stated:
             return BearingVerdict(outcome="found", stated=tuple(stated), read=frozenset(read))
-        has_false_quotation = has_false_quotation or bool(said.passages)
+        has_false_quotation = has_false_quotation or bool(reply.passages)
     return BearingVerdict(outcome="quotation" if has_false_quotation else "none", read=frozenset(read))
 
 
@@ -104,12 +104,12 @@ def batches(passages: Sequence[JudgedText]) -> Iterator[list[JudgedText]]:
     """The passages of each request: at most MOST_TOGETHER with at most MOST_CHARACTERS, at least one."""
     some: list[JudgedText] = []
     size = 0
-    for one in passages:
-        length = min(len(one.text), LONGEST)
+    for passage in passages:
+        length = min(len(passage.text), LONGEST)
         if some and (len(some) == MOST_TOGETHER or size + length > MOST_CHARACTERS):
             yield some
             some, size = [], 0
-        some.append(one)
+        some.append(passage)
         size += length
     if some:
         yield some
@@ -117,16 +117,18 @@ def batches(passages: Sequence[JudgedText]) -> Iterator[list[JudgedText]]:
 
 def _shown(passages: Sequence[JudgedText]) -> str:
     """Numbered in square brackets; a line of a passage that begins like that gets round ones."""
-    plain = [_MARKER.sub(r"(\1)", f"{' '.join(one.heading.split())}\n{one.text[:LONGEST]}") for one in passages]
+    plain = [
+        _MARKER.sub(r"(\1)", f"{' '.join(passage.heading.split())}\n{passage.text[:LONGEST]}") for passage in passages
+    ]
     return "\n\n".join(f"[{n}] {text}" for n, text in enumerate(plain, 1))
 
 
-def _checked(said: _Said, passages: Sequence[JudgedText]) -> Iterator[Stated]:
+def _checked(reply: _Said, passages: Sequence[JudgedText]) -> Iterator[Stated]:
     """Those of the named passages, each once, in which their quotation stands."""
-    named: set[int] = set()
-    for one in sorted(said.passages, key=lambda each: each.number):
-        passage, plain = passages[one.number - 1], squeeze(one.quotation)
+    ids: set[int] = set()
+    for verdict in sorted(reply.passages, key=lambda each: each.number):
+        passage, plain = passages[verdict.number - 1], squeeze(verdict.quotation)
         stands = len(plain) >= SHORTEST_QUOTATION and plain in squeeze(passage.text[:LONGEST])
-        if stands and passage.id not in named:
-            named.add(passage.id)
-            yield Stated(passage.id, one.quotation.strip())
+        if stands and passage.id not in ids:
+            ids.add(passage.id)
+            yield Stated(passage.id, verdict.quotation.strip())

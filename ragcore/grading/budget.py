@@ -54,10 +54,10 @@ class Meter:
     @property
     def usage(self) -> Usage:
         """Of all requests since the start."""
-        asked, before = self._usage(), self._asked_before
+        total, before = self._usage(), self._asked_before
         return self._written + Usage(
-            prompt_tokens=asked.prompt_tokens - before.prompt_tokens,
-            completion_tokens=asked.completion_tokens - before.completion_tokens,
+            prompt_tokens=total.prompt_tokens - before.prompt_tokens,
+            completion_tokens=total.completion_tokens - before.completion_tokens,
         )
 
     @property

@@ -147,14 +147,14 @@ async def grade_passages(
     if not ranked:
         return PassageScores(relevance=0, completeness=0, accuracy=0, coherence=0)
     if llm is not None:
-        said = await llm.json("judge_passages", _Said, question=query, context=shown(ranked))
-        if said is not None:
+        reply = await llm.json("judge_passages", _Said, question=query, context=shown(ranked))
+        if reply is not None:
             return PassageScores(
-                relevance=said.relevance,
-                completeness=said.completeness,
-                accuracy=said.accuracy,
-                coherence=said.coherence,
-                missing=tuple(said.missing[:5]),
+                relevance=reply.relevance,
+                completeness=reply.completeness,
+                accuracy=reply.accuracy,
+                coherence=reply.coherence,
+                missing=tuple(reply.missing[:5]),
                 by="model",
             )
     return await asyncio.to_thread(passages_by_rules, query, ranked, ports.tokenizer, ports.embedder)
@@ -165,9 +165,9 @@ async def retrieval_grade(
 ) -> tuple[float, str]:
     """0 to 10, and who gave it ("model" or "rules"): whether an answer can be written from these passages."""
     if ranked and llm is not None:
-        said = await llm.json("judge_retrieval", _Grade, max_tokens=100, question=query, context=shown(ranked))
-        if said is not None:
-            return said.grade, "model"
+        reply = await llm.json("judge_retrieval", _Grade, max_tokens=100, question=query, context=shown(ranked))
+        if reply is not None:
+            return reply.grade, "model"
     scores = await grade_passages(query, ranked, ports, None)
     return 10 * (0.5 * scores.relevance + 0.5 * scores.completeness), "rules"
 
@@ -197,11 +197,13 @@ def passages_by_rules(query: str, ranked: Sequence[Ranked], tokenizer: Tokenizer
     texts = [text_of(r) for r in ranked[:_READ]]
     words = keywords(query, tokenizer)
     have = [set(tokenizer.words(text)) for text in texts]
-    shares = [sum(word in found for word in words) / len(words) if words else 0.0 for found in have]
+    shares = [sum(word in words_here for word in words) / len(words) if words else 0.0 for words_here in have]
     cosines = _cosines(query, texts, embedder)
     near = sorted((max(pair) for pair in zip(shares, cosines, strict=True)), reverse=True)[:_NEAR]
     relevance = _unit(sum(near) / len(near))
-    complete = sum(any(word in found for found in have) for word in words) / len(words) if words else relevance
+    complete = (
+        sum(any(word in words_here for words_here in have) for word in words) / len(words) if words else relevance
+    )
     if wanted(query) in ("number", "time") and not any(
         share and _FIGURE.search(t) for share, t in zip(shares, texts, strict=True)
     ):
@@ -228,8 +230,8 @@ def _agreement(words: Sequence[str], ranked: Sequence[Ranked], tokenizer: Tokeni
     figures: dict[int, set[str]] = {}
     for r in ranked:
         sentence = _nearest(words, r.passage.text, tokenizer)
-        if found := {number.replace(",", "") for number in _FIGURE.findall(sentence)}:
-            figures.setdefault(r.passage.document, set()).update(found)
+        if numbers := {number.replace(",", "") for number in _FIGURE.findall(sentence)}:
+            figures.setdefault(r.passage.document, set()).update(numbers)
     pairs = list(combinations(figures.values(), 2))
     if not pairs:
         return _SINGLE
@@ -239,7 +241,7 @@ def _agreement(words: Sequence[str], ranked: Sequence[Ranked], tokenizer: Tokeni
 def _nearest(words: Sequence[str], text: str, tokenizer: Tokenizer) -> str:
     """The sentence with most of the words, if it has at least half of them; "" otherwise."""
     sentences = split_sentences(text)
-    counts = [sum(word in found for word in words) for found in (set(tokenizer.words(s)) for s in sentences)]
+    counts = [sum(word in words_here for word in words) for words_here in (set(tokenizer.words(s)) for s in sentences)]
     best = max(range(len(sentences)), key=counts.__getitem__, default=None)
     return sentences[best] if best is not None and words and counts[best] * 2 >= len(words) else ""
 
@@ -250,8 +252,8 @@ def _coherence(ranked: Sequence[Ranked], have: Sequence[set[str]]) -> float:
         return 1.0
     first = ranked[0].passage.document
     near = [
-        1.0 if r.passage.document == first else _unit(jaccard(have[0], found) / _JACCARD_FULL)
-        for r, found in zip(ranked[1:], have[1:], strict=True)
+        1.0 if r.passage.document == first else _unit(jaccard(have[0], words_here) / _JACCARD_FULL)
+        for r, words_here in zip(ranked[1:], have[1:], strict=True)
     ]
     return sum(near) / len(near)
 

@@ -42,9 +42,9 @@ async def next_hop(
 ) -> tuple[str, str]:
     """The next query and who wrote it ("model" or "rules"); "" if there is nothing to go on with."""
     if llm is not None and ranked:
-        said = await llm.json("refine_hop", _NextHop, max_tokens=100, question=question, context=shown(ranked))
-        if said is not None:
-            return normalise_query(said.query), "model"
+        reply = await llm.json("refine_hop", _NextHop, max_tokens=100, question=question, context=shown(ranked))
+        if reply is not None:
+            return normalise_query(reply.query), "model"
     return hop_by_rules(question, ranked, ports.tokenizer), "rules"
 
 
@@ -60,10 +60,10 @@ def hop_by_rules(question: str, ranked: Sequence[Ranked], tokenizer: Tokenizer) 
     names = list(new_names(question, title, sentence, tokenizer))[:_ENTITIES]
     if not names:
         return ""
-    said = set(tokenizer.words(sentence)) | set(tokenizer.words(title))
+    words_of_passage = set(tokenizer.words(sentence)) | set(tokenizer.words(title))
     words = keywords(question, tokenizer)
-    left = [word for word in words if word not in said] or words
-    return normalise_query(" ".join((*names, *left[:_WORDS])))
+    missing = [word for word in words if word not in words_of_passage] or words
+    return normalise_query(" ".join((*names, *missing[:_WORDS])))
 
 
 def best_sentence(question: str, ranked: Sequence[Ranked], tokenizer: Tokenizer) -> tuple[str, str] | None:
@@ -82,12 +82,12 @@ def best_sentence(question: str, ranked: Sequence[Ranked], tokenizer: Tokenizer)
 
 def new_names(question: str, title: str, sentence: str, tokenizer: Tokenizer) -> Iterator[str]:
     """The title and the names of a sentence, each once, that have a word which the question lacks."""
-    asked = set(tokenizer.words(question))
-    seen: set[str] = set()
+    question_words = set(tokenizer.words(question))
+    used: set[str] = set()
     for name in (title, *_names(sentence, tokenizer)):
-        words = [word for word in keywords(name, tokenizer) if word not in asked]
-        if words and name.lower() not in seen and not set(words) <= seen:
-            seen |= {name.lower(), *words}
+        words = [word for word in keywords(name, tokenizer) if word not in question_words]
+        if words and name.lower() not in used and not set(words) <= used:
+            used |= {name.lower(), *words}
             yield name
 
 
@@ -155,7 +155,7 @@ async def refine_query(
 ) -> RefinedQuery | None:
     """A query that is not among `used`, by a model or by rules; None if there is nothing new to ask."""
     if llm is not None:
-        said = await llm.json(
+        reply = await llm.json(
             "refine_query",
             _Said,
             max_tokens=150,
@@ -165,8 +165,8 @@ async def refine_query(
             missing=", ".join(missing) or "-",
             context=shown(ranked),
         )
-        if said is not None and _is_usable(said.query, question, query, used, ports.tokenizer):
-            return RefinedQuery(query=normalise_query(said.query), strategies=tuple(strategies), by="model")
+        if reply is not None and _is_usable(reply.query, question, query, used, ports.tokenizer):
+            return RefinedQuery(query=normalise_query(reply.query), strategies=tuple(strategies), by="model")
     by_rules = refine_by_rules(
         question, strategies=strategies, ranked=ranked, missing=missing, evidence=evidence, ports=ports, used=used
     )
@@ -216,8 +216,8 @@ def _additions(
         headings = [part for r in ranked[:1] for part in (r.passage.title, *r.passage.heading_path[-1:]) if part]
         return [*headings[:2], *_words("binding", chinese=chinese)[:1]]
     if strategy == "add_details":
-        others = _synonyms(" ".join(evidence.missing_words), ports)
-        return [*missing[:2], *others[:2], *_words(*evidence.missing[:1], "details", chinese=chinese)]
+        synonyms = _synonyms(" ".join(evidence.missing_words), ports)
+        return [*missing[:2], *synonyms[:2], *_words(*evidence.missing[:1], "details", chinese=chinese)]
     return []
 
 
@@ -228,11 +228,14 @@ def technical_terms(question: str, ranked: Sequence[Ranked], tokenizer: Tokenize
     """
     words = set(keywords(question, tokenizer))
     near = [r for r in ranked if words & set(tokenizer.words(text_of(r)))] or list(ranked)
-    asked = question.lower()
-    found = Counter(
-        term for r in near for term in dict.fromkeys(_TECHNICAL.findall(text_of(r))) if term.lower() not in asked
+    question_text = question.lower()
+    counts = Counter(
+        term
+        for r in near
+        for term in dict.fromkeys(_TECHNICAL.findall(text_of(r)))
+        if term.lower() not in question_text
     )
-    terms = [term for term, _ in found.most_common(limit)]
+    terms = [term for term, _ in counts.most_common(limit)]
     if terms:
         return terms
     common = Counter(

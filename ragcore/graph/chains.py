@@ -68,19 +68,21 @@ def extract_answers(question: str, kind: KindOfQuestion, triples: Sequence[Score
     first = triples[0].triple
     if kind.kind == "relationship":
         both = [t.triple for t in triples if _named(t.triple.subject, question) and _named(t.triple.object, question)]
-        found = [relation_words(t.relation) for t in both]
+        answers = [relation_words(t.relation) for t in both]
     elif kind.kind == "type":
-        named = [t.triple for t in triples if _named(t.triple.subject, question) or _named(t.triple.object, question)]
-        found = [answer for triple in named or [first] if (answer := _type_in(question, triple))]
+        triples_with_name = [
+            t.triple for t in triples if _named(t.triple.subject, question) or _named(t.triple.object, question)
+        ]
+        answers = [answer for triple in triples_with_name or [first] if (answer := _type_in(question, triple))]
     else:
         known_is_subject = _known_end(question, first) == "subject"
-        found = []
-        for one in (t.triple for t in triples):
-            known, other = (one.subject, one.object) if known_is_subject else (one.object, one.subject)
+        answers = []
+        for triple in (t.triple for t in triples):
+            known_name, other = (triple.subject, triple.object) if known_is_subject else (triple.object, triple.subject)
             of_first = first.subject if known_is_subject else first.object
-            if one.relation == first.relation and name_key(known) == name_key(of_first):
-                found.append(entity_name(other))
-    return tuple(dict.fromkeys(found))[:_MOST_ANSWERS]
+            if triple.relation == first.relation and name_key(known_name) == name_key(of_first):
+                answers.append(entity_name(other))
+    return tuple(dict.fromkeys(answers))[:_MOST_ANSWERS]
 
 
 def _known_end(question: str, triple: Triple) -> Literal["subject", "object"]:
@@ -92,8 +94,8 @@ def _overlap(name: str, question: str) -> float:
     if _named(name, question):
         return 1.0 + len(name) / 1000  # the longer of two names that both stand there
     words = name_key(name).split()
-    asked = normalise_query(question).lower()
-    return sum(word in asked for word in words) / len(words) if words else 0.0
+    plain = normalise_query(question).lower()
+    return sum(word in plain for word in words) / len(words) if words else 0.0
 
 
 def _named(name: str, question: str) -> bool:
@@ -154,8 +156,8 @@ def _steps(language: Language, texts: Sequence[str]) -> tuple[ChainStep, ...]:
 
 
 def _names(question: str, triple: Triple) -> str:
-    known = [entity_name(n) for n in (triple.subject, triple.object) if _named(n, question)]
-    return ", ".join(known) or entity_name(
+    known_names = [entity_name(n) for n in (triple.subject, triple.object) if _named(n, question)]
+    return ", ".join(known_names) or entity_name(
         triple.subject if _known_end(question, triple) == "subject" else triple.object
     )
 
@@ -198,8 +200,8 @@ def _reason_2(kind: TripleQuestionKind, first: Triple, zh: bool) -> str:
 def _reason_3(kind: TripleQuestionKind, answers: Sequence[str], zh: bool) -> str:
     if not answers:
         return "已检索到的事实不足以回答该问题。" if zh else "The retrieved facts do not hold the answer."
-    named = ("、" if zh else ", ").join(answers)
-    return f"因此答案是：{named}。" if zh else f"Therefore the answer is: {named}."
+    answer_text = ("、" if zh else ", ").join(answers)
+    return f"因此答案是：{answer_text}。" if zh else f"Therefore the answer is: {answer_text}."
 
 
 def _facts(triples: Sequence[Triple], language: Language) -> str:
@@ -234,18 +236,18 @@ async def chain_by_model(
     if not triples:
         return by_rules
     facts = [t.triple for t in triples]
-    said = await llm.json(
+    reply = await llm.json(
         "triple_chain", _Written, max_tokens=600, question=question, kind=_KINDS[kind.kind],
         facts="\n".join(f"{n}. {sentence(t, language)}" for n, t in enumerate(facts, start=1)),
         language="Chinese" if language == "zh" else "English",
     )  # fmt: skip
-    if said is None:
+    if reply is None:
         return by_rules
-    first, second = (_numbered(facts, numbers) for numbers in (said.knowledge_1, said.knowledge_2))
-    if not first or not second or (said.answer and not _in_facts(said.answer, facts)):
+    first, second = (_numbered(facts, numbers) for numbers in (reply.knowledge_1, reply.knowledge_2))
+    if not first or not second or (reply.answer and not _in_facts(reply.answer, facts)):
         return by_rules
-    texts = (said.reason_1, _facts(first, language), said.reason_2, _facts(second, language), said.reason_3)
-    answers = (said.answer,) if said.answer else ()
+    texts = (reply.reason_1, _facts(first, language), reply.reason_2, _facts(second, language), reply.reason_3)
+    answers = (reply.answer,) if reply.answer else ()
     return FactChain(steps=_steps(language, texts), answers=answers, by="model")
 
 
@@ -254,6 +256,6 @@ def _numbered(facts: Sequence[Triple], numbers: Sequence[int]) -> list[Triple]:
 
 
 def _in_facts(answer: str, facts: Sequence[Triple]) -> bool:
-    wanted = name_key(answer)
+    key = name_key(answer)
     parts = (p for t in facts for p in (t.subject, t.object, relation_words(t.relation), t.subject_type, t.object_type))
-    return any(wanted == name_key(part) or wanted == relation_words(part) for part in parts if part)
+    return any(key == name_key(part) or key == relation_words(part) for part in parts if part)

@@ -113,13 +113,13 @@ def extract_facts(text: str, *, title: str = "", heading_path: Sequence[str] = (
     `title` and headings name what it is about.
     """
     topic = _clean(heading_path[-1] if heading_path else title)
-    found: dict[tuple[str, str, str], ExtractedFact] = {}
+    facts: dict[tuple[str, str, str], ExtractedFact] = {}
     for fact in _every(text, topic):
         triple = fact.triple
-        found.setdefault((triple.subject.lower(), triple.relation, triple.object.lower()), fact)
-        if len(found) >= MOST_FACTS:
+        facts.setdefault((triple.subject.lower(), triple.relation, triple.object.lower()), fact)
+        if len(facts) >= MOST_FACTS:
             break
-    return list(found.values())
+    return list(facts.values())
 
 
 def _every(text: str, topic: str) -> Iterator[ExtractedFact]:
@@ -242,19 +242,19 @@ def _is_told(ends: tuple[str, str], relation: str) -> bool:
     return any(c.isupper() or c.isdigit() for c in subject[1:])
 
 
-def _is_kind(ends: tuple[str, str], said: str) -> bool:
+def _is_kind(ends: tuple[str, str], phrase: str) -> bool:
     """ "X is a Y" says a kind where X is a name and Y more than one word."""
-    if not said.isascii() or not said.startswith("is "):
+    if not phrase.isascii() or not phrase.startswith("is "):
         return True
     words = ends[0].split()
-    named = all(_PROPER.match(word) for word in words) and (len(words) > 1 or any(c.isupper() for c in ends[0][1:]))
-    return said == "is defined as" or (named and len(ends[1].split()) > 1)
+    is_named = all(_PROPER.match(word) for word in words) and (len(words) > 1 or any(c.isupper() for c in ends[0][1:]))
+    return phrase == "is defined as" or (is_named and len(ends[1].split()) > 1)
 
 
-def _definition_word(said: str, chinese: bool) -> str:
+def _definition_word(phrase: str, chinese: bool) -> str:
     if chinese:
         return "是"
-    return "is a" if said.startswith("is a") else "is" if said == "is the" else "means"
+    return "is a" if phrase.startswith("is a") else "is" if phrase == "is the" else "means"
 
 
 def _ends(before: str, after: str, chinese: bool) -> tuple[str, str] | None:
@@ -295,10 +295,17 @@ def _spelt_out(words: str, short: str) -> str:
     parts = re.split(r"[ -]", words)
     if len(letters) < 2 or len(letters) > len(parts) or any(c.isdigit() and c not in words for c in short):
         return ""
-    taken = parts[-len(letters) :]
-    if [part[0].lower() for part in taken] != letters or taken[0].lower() in ("the", "a", "an", "of", "and", "in"):
+    last_words = parts[-len(letters) :]
+    if [part[0].lower() for part in last_words] != letters or last_words[0].lower() in (
+        "the",
+        "a",
+        "an",
+        "of",
+        "and",
+        "in",
+    ):
         return ""
-    return words[words.rfind(taken[0]) :] if words.count(taken[0]) == 1 else " ".join(taken)
+    return words[words.rfind(last_words[0]) :] if words.count(last_words[0]) == 1 else " ".join(last_words)
 
 
 def cue_relations(*, chinese: bool) -> list[str]:
@@ -309,10 +316,10 @@ def cue_relations(*, chinese: bool) -> list[str]:
 @cache
 def _cues() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
     """Relation in English and Chinese, and what stands between its ends."""
-    found = []
+    cues = []
     for head, lines in read_section_lines("ragcore.graph", "fact_cues.txt").items():
         english, native = (part.strip() for part in head.split("|"))
         entries = sorted((e for line in lines for e in split_entries(line)), key=len, reverse=True)
         text = "|".join(rf"(?<=\s){re.escape(e)}(?=\s)" if e.isascii() else re.escape(e) for e in entries)
-        found.append((english, native, re.compile(text)))
-    return tuple(found)
+        cues.append((english, native, re.compile(text)))
+    return tuple(cues)

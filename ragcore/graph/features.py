@@ -197,11 +197,11 @@ def _measured(
     terms = set(question.tokenizer.terms(relation)) - stop_words()
     rest_terms = set(rest.split())
     shared = len(terms & rest_terms) / len(terms) if terms else 0.0
-    relation_groups, asked = groups_of(relation), groups_of(rest)
-    group = 1.0 if relation_groups & asked else 0.0
+    relation_groups, question_groups = groups_of(relation), groups_of(rest)
+    group = 1.0 if relation_groups & question_groups else 0.0
     fact_terms = set(question.tokenizer.terms(triple.text))
     explained = sum(question.weight(t) for t in question.terms & fact_terms) / question.total
-    named = max((float(_stands(name, question.lower)) for name in (triple.subject, triple.object)), default=0.0)
+    name_share = max((float(_stands(name, question.lower)) for name in (triple.subject, triple.object)), default=0.0)
     answer = triple.object if subject >= object_ else triple.subject
     answer_kind = _answer_kind(question, answer, relation_groups, of_object=subject >= object_)
     type_words = max(
@@ -212,12 +212,14 @@ def _measured(
         "subject_in_question": subject,
         "object_in_question": object_,
         "better_end": max(subject, object_),
-        "named_whole": named,
+        "named_whole": name_share,
         "question_explained": explained,
         "both_ends": subject * object_,
         "relation_words": shared,
         "relation_group": group,
-        "relation_exact": len(relation_groups & asked) / len(relation_groups | asked) if group else 0.0,
+        "relation_exact": len(relation_groups & question_groups) / len(relation_groups | question_groups)
+        if group
+        else 0.0,
         "relation_meaning": relation_meaning,
         "asked_end": _asked_end(question.kind, subject, object_),
         "answer_kind": answer_kind,

@@ -84,17 +84,17 @@ def read_triples(
 
 def bounded_lines(chunks: Iterable[bytes], *, most: int = MAX_LINE_BYTES) -> Iterator[bytes]:
     """Lines of a stream without their end; of one over `most` bytes only `most` + 1 bytes are kept."""
-    held = bytearray()
+    line = bytearray()
     for chunk in chunks:
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
-            held += chunk[start : min(end, start + max(0, most + 1 - len(held)))]
-            yield bytes(held).rstrip(b"\r")
-            held.clear()
+            line += chunk[start : min(end, start + max(0, most + 1 - len(line)))]
+            yield bytes(line).rstrip(b"\r")
+            line.clear()
             start = end + 1
-        held += chunk[start : start + max(0, most + 1 - len(held))]
-    if held:
-        yield bytes(held).rstrip(b"\r")
+        line += chunk[start : start + max(0, most + 1 - len(line))]
+    if line:
+        yield bytes(line).rstrip(b"\r")
 
 
 def _decoded(line: bytes, number: int) -> str | LineFault:
@@ -116,13 +116,13 @@ def _from_json(text: str, number: int) -> TripleLine | LineFault:
         return LineFault(line=number, code="not_json")
     if not isinstance(values, dict):
         return LineFault(line=number, code="not_an_object")
-    named = {_COLUMNS.get(str(key).strip().lower(), ""): value for key, value in values.items()}
+    by_column = {_COLUMNS.get(str(key).strip().lower(), ""): value for key, value in values.items()}
     if unknown := sorted(str(k) for k in values if str(k).strip().lower() not in _COLUMNS):
         return LineFault(line=number, code="unknown_fields", detail=", ".join(unknown)[:100])
-    set_id = named.pop("set", None)
+    set_id = by_column.pop("set", None)
     if set_id is not None and (not isinstance(set_id, int) or isinstance(set_id, bool) or not 0 < set_id < 2**63):
         return LineFault(line=number, code="set")
-    return _checked(named, number, set_id)
+    return _checked(by_column, number, set_id)
 
 
 def _from_ntriples(text: str, number: int) -> TripleLine | LineFault:
@@ -162,11 +162,11 @@ def _read_csv(lines: Iterable[bytes], read_cell: Callable[[str], str]) -> Iterat
     first = next(iterator, "")
     delimiter = max(",;\t", key=first.count) if first else ","
     header = [_COLUMNS.get(cell.strip().lower(), "") for cell in next(csv.reader([first], delimiter=delimiter), [])]
-    named = all(column in header for column in _REQUIRED)
-    columns = header if named else [*_REQUIRED, "subject_type", "object_type"]
+    has_header = all(column in header for column in _REQUIRED)
+    columns = header if has_header else [*_REQUIRED, "subject_type", "object_type"]
 
     def rest() -> Iterator[str]:
-        if not named and first:
+        if not has_header and first:
             yield first
         yield from iterator
 

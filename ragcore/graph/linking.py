@@ -48,24 +48,24 @@ def are_apart(text: str, graph: EntityGraph, passages: Sequence[Passage]) -> boo
 
     The graph is asked about the passages only where none has the names as the question calls them.
     """
-    named, unknown = _exactly_named(text, graph)
-    if len(named) + len(unknown) < 2:  # one name, whatever else is called nearly so
+    nodes, unknown = _exactly_named(text, graph)
+    if len(nodes) + len(unknown) < 2:  # one name, whatever else is called nearly so
         return False
-    named = _with_alike(named, unknown, graph)
-    if len(named) < 2 or any(_has_all(passage, named) for passage in passages):
+    nodes = _with_alike(nodes, unknown, graph)
+    if len(nodes) < 2 or any(_has_all(passage, nodes) for passage in passages):
         return False
-    others = graph.other_names(list(named))
-    wanted = [{node.id, *(other.id for other in others.get(node.id, ()))} for node in named]
+    aliases = graph.other_names(list(nodes))
+    ids_of_names = [{node.id, *(other.id for other in aliases.get(node.id, ()))} for node in nodes]
     inside: dict[int, set[int]] = {}
     for place in graph.inside([passage.chunk for passage in passages])[0]:
         inside.setdefault(place.chunk, set()).add(place.entity)
-    return not any(all(one & held for one in wanted) for held in inside.values())
+    return not any(all(ids & ids_here for ids in ids_of_names) for ids_here in inside.values())
 
 
-def _has_all(passage: Passage, named: Iterable[Node]) -> bool:
+def _has_all(passage: Passage, nodes: Iterable[Node]) -> bool:
     """Whether the names stand in the words of a passage, its title or its headings."""
-    said = normalise_query(" ".join((passage.title, *passage.heading_path, passage.text))).lower()
-    return all(node.key in said for node in named)
+    text = normalise_query(" ".join((passage.title, *passage.heading_path, passage.text))).lower()
+    return all(node.key in text for node in nodes)
 
 
 def _named(text: str, graph: EntityGraph) -> dict[Node, float]:
@@ -75,28 +75,28 @@ def _named(text: str, graph: EntityGraph) -> dict[Node, float]:
 def _exactly_named(text: str, graph: EntityGraph) -> tuple[dict[Node, float], list[str]]:
     """The entities that are called as the question writes them, and the keys of names that nothing is called."""
     spans = list(_spans(text))[:MOST_KEYS]
-    known = graph.named([span.key for span in spans])
-    taken = _longest([span for span in spans if span.key in known])
-    names = [span for span in taken if _is_name(text, span)] or taken
-    found = {known[span.key]: 1.0 for span in names[:MOST_LINKED]}
-    covered = [text[span.start : span.end].lower() for span in taken]
-    return found, [key for name in question_names(text) if not _within(key := name_key(name), covered)]
+    nodes_by_key = graph.named([span.key for span in spans])
+    longest = _longest([span for span in spans if span.key in nodes_by_key])
+    names = [span for span in longest if _is_name(text, span)] or longest
+    weights = {nodes_by_key[span.key]: 1.0 for span in names[:MOST_LINKED]}
+    covered = [text[span.start : span.end].lower() for span in longest]
+    return weights, [key for name in question_names(text) if not _within(key := name_key(name), covered)]
 
 
-def _with_alike(named: Mapping[Node, float], unknown: Sequence[str], graph: EntityGraph) -> dict[Node, float]:
+def _with_alike(exact: Mapping[Node, float], unknown: Sequence[str], graph: EntityGraph) -> dict[Node, float]:
     """Also the entities whose names are nearly those that nothing is called."""
-    found = dict(named)
+    weights = dict(exact)
     for alike in graph.alike(list(unknown), least=LEAST_ALIKE, limit=2).values():
         for node, likeness in alike:
-            found.setdefault(node, ALIKE_WEIGHT * likeness)
-    return found
+            weights.setdefault(node, ALIKE_WEIGHT * likeness)
+    return weights
 
 
-def _with_other_names(found: Mapping[Node, float], graph: EntityGraph) -> dict[Node, float]:
-    every = dict(found)
-    others: Mapping[int, Sequence[Node]] = graph.other_names(list(found))
-    for node, weight in found.items():
-        for other in others.get(node.id, ()):
+def _with_other_names(weights: Mapping[Node, float], graph: EntityGraph) -> dict[Node, float]:
+    every = dict(weights)
+    aliases: Mapping[int, Sequence[Node]] = graph.other_names(list(weights))
+    for node, weight in weights.items():
+        for other in aliases.get(node.id, ()):
             every.setdefault(other, OTHER_WEIGHT * weight)
     return every
 
@@ -141,8 +141,8 @@ def _keys(text: str, start: int, end: int, *, single: bool) -> Iterator[Span]:
 
 def _longest(spans: Sequence[Span]) -> list[Span]:
     """Those that stand in no longer one, in the order of the question."""
-    kept: list[Span] = []
-    for span in sorted(spans, key=lambda one: (one.start - one.end, one.start)):
-        if all(span.end <= other.start or span.start >= other.end for other in kept):
-            kept.append(span)
-    return sorted(kept, key=lambda one: one.start)
+    separate: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.start - span.end, span.start)):
+        if all(span.end <= other.start or span.start >= other.end for other in separate):
+            separate.append(span)
+    return sorted(separate, key=lambda span: span.start)

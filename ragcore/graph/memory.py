@@ -51,8 +51,8 @@ class MemoryTriples:
 
     def meanings(self, vector: FloatArray, ids: Sequence[int]) -> Mapping[int, float]:
         """See `TripleIndex`."""
-        asked = prefix(vector)
-        return {n: float(self._vectors[n] @ asked) for n in ids} if len(self._vectors) else {}
+        question_vector = prefix(vector)
+        return {n: float(self._vectors[n] @ question_vector) for n in ids} if len(self._vectors) else {}
 
     def rarity(self, terms: Sequence[str]) -> Mapping[str, float]:
         """See `TripleIndex`."""

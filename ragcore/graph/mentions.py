@@ -87,40 +87,40 @@ class MentionFinder:
         """Mentions of a passage: of its title, headings and attributes first, then in order, at most MOST_MENTIONS."""
         sentences = list(sentence_spans(text))
         first = sentences[0] if sentences else (0, 0)
-        found = [
+        mentions = [
             EntityMention(
                 name=name, kind="title", start=OUTSIDE, end=OUTSIDE, sentence_start=first[0], sentence_end=first[1]
             )
             for name in _heads(title, heading_path)
         ]
-        known = {one.key for one in found}
-        found += [
+        keys = {mention.key for mention in mentions}
+        mentions += [
             EntityMention(
                 name=name, kind="name", start=ATTRIBUTE, end=ATTRIBUTE, sentence_start=first[0], sentence_end=first[1]
             )
             for name in attributes
-            if name_key(name) not in known
+            if name_key(name) not in keys
         ]
-        long_names = {word: one.name for one in found if (word := _last_word(one.name))}
+        long_names = {word: mention.name for mention in mentions if (word := _last_word(mention.name))}
         for start, end in sentences:
-            for one in self._in_sentence(text, start, end):
-                full = long_names.get(one.key, one.name) if one.kind == "name" else one.name
-                if one.kind == "name" and (word := _last_word(one.name)):
-                    long_names.setdefault(word, one.name)
-                found.append(_called(one, full))
-        return found[:MOST_MENTIONS]
+            for mention in self._in_sentence(text, start, end):
+                full = long_names.get(mention.key, mention.name) if mention.kind == "name" else mention.name
+                if mention.kind == "name" and (word := _last_word(mention.name)):
+                    long_names.setdefault(word, mention.name)
+                mentions.append(_called(mention, full))
+        return mentions[:MOST_MENTIONS]
 
     def _in_sentence(self, text: str, start: int, end: int) -> list[EntityMention]:
         """Mentions of one sentence in order; a name within a longer one of another kind counts once."""
         spans = list(_spans(text[start:end], self.terms))
-        spans.sort(key=lambda one: (one[0], -one[1]))
-        found: list[EntityMention] = []
+        spans.sort(key=lambda span: (span[0], -span[1]))
+        mentions: list[EntityMention] = []
         last = 0
         for begin, stop, kind in spans:
             if begin < last:
                 continue
             last = stop
-            found.append(
+            mentions.append(
                 EntityMention(
                     name=text[start + begin : start + stop],
                     kind=kind,
@@ -130,7 +130,7 @@ class MentionFinder:
                     sentence_end=end,
                 )
             )
-        return found
+        return mentions
 
 
 def attribute_names(metadata: Mapping[str, object]) -> list[str]:
@@ -157,16 +157,16 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
 
 def question_names(text: str) -> list[str]:
     """Names that a question writes as such, in order, each once; whether anything is called so is another matter."""
-    found = [text[start:end] for start, end, _ in sorted(_spans(text, ()))]
-    return list(dict.fromkeys(name for name in found if not name.isdigit()))
+    names = [text[start:end] for start, end, _ in sorted(_spans(text, ()))]
+    return list(dict.fromkeys(name for name in names if not name.isdigit()))
 
 
-def _called(one: EntityMention, name: str) -> EntityMention:
-    if name == one.name:
-        return one
+def _called(mention: EntityMention, name: str) -> EntityMention:
+    if name == mention.name:
+        return mention
     return EntityMention(
-        name=name, kind=one.kind, start=one.start, end=one.end,
-        sentence_start=one.sentence_start, sentence_end=one.sentence_end,
+        name=name, kind=mention.kind, start=mention.start, end=mention.end,
+        sentence_start=mention.sentence_start, sentence_end=mention.sentence_end,
     )  # fmt: skip
 
 
@@ -188,8 +188,8 @@ def _last_word(name: str) -> str:
 
 
 def _spans(sentence: str, terms: Sequence[TermSpans]) -> Iterator[tuple[int, int, MentionKind]]:
-    for known in terms:
-        yield from ((start, end, "term") for start, end in known.find(sentence))
+    for names in terms:
+        yield from ((start, end, "term") for start, end in names.find(sentence))
     for match in _QUOTED.finditer(sentence):
         group = next(number for number in range(1, 5) if match.group(number) is not None)
         is_short = len(match.group(group).split()) <= MOST_WORDS
@@ -208,7 +208,7 @@ def _spans(sentence: str, terms: Sequence[TermSpans]) -> Iterator[tuple[int, int
 def _name(sentence: str, match: re.Match[str]) -> Iterator[tuple[int, int, MentionKind]]:
     """A run of capitalised words without function words at its ends, unless it only begins a sentence."""
     start, end = match.span()
-    words = [(start + one.start(), start + one.end()) for one in re.finditer(r"\S+", match.group())]
+    words = [(start + word.start(), start + word.end()) for word in re.finditer(r"\S+", match.group())]
     stop = stop_words()
     while words and _plain(sentence[slice(*words[0])]) in stop:
         words.pop(0)

@@ -55,7 +55,7 @@ async def extract_by_model(
     """
     passage = text[:MOST_CHARACTERS]
     is_chinese = language_of(passage) == "zh"
-    said = await llm.json(
+    reply = await llm.json(
         "extract_facts",
         _Reply,
         max_tokens=MAX_TOKENS,
@@ -65,28 +65,30 @@ async def extract_by_model(
         language="Chinese" if is_chinese else "English",
         most=str(MOST_FACTS),
     )
-    if said is None:
+    if reply is None:
         return None
-    found: dict[tuple[str, str, str], ExtractedFact] = {}
-    for fact in said.facts:
-        if (kept := proven(fact.subject, fact.relation, fact.object, fact.quote, fact.sure, passage)) is not None:
-            triple = kept.triple
-            found.setdefault((triple.subject.lower(), triple.relation.lower(), triple.object.lower()), kept)
-    return list(found.values())[:MOST_FACTS]
+    facts: dict[tuple[str, str, str], ExtractedFact] = {}
+    for fact in reply.facts:
+        if (
+            proven_fact := proven(fact.subject, fact.relation, fact.object, fact.quote, fact.sure, passage)
+        ) is not None:
+            triple = proven_fact.triple
+            facts.setdefault((triple.subject.lower(), triple.relation.lower(), triple.object.lower()), proven_fact)
+    return list(facts.values())[:MOST_FACTS]
 
 
 def proven(subject: str, relation: str, object_: str, quote: str, sure: float, passage: str) -> ExtractedFact | None:
     """The fact, None where the passage does not have its quotation and its ends."""
     subject, relation, object_, quote = (" ".join(part.split()) for part in (subject, relation, object_, quote))
-    whole, said = _plain(passage), _plain(quote)
+    whole, quoted = _plain(passage), _plain(quote)
     ends = [_plain(subject), _plain(object_)]
     if not all(ends) or not relation or ends[0] == ends[1] or sure < LEAST_SURE:
         return None
-    if len(said) < LEAST_QUOTE or said not in whole:
+    if len(quoted) < LEAST_QUOTE or quoted not in whole:
         return None
-    if bool(_DENIED.search(said)) != bool(_DENIED.search(_plain(relation))):  # "is not part of" is no "part of"
+    if bool(_DENIED.search(quoted)) != bool(_DENIED.search(_plain(relation))):  # "is not part of" is no "part of"
         return None
-    if not all(end in whole for end in ends) or not any(end in said for end in ends):
+    if not all(end in whole for end in ends) or not any(end in quoted for end in ends):
         return None
     triple = Triple(subject=subject, relation=relation, object=object_)
     return ExtractedFact(triple=triple, sentence=quote, rule="model", confidence=round(min(sure, _MOST_SURE), 2))

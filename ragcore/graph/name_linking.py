@@ -74,14 +74,14 @@ def find_entities(question: str, source: GraphSource) -> list[tuple[str, tuple[i
             for end in ends:
                 if 1 < end - start <= 40:
                     _note(spans, text, start, end)
-    known = source.names(list(spans))
-    found: list[tuple[str, tuple[int, int]]] = []
-    for key in sorted(known, key=lambda k: (-len(k), k)):
+    names = source.names(list(spans))
+    entities: list[tuple[str, tuple[int, int]]] = []
+    for key in sorted(names, key=lambda k: (-len(k), k)):
         for span in spans[key]:
-            if all(span[1] <= a or span[0] >= b for _, (a, b) in found):
-                found.append((key, span))
+            if all(span[1] <= a or span[0] >= b for _, (a, b) in entities):
+                entities.append((key, span))
                 break
-    return found
+    return entities
 
 
 def _starts_name(text: str, at: int) -> bool:
@@ -113,45 +113,45 @@ def misspelt_entities(question: str, source: EntityNames) -> list[LinkedEntity]:
     words = [(match.group(), match.span()) for match in _WORD.finditer(text)]
     unknown = _unknown_words([word for word, _ in words], source)
     spans = _spans_around(words, unknown)
-    found = source.alike(sorted({text[start:end].lower() for start, end in spans}))
+    keys_alike = source.alike(sorted({text[start:end].lower() for start, end in spans}))
     linked = [
         LinkedEntity(key=key, span=(start, end), how="spelling", score=score)
         for start, end in spans
-        for key in found.get(text[start:end].lower(), ())
+        for key in keys_alike.get(text[start:end].lower(), ())
         if (score := alike_in(text[start:end].lower(), key)) > 0
     ]
     chosen: list[LinkedEntity] = []
-    for one in sorted(linked, key=lambda e: (e.span[0] - e.span[1], -e.score, e.key)):
-        if all(one.span[1] <= other.span[0] or one.span[0] >= other.span[1] for other in chosen):
-            chosen.append(one)
+    for entity in sorted(linked, key=lambda e: (e.span[0] - e.span[1], -e.score, e.key)):
+        if all(entity.span[1] <= other.span[0] or entity.span[0] >= other.span[1] for other in chosen):
+            chosen.append(entity)
     return sorted(chosen, key=lambda e: e.span)
 
 
 def corrected(question: str, linked: Sequence[LinkedEntity]) -> str:
     """The question with the names of misspelt entities; unchanged without any."""
     text = readable_question(question)
-    misspelt = [one for one in linked if one.how == "spelling"]
-    for one in sorted(misspelt, key=lambda e: -e.span[0]):
-        text = f"{text[: one.span[0]]}{one.key}{text[one.span[1] :]}"
+    misspelt = [entity for entity in linked if entity.how == "spelling"]
+    for entity in sorted(misspelt, key=lambda e: -e.span[0]):
+        text = f"{text[: entity.span[0]]}{entity.key}{text[entity.span[1] :]}"
     return text if misspelt else question
 
 
-def alike_in(written: str, key: str) -> float:
+def alike_in(text: str, key: str) -> float:
     """How likely a name was meant by what is written, 0 to 1; 0 where it cannot have been.
 
     Both have the same words but for slips (`ragcore.text.spelling.likeness`), or the same letters but for one or two
     where the words are parted otherwise.
     """
-    ours, theirs = written.split(), key.split()
+    ours, theirs = text.split(), key.split()
     if len(ours) != len(theirs):
-        one, other = "".join(ours), "".join(theirs)
-        if digits(one) != digits(other) or len(other) < 2 * LEAST_LETTERS:
+        ours_joined, other = "".join(ours), "".join(theirs)
+        if digits(ours_joined) != digits(other) or len(other) < 2 * LEAST_LETTERS:
             return 0.0
-        edits = distance(one, other, limit=1)
+        edits = distance(ours_joined, other, limit=1)
         return 1 - (edits + 1) / len(other) if edits <= 1 else 0.0
     total = 0.0
-    for mine, its in zip(ours, theirs, strict=True):
-        score = 1.0 if mine == its else likeness(mine, its)
+    for our_word, its in zip(ours, theirs, strict=True):
+        score = 1.0 if our_word == its else likeness(our_word, its)
         if not score:
             return 0.0
         total += score * len(its)
@@ -159,15 +159,15 @@ def alike_in(written: str, key: str) -> float:
 
 
 def _unknown_words(words: Sequence[str], source: EntityNames) -> set[str]:
-    asked = [
+    candidates = [
         word
         for word in dict.fromkeys(words)
         if len(word) >= LEAST_LETTERS and not CJK_RUN.search(word) and not is_filler(word) and not groups_of(word)
     ]
-    if not asked:
+    if not candidates:
         return set()
-    unknown = source.unknown(asked)
-    return set([word for word in asked if word in unknown and word.lower() not in stop_words()][:_MOST_UNKNOWN])
+    unknown = source.unknown(candidates)
+    return set([word for word in candidates if word in unknown and word.lower() not in stop_words()][:_MOST_UNKNOWN])
 
 
 def _spans_around(words: Sequence[tuple[str, tuple[int, int]]], unknown: set[str]) -> list[tuple[int, int]]:
@@ -197,8 +197,8 @@ def entities_by_meaning(question: str, names: Sequence[str], embedder: Embedder)
     keys = list(dict.fromkeys(name_key(name) for name in names if 1 < len(name) <= 80))[:_MOST_NAMES]
     if not runs or not keys:
         return []
-    written = [text[start:end] for start, end in runs]
-    vectors = embedder.embed_documents([*written, *(entity_name(key) for key in keys)])
+    texts_of_runs = [text[start:end] for start, end in runs]
+    vectors = embedder.embed_documents([*texts_of_runs, *(entity_name(key) for key in keys)])
     cosines = vectors[: len(runs)] @ vectors[len(runs) :].T
     linked = [
         LinkedEntity(key=key, span=runs[row], how="meaning", score=float(cosines[row, column]))

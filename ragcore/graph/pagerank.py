@@ -18,13 +18,13 @@ def passage_ranks(
     A walk begins at entities and passages in proportion to their scores, half at each kind. Edges of passages that are
     not given are left out.
     """
-    kept = [(entity, passage) for entity, passage in edges if passage in passages]
-    if not kept or not passages:
+    inside = [(entity, passage) for entity, passage in edges if passage in passages]
+    if not inside or not passages:
         return {}
-    entity_at = {entity: at for at, entity in enumerate(sorted({entity for entity, _ in kept}))}
+    entity_at = {entity: at for at, entity in enumerate(sorted({entity for entity, _ in inside}))}
     passage_at = {passage: at for at, passage in enumerate(sorted(passages))}
-    rows = np.array([entity_at[entity] for entity, _ in kept])
-    columns = np.array([passage_at[passage] for _, passage in kept])
+    rows = np.array([entity_at[entity] for entity, _ in inside])
+    columns = np.array([passage_at[passage] for _, passage in inside])
     of_entities = np.maximum(np.bincount(rows, minlength=len(entity_at)), 1)
     of_passages = np.maximum(np.bincount(columns, minlength=len(passage_at)), 1)
     start_entities = _share(np.array([max(entities.get(entity, 0.0), 0.0) for entity in entity_at]))

@@ -65,11 +65,11 @@ class PathSearch:
         `entities`: keys with their place in `readable_question`; None: those whose names stand in the question.
         """
         text = readable_question(question)
-        found: list[PathAnswer] = []
+        answers: list[PathAnswer] = []
         for key, (start, end) in (find_entities(question, self.source) if entities is None else entities)[:2]:
-            found += self._from(key, text[:start], text[end:], limit)
+            answers += self._from(key, text[:start], text[end:], limit)
         best: dict[str, PathAnswer] = {}
-        for candidate in sorted(found, key=lambda a: -a.score):
+        for candidate in sorted(answers, key=lambda a: -a.score):
             best.setdefault(name_key(candidate.answer), candidate)
         return list(best.values())[:limit]
 
@@ -77,7 +77,7 @@ class PathSearch:
         mentions = chain_mentions(before, after)
         if not any(m.groups for m in mentions) and self.embedder is None:
             return []
-        asked = next(
+        kind_of_answer = next(
             (
                 kind
                 for cue, kind in ASKED_KINDS.items()
@@ -89,7 +89,7 @@ class PathSearch:
         chains, results = [_Chain((), {key: ()})], []
         for _ in range(min(MAX_HOPS, len(mentions) or 1)):
             chains = self._extended(chains)
-            scored = [(self._score(chain, fits, asked), chain) for chain in chains]
+            scored = [(self._score(chain, fits, kind_of_answer), chain) for chain in chains]
             results += scored
             # a chain may still gain by what it has not yet followed: those that leave least behind are kept
             chains = [c for _, c in sorted(scored, key=lambda s: (-fits.prefix(s[1].relations), s[1].relations))[:BEAM]]
@@ -105,9 +105,9 @@ class PathSearch:
 
     def _extended(self, chains: Sequence[_Chain]) -> list[_Chain]:
         """Every chain with one more relation, whatever the relations are."""
-        wanted = sorted({name for chain in chains for name in chain.reached})
+        names = sorted({name for chain in chains for name in chain.reached})
         out: dict[str, list[tuple[str, str, Triple]]] = {}
-        for triple in self.source.edges(wanted):
+        for triple in self.source.edges(names):
             subject, object_ = name_key(triple.subject), name_key(triple.object)
             out.setdefault(subject, []).append((triple.relation, object_, triple))
             if object_ != subject:
@@ -129,17 +129,17 @@ class PathSearch:
         return [_Chain(relations, reached) for relations, reached in extended.items()]
 
     @staticmethod
-    def _score(chain: _Chain, fits: _Fits, asked: str) -> float:
+    def _score(chain: _Chain, fits: _Fits, kind_of_answer: str) -> float:
         score = fits.whole(chain.relations)
         last = chain.relations[-1]
         kinds = {object_kind(group) for group in groups_of(relation_words(last.lstrip("^")))}
-        return score + (0.2 if asked in kinds and not last.startswith("^") else 0.0)
+        return score + (0.2 if kind_of_answer in kinds and not last.startswith("^") else 0.0)
 
 
 def _answer(name: str, score: float, path: tuple[Triple, ...]) -> PathAnswer:
     last = path[-1]
-    shown = last.object if name_key(last.object) == name else last.subject
-    return PathAnswer(answer=entity_name(shown), score=score, path=path)
+    end = last.object if name_key(last.object) == name else last.subject
+    return PathAnswer(answer=entity_name(end), score=score, path=path)
 
 
 class _Fits:
@@ -248,9 +248,9 @@ class MemoryGraph:
 
     def alike(self, names: Sequence[str]) -> dict[str, list[str]]:
         """See `EntityNames`."""
-        return {name: found for name in names if (found := [key for key in self._edges if alike_in(name, key)])}
+        return {name: keys for name in names if (keys := [key for key in self._edges if alike_in(name, key)])}
 
     def edges(self, keys: Sequence[str]) -> list[Triple]:
         """See `GraphSource`."""
-        found = [triple for key in keys for triple in self._edges.get(key, ())[: self._most]]
-        return list(dict.fromkeys(found))
+        triples = [triple for key in keys for triple in self._edges.get(key, ())[: self._most]]
+        return list(dict.fromkeys(triples))

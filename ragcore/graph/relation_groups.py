@@ -66,28 +66,28 @@ def latin_words(text: str) -> list[str]:
 
 def find_groups(words: tuple[str, ...]) -> list[GroupMatch]:
     """Phrases of the lists among stemmed words, the longest first at each place, without overlap."""
-    known, at, found = _groups(), 0, []
+    phrases, at, matches = _groups(), 0, []
     while at < len(words):
-        for length in range(min(known.longest, len(words) - at), 0, -1):
-            names = known.phrases.get(words[at : at + length])
+        for length in range(min(phrases.longest, len(words) - at), 0, -1):
+            names = phrases.phrases.get(words[at : at + length])
             if names:
-                found.append(GroupMatch(at, at + length, names))
+                matches.append(GroupMatch(at, at + length, names))
                 at += length
                 break
         else:
             at += 1
-    return found
+    return matches
 
 
 @lru_cache(maxsize=16_384)
 def groups_of(text: str) -> frozenset[str]:
     """All groups of which a text has a word, longer phrases before the words in them."""
-    found: set[str] = set()
+    groups: set[str] = set()
     for match in find_groups(tuple(latin_words(text))):
-        found |= match.groups
+        groups |= match.groups
     for match in find_chinese(text):
-        found |= match.groups
-    return frozenset(found)
+        groups |= match.groups
+    return frozenset(groups)
 
 
 @cache

@@ -98,12 +98,12 @@ class TripleSearch:
         if not question.strip():
             return []
         n_results = min(max(n_results, 1), MOST_RESULTS)
-        found = self.candidates(
+        triples = self.candidates(
             question, kind=kind, limit=CANDIDATES * n_results, measured=use_reranking, weights=weights
         )
         if use_reranking:
-            found.sort(key=_by_final_score)
-        return found[:n_results]
+            triples.sort(key=_by_final_score)
+        return triples[:n_results]
 
     def rank(self, question: str, *, n_results: int = DEFAULT_RESULTS, weights: Weights = "learned") -> RankedTriples:
         """What `search` returns with and without re-scoring, from one search."""
@@ -138,22 +138,22 @@ class TripleSearch:
                 )
                 for hit in first
             ]
-        known = {hit.id: hit.score for hit in meaning}
-        known |= self.index.meanings(vector, [hit.id for hit in first if hit.id not in known])
+        similarities = {hit.id: hit.score for hit in meaning}
+        similarities |= self.index.meanings(vector, [hit.id for hit in first if hit.id not in similarities])
         by_words = {hit.id: hit.score for hit in words}
         terms = sorted(set(self.tokenizer.terms(" ".join([question, *(hit.triple.text for hit in first)]))))
         measures = measure(
             QuestionOfFacts(question, kind, self.tokenizer, self.index.rarity(terms)),
             [hit.triple for hit in first],
             embedder=self.embedder,
-            meanings=[known.get(hit.id, 0.0) for hit in first],
+            meanings=[similarities.get(hit.id, 0.0) for hit in first],
             words=[by_words.get(hit.id, 0.0) for hit in first],
         )
         return [_scored(hit, m, self.weights.score(m, weights)) for hit, m in zip(first, measures, strict=True)]
 
 
-def _by_final_score(one: ScoredTriple) -> tuple[float, float, int]:
-    return -one.final_score, -one.stage1_score, one.id
+def _by_final_score(triple: ScoredTriple) -> tuple[float, float, int]:
+    return -triple.final_score, -triple.stage1_score, triple.id
 
 
 def _scored(hit: TripleHit, measured: Measured, score: float) -> ScoredTriple:

@@ -39,8 +39,8 @@ class TermSpans:
             if len(words) == 1 and len(words[0]) < 4:
                 short.add(name)
         return cls(
-            {first: tuple(sorted(found, key=len, reverse=True)) for first, found in latin.items()},
-            {first: tuple(sorted(found, key=len, reverse=True)) for first, found in chinese.items()},
+            {first: tuple(sorted(names_of_start, key=len, reverse=True)) for first, names_of_start in latin.items()},
+            {first: tuple(sorted(names_of_start, key=len, reverse=True)) for first, names_of_start in chinese.items()},
             frozenset(short),
         )
 
@@ -65,7 +65,10 @@ class TermSpans:
     def _chinese(self, text: str) -> Iterator[tuple[int, int]]:
         at = 0
         while at < len(text) - 1:
-            name = next((one for one in self.chinese.get(text[at : at + 2], ()) if text.startswith(one, at)), "")
+            name = next(
+                (name_here for name_here in self.chinese.get(text[at : at + 2], ()) if text.startswith(name_here, at)),
+                "",
+            )
             if name:
                 yield at, at + len(name)
             at += len(name) or 1

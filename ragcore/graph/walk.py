@@ -82,25 +82,25 @@ class Walker:
     load: Callable[[Sequence[int]], Mapping[int, Passage]]
     likeness: Callable[[Sequence[int]], Mapping[int, float]]
 
-    def walk(self, query: Query, found: Sequence[tuple[Passage, float]]) -> Walk:
-        """`found`: the best passages of the other rankings with their shares in [0, 1], best first."""
+    def walk(self, query: Query, ranked: Sequence[tuple[Passage, float]]) -> Walk:
+        """`ranked`: the best passages of the other rankings with their shares in [0, 1], best first."""
         result = Walk()
         front = self._start(query, result)
-        asked = _Asked.of(query, [node.name for node in result.nodes.values()], self.tokenizer)
-        held = {passage.chunk: (passage, share) for passage, share in found[:FIRST]}
-        texts = {chunk: passage.text for chunk, (passage, _) in held.items()}
+        asked_terms = _Asked.of(query, [node.name for node in result.nodes.values()], self.tokenizer)
+        passages = {passage.chunk: (passage, share) for passage, share in ranked[:FIRST]}
+        texts = {chunk: passage.text for chunk, (passage, _) in passages.items()}
         for hop in range(HOPS + 1):
             places = self.graph.places(list(front), heads=HEADS, each=EACH)
             scores = self._reach(places, front, result)
             if hop == HOPS:
                 break
             wide = sorted(scores, key=lambda chunk: -scores[chunk])[:EXPANDED]
-            first = held if hop == 0 else {}
+            first = passages if hop == 0 else {}
             inside, nodes = self.graph.inside(list(dict.fromkeys([*first, *wide])))
             texts |= {c: p.text for c, p in self.load([c for c in wide if c not in texts]).items()}
             result.edges |= {(place.entity, place.chunk) for place in inside}
             shares = {chunk: share for chunk, (_, share) in first.items()}
-            offered = _offers(inside, places, front, shares, asked, texts, result.active)
+            offered = _offers(inside, places, front, shares, asked_terms, texts, result.active)
             front = self._choose(offered, nodes, result)
             if not front:
                 break
@@ -151,8 +151,8 @@ class Walker:
             result.active[entity] = activation
             result.steps[entity] = offered[entity][1]
             result.nodes[entity] = nodes[entity]
-        others = self.graph.other_names([nodes[entity] for entity in front])
-        for entity, same in others.items():
+        aliases = self.graph.other_names([nodes[entity] for entity in front])
+        for entity, same in aliases.items():
             for node in same:
                 if node.id not in result.active:
                     front[node.id] = result.active[node.id] = front[entity]
@@ -166,21 +166,21 @@ def _offers(
     places: Iterable[Place],
     front: Mapping[int, float],
     shares: Mapping[int, float],
-    asked: _Asked,
+    asked_terms: _Asked,
     texts: Mapping[int, str],
     active: Collection[int],
 ) -> dict[int, tuple[float, Step]]:
     """New entities with the activation that the best sentence passes to each, and that sentence."""
     about: dict[int, list[int]] = defaultdict(list)  # chunk -> followed entities that it is about
     beside: dict[tuple[int, int], list[int]] = defaultdict(list)  # sentence -> followed entities in it
-    named: dict[int, int] = {}  # chunk -> the strongest followed entity in it
+    strongest: dict[int, int] = {}  # chunk -> the strongest followed entity in it
     for place in places:
-        if front[place.entity] > front.get(named.get(place.chunk, 0), 0.0):
-            named[place.chunk] = place.entity
+        if front[place.entity] > front.get(strongest.get(place.chunk, 0), 0.0):
+            strongest[place.chunk] = place.entity
         if place.in_head:
             about[place.chunk].append(place.entity)
         beside[place.chunk, place.sentence_start].append(place.entity)
-    found: dict[int, tuple[float, Step]] = {}
+    offers: dict[int, tuple[float, Step]] = {}
     for place in inside:
         if place.entity in active:
             continue
@@ -188,14 +188,14 @@ def _offers(
         source = max(sources, key=lambda entity: front[entity], default=None)
         strength = front[source] if source is not None else 0.0
         if (share := FOUND * shares.get(place.chunk, 0.0)) > strength:
-            source, strength = named.get(place.chunk), share
+            source, strength = strongest.get(place.chunk), share
         if strength <= 0:
             continue
         sentence = texts.get(place.chunk, "")[place.sentence_start : place.sentence_end]
-        value = strength * DECAY * (NEAR + asked.said_by(sentence))
-        if value > found.get(place.entity, (0.0, None))[0]:
-            found[place.entity] = (value, Step(source, place.chunk, sentence))
-    return found
+        value = strength * DECAY * (NEAR + asked_terms.said_by(sentence))
+        if value > offers.get(place.entity, (0.0, None))[0]:
+            offers[place.entity] = (value, Step(source, place.chunk, sentence))
+    return offers
 
 
 def _rarity(degree: int) -> float:
@@ -210,17 +210,17 @@ class _Asked:
     weights: Mapping[str, float]
     total: float
     tokenizer: Tokenizer
-    kept: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, query: Query, names: Iterable[str], tokenizer: Tokenizer) -> _Asked:
-        named = {term for name in names for term in tokenizer.terms(name)}
-        weights = {term: weight for term, weight in query.weights.items() if term not in named}
+        terms_of_names = {term for name in names for term in tokenizer.terms(name)}
+        weights = {term: weight for term, weight in query.weights.items() if term not in terms_of_names}
         return cls(weights, sum(weights.values()) or 1.0, tokenizer)
 
     def said_by(self, sentence: str) -> float:
         """The share of it, by idf, that a sentence has."""
-        if sentence not in self.kept:
+        if sentence not in self.shares:
             terms = set(self.tokenizer.terms(sentence)) if sentence else set()
-            self.kept[sentence] = sum(w for term, w in self.weights.items() if term in terms) / self.total
-        return self.kept[sentence]
+            self.shares[sentence] = sum(w for term, w in self.weights.items() if term in terms) / self.total
+        return self.shares[sentence]

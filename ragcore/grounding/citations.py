@@ -66,11 +66,11 @@ def cleaned(text: str, sources: Sequence[Source], addresses: Collection[str] = (
     Bare addresses that stand in no source are no links any more either.
     Text that has gone through them already comes back as it is.
     """
-    known = known_addresses(sources)
+    addresses_of_sources = known_addresses(sources)
     text = without_pictures(text)
     for _ in range(ROUNDS):
         clean, markers = normalise(text, sources)
-        text = without_links(clean, addresses, known)
+        text = without_links(clean, addresses, addresses_of_sources)
         if text == clean:
             return text, markers
     return re.sub(r"[\[\]【】<]", "", text), []  # made to trick the filters: what is left points nowhere

@@ -29,9 +29,9 @@ def figures_offered(text: str) -> set[str]:
     """All figures that a source has, comparable: digits, and words such as "four" and 四."""
     plain = nfkc(text).lower()
     english, chinese = _number_words()
-    found = {plain_figure(figure) for figure in _NUMBER.findall(plain)}
-    found |= {english[word] for word in set(_WORD.findall(plain)) & english.keys()}
-    return found | {figure for word, figure in chinese.items() if word in plain}
+    numbers = {plain_figure(figure) for figure in _NUMBER.findall(plain)}
+    numbers |= {english[word] for word in set(_WORD.findall(plain)) & english.keys()}
+    return numbers | {figure for word, figure in chinese.items() if word in plain}
 
 
 def plain_figure(figure: str) -> str:
@@ -44,21 +44,21 @@ def plain_figure(figure: str) -> str:
 
 def names(text: str) -> list[str]:
     """Lower-case words that look like parts of a name: capitalised within a sentence, or identifiers with digits."""
-    found: dict[str, None] = {}
+    words: dict[str, None] = {}
     for match in _CAPITALISED.finditer(text):
         word = re.sub(r"['’]s?\Z", "", match.group())
         at_start = _SENTENCE_START.search(text, max(0, match.start() - MAX_OPENING), match.start()) is not None
         plain = len(word) > 1 and word.lower() not in stop_words() and not any(c.isdigit() for c in word)
         if plain and (not at_start or word.isupper()):
-            found[word.lower()] = None
+            words[word.lower()] = None
     for match in _IDENTIFIER.finditer(text):
-        found[match.group().lower()] = None
-    return list(found)
+        words[match.group().lower()] = None
+    return list(words)
 
 
 def quotations(text: str) -> list[str]:
     """What stands in quotation marks or title marks."""
-    return [found.strip() for found in _QUOTED.findall(text)]
+    return [quotation.strip() for quotation in _QUOTED.findall(text)]
 
 
 def negations(text: str) -> int:

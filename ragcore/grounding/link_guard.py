@@ -257,9 +257,9 @@ class LinkGuard:
     def _angle(self, text: str, at: int, final: bool) -> tuple[str, int] | None:
         rest = text[at : at + _LONGEST_DOUBT]
         complete = final or len(rest) == _LONGEST_DOUBT
-        kept = _KEPT_TAG.match(rest)
-        if kept is not None and self._line is None and (kept["name"] or "br").lower() not in _ACTIVE:
-            return self._out(kept.group(), at + kept.end())
+        tag = _KEPT_TAG.match(rest)
+        if tag is not None and self._line is None and (tag["name"] or "br").lower() not in _ACTIVE:
+            return self._out(tag.group(), at + tag.end())
         if not complete and not re.search(r"[\s>]", rest[1:]):
             return None
         if not complete and _TAG_BEGUN.fullmatch(rest):

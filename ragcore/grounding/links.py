@@ -39,20 +39,20 @@ class LinkStream:
 
     Characters that nobody sees and commands to terminals are left out: text could be carried away with them.
 
-    `addresses`: those of sources, which may be linked and shown. `known`: those of sources (`known_addresses`), which
-    may stand bare; any other stays to be read, but is no link; None leaves all as they are. Comes behind
+    `addresses`: those of sources, which may be linked and shown. `known_urls`: those of sources (`known_addresses`),
+    which may stand bare; any other stays to be read, but is no link; None leaves all as they are. Comes behind
     `MarkerStream`: `[1](…)` stays the marker `[1]`. Code stays as it is where it is certain to be code. However the
     text is cut, the pieces joined are the same.
     """
 
     addresses: Collection[str] = ()
-    known: Collection[str] | None = None
+    known_urls: Collection[str] | None = None
     _unwrapper: _Unwrapper = field(init=False)
     _guard: LinkGuard = field(init=False)
 
     def __post_init__(self) -> None:
         self._unwrapper = _Unwrapper(frozenset(self.addresses))
-        self._guard = LinkGuard(tuple(self.addresses), bare_addresses(self.known))
+        self._guard = LinkGuard(tuple(self.addresses), bare_addresses(self.known_urls))
 
     def feed(self, text: str) -> str:
         """The clean text that is certain after this piece."""
@@ -63,9 +63,9 @@ class LinkStream:
         return self._guard.feed(self._unwrapper.flush()) + self._guard.flush()
 
 
-def without_links(text: str, addresses: Collection[str] = (), known: Collection[str] | None = None) -> str:
+def without_links(text: str, addresses: Collection[str] = (), known_urls: Collection[str] | None = None) -> str:
     """A whole text through a LinkStream."""
-    stream = LinkStream(addresses, known)
+    stream = LinkStream(addresses, known_urls)
     return stream.feed(text) + stream.flush()
 
 
@@ -94,11 +94,11 @@ class _Unwrapper:
                 self._code.newline()
             else:
                 if match["open"] and not self._code.inside:
-                    found = (_LINK if "[" in piece else _ADDRESS).match(text, at, partial=not final)
-                    if found is not None and found.partial:
+                    link = (_LINK if "[" in piece else _ADDRESS).match(text, at, partial=not final)
+                    if link is not None and link.partial:
                         break
-                    if found is not None:
-                        piece, after = self._words(found), found.end()
+                    if link is not None:
+                        piece, after = self._words(link), link.end()
                     elif piece == "\\<":
                         piece = "<"  # the guard decides: behind a back slash its `&lt;` would be read as such
                 self._code.text(piece)

@@ -121,8 +121,8 @@ class MarkerStream:
 
     def flush(self) -> str:
         """The rest, when the text is over."""
-        held, self._held = self._held, ""
-        return self._normalise(held)
+        pending, self._held = self._held, ""
+        return self._normalise(pending)
 
     def _normalise(self, text: str) -> str:
         out = []
@@ -155,12 +155,12 @@ class MarkerStream:
         cited = self._cited(nfkc(content).strip(), labelled=labelled)
         if cited is None:
             return piece
-        known = [number for number in dict.fromkeys(cited) if number in self.numbers]
+        numbers = [number for number in dict.fromkeys(cited) if number in self.numbers]
         position = self._length + len(gap)
-        for number in known:
+        for number in numbers:
             self.markers.append(Marker(number, position))
             position += len(str(number)) + 2
-        return gap + "".join(f"[{number}]" for number in known) if known else ""
+        return gap + "".join(f"[{number}]" for number in numbers) if numbers else ""
 
     def _cited(self, content: str, *, labelled: bool) -> list[int] | None:
         """Numbers that a bracket points to; None if it is no marker. `labelled`: only if it says that it is one."""
@@ -172,11 +172,11 @@ class MarkerStream:
         bare = _DAGGER.sub("", content)
         if bare != content and _TURN.fullmatch(bare):
             return []
-        named = _DOCUMENT_ID.sub("doc_", bare)
-        if named != bare and not _SEPARATORS.search(named):
-            return self._document(named)
+        with_ids = _DOCUMENT_ID.sub("doc_", bare)
+        if with_ids != bare and not _SEPARATORS.search(with_ids):
+            return self._document(with_ids)
         cited: list[int] = []
-        for part in _JOIN.split(_label(anywhere=False).sub("", named)):
+        for part in _JOIN.split(_label(anywhere=False).sub("", with_ids)):
             numbers = self._pointed(part)
             if numbers is None:
                 return None

@@ -60,15 +60,15 @@ _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz
 
 @dataclass(frozen=True, slots=True)
 class PlainUrlRule:
-    """Decides about the address at one place of a growing text. `known`: see `known_addresses`."""
+    """Decides about the address at one place of a growing text. `addresses`: see `known_addresses`."""
 
-    known: frozenset[str]
+    addresses: frozenset[str]
     _sorted: tuple[str, ...] = field(init=False)
     _lengths: tuple[int, ...] = field(init=False)  # of the known ones, longest first
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_sorted", tuple(sorted(self.known)))
-        object.__setattr__(self, "_lengths", tuple(sorted({len(one) for one in self.known}, reverse=True)))
+        object.__setattr__(self, "_sorted", tuple(sorted(self.addresses)))
+        object.__setattr__(self, "_lengths", tuple(sorted({len(address) for address in self.addresses}, reverse=True)))
 
     def at(self, text: str, at: int, before: str, *, final: bool) -> tuple[str, int] | None:
         """What to write from `at` on, and where the rest begins; None to wait for more text.
@@ -92,11 +92,11 @@ class PlainUrlRule:
             return text[at : begin.end()], begin.end()
         if length:
             return _kept(text, at, begin.end() + length - len(prefix))
-        found = _HOST.match(text, begin.end())
-        assert found is not None
-        if found.end() == len(text) and len(found[0]) < MAX_HOST and not final:
+        host_match = _HOST.match(text, begin.end())
+        assert host_match is not None
+        if host_match.end() == len(text) and len(host_match[0]) < MAX_HOST and not final:
             return None
-        host = found[0].rstrip("_.-")
+        host = host_match[0].rstrip("_.-")
         return ("www[.]" if begin["www"] else "[:]//") + _broken(host), begin.end() + len(host)
 
     def _length(self, text: str, start: int, prefix: str, final: bool) -> int | None:
@@ -107,24 +107,24 @@ class PlainUrlRule:
         run = _RUN.match(text, start)
         assert run is not None
         is_whole = final or run.end() < len(text) or len(run[0]) == MAX_ADDRESS
-        written = _folded(prefix + run[0])
-        if not is_whole and (self._is_beginning(written) or _ESCAPED.startswith(run[0])):
+        url = _folded(prefix + run[0])
+        if not is_whole and (self._is_beginning(url) or _ESCAPED.startswith(run[0])):
             return None
         if run[0].startswith(("<", _ESCAPED)):
             return -1
         for length in self._lengths:
-            if length <= len(written) and written[:length] in self.known:
-                ends = _is_end(written[length:], is_whole)
+            if length <= len(url) and url[:length] in self.addresses:
+                ends = _is_end(url[length:], is_whole)
                 if ends is None:
                     return None
                 if ends:
                     return length
         return 0
 
-    def _is_beginning(self, written: str) -> bool:
+    def _is_beginning(self, start: str) -> bool:
         """Whether a known address is longer than this and begins with it, or is this."""
-        place = bisect_left(self._sorted, written)
-        return place < len(self._sorted) and self._sorted[place].startswith(written)
+        place = bisect_left(self._sorted, start)
+        return place < len(self._sorted) and self._sorted[place].startswith(start)
 
     def _mail(self, text: str, start: int, before: str, final: bool) -> tuple[str, int] | None:
         """`name@host`, of which readers make a link to a mail program; `name@1.2` is none."""
@@ -137,14 +137,16 @@ class PlainUrlRule:
             return "@", start
         name = _MAIL_NAME.search(before)
         for pattern in (_MAIL_HOST, _ASCII_HOST):
-            found = pattern.match(domain[0])
-            after = start + (found.end() if found else 0)
-            if found and name and self._knows_mail(name[0], found[0]) and not text.startswith("/", after):
-                return f"@{found[0]}", after
+            host_match = pattern.match(domain[0])
+            after = start + (host_match.end() if host_match else 0)
+            if host_match and name and self._knows_mail(name[0], host_match[0]) and not text.startswith("/", after):
+                return f"@{host_match[0]}", after
         return f"@{_broken(host[0])}", start + host.end()
 
     def _knows_mail(self, name: str, host: str) -> bool:
-        return any(f"{one}@{host.rstrip('_-')}".translate(_LOWER) in self.known for one in (name, name.lstrip("_")))
+        return any(
+            f"{person}@{host.rstrip('_-')}".translate(_LOWER) in self.addresses for person in (name, name.lstrip("_"))
+        )
 
 
 def _kept(text: str, at: int, end: int) -> tuple[str, int]:
@@ -180,12 +182,12 @@ def known_addresses(sources: Sequence[Source]) -> frozenset[str]:
 
 
 def _known_addresses(sources: Sequence[Source]) -> frozenset[str]:
-    known: set[str] = set()
+    addresses: set[str] = set()
     for source in sources:
         passage = source.passage
         for text in {source.text, passage.text, passage.title, passage.external_id}:
-            known |= _addresses_in(text)
-    return frozenset(known)
+            addresses |= _addresses_in(text)
+    return frozenset(addresses)
 
 
 @lru_cache(maxsize=KEPT_TEXTS)
@@ -195,8 +197,8 @@ def _addresses_in(text: str) -> frozenset[str]:
 
 def _addresses(text: str) -> Iterator[str]:
     for place in islice(_PLACES.finditer(text), MAX_ADDRESSES):
-        written = _WRITTEN.match(text, place.end())
-        for end in _ends(written[0]) if written else ():
+        address = _WRITTEN.match(text, place.end())
+        for end in _ends(address[0]) if address else ():
             yield from [place[0] + end] if place["scheme"] else _with_schemes(f"www.{end}")
     for name in islice(_DOTTED.finditer(text), MAX_ADDRESSES):
         host = name["host"].rstrip("_-")
@@ -217,20 +219,20 @@ def _with_schemes(address: str) -> Iterator[str]:
         yield address
 
 
-def _ends(written: str) -> Iterator[str]:
+def _ends(text: str) -> Iterator[str]:
     """What is written up to the next space, and each shorter address that it may stand for."""
-    ascii_part = _ASCII.match(written)
-    cuts = (cut.start() for cut in islice(_CUTS.finditer(written), MAX_CUTS))
-    for stop in {len(written), ascii_part.end() if ascii_part else 0, *cuts}:
+    ascii_part = _ASCII.match(text)
+    cuts = (cut.start() for cut in islice(_CUTS.finditer(text), MAX_CUTS))
+    for stop in {len(text), ascii_part.end() if ascii_part else 0, *cuts}:
         for end in range(stop, max(0, stop - MAX_CUTS), -1):
-            yield written[:end]
-            if written[end - 1] not in _TRAILING:
+            yield text[:end]
+            if text[end - 1] not in _TRAILING:
                 break
 
 
-def bare_addresses(known: Collection[str] | None) -> PlainUrlRule | None:
+def bare_addresses(addresses: Collection[str] | None) -> PlainUrlRule | None:
     """The filter that keeps these addresses; None leaves every address as it is."""
-    return None if known is None else PlainUrlRule(frozenset(map(_folded, known)))
+    return None if addresses is None else PlainUrlRule(frozenset(map(_folded, addresses)))
 
 
 def _folded(address: str) -> str:

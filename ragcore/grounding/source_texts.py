@@ -34,9 +34,9 @@ class SourceText:
     @cached_property
     def sentences(self) -> list[str]:
         """In order; joined they are the text."""
-        found = split_sentences(self.source.text)
-        size = -(-len(found) // MAX_SENTENCES) or 1
-        return ["".join(found[at : at + size]) for at in range(0, len(found), size)] or [""]
+        pieces = split_sentences(self.source.text)
+        size = -(-len(pieces) // MAX_SENTENCES) or 1
+        return ["".join(pieces[at : at + size]) for at in range(0, len(pieces), size)] or [""]
 
     @cached_property
     def tokens(self) -> list[list[str]]:
@@ -129,19 +129,19 @@ class SourceSimilarity:
         """Number of a source -> weighted share of the keywords of `text` that it has."""
         if not self._words:
             self._words = {text.source.number: text.words for text in self.texts.all}
-        wanted = keywords(text, self.tokenizer)
-        weight = {word: self._rarity(word) for word in wanted}
+        words_of_text = keywords(text, self.tokenizer)
+        weight = {word: self._rarity(word) for word in words_of_text}
         total = sum(weight.values())
         return {
-            number: sum(weight[word] for word in wanted if word in words) / total if total else 0.0
+            number: sum(weight[word] for word in words_of_text if word in words) / total if total else 0.0
             for number, words in self._words.items()
         }
 
     def missing_numbers(self, sentence: str) -> list[str]:
         """Figures of the sentence that stand in no source, as written."""
         have = set[str]().union(*(text.figures for text in self.texts.all))
-        found = figures(MARKER.sub("", sentence))
-        return [figure for figure in found if plain_figure(figure) not in have and len(plain_figure(figure)) > 1]
+        numbers = figures(MARKER.sub("", sentence))
+        return [figure for figure in numbers if plain_figure(figure) not in have and len(plain_figure(figure)) > 1]
 
     def _rarity(self, word: str) -> float:
         having = sum(word in words for words in self._words.values())

@@ -74,18 +74,18 @@ def support_states(
         model=model or SupportModel.shipped(similarity.embedder.model if similarity.embedder else ""),
         threshold=threshold,
     )
-    found = [claim for claim in claims(text) if squeeze(claim) not in refused]
-    lent = _lent_markers(text, found)
-    return [judge.sentence(claim, numbers) for claim, numbers in zip(found, lent, strict=True)]
+    claims_made = [claim for claim in claims(text) if squeeze(claim) not in refused]
+    lent = _lent_markers(text, claims_made)
+    return [judge.sentence(claim, numbers) for claim, numbers in zip(claims_made, lent, strict=True)]
 
 
-def _lent_markers(text: str, found: Sequence[str]) -> list[tuple[int, ...]]:
+def _lent_markers(text: str, claims_made: Sequence[str]) -> list[tuple[int, ...]]:
     """For each claim without a marker those of the next claim in the same line that has some; () for the others."""
-    lines = lines_of(text, found)
-    lent: list[tuple[int, ...]] = [()] * len(found)
+    lines = lines_of(text, claims_made)
+    lent: list[tuple[int, ...]] = [()] * len(claims_made)
     behind: tuple[int, tuple[int, ...]] = (-1, ())
-    for at in range(len(found) - 1, -1, -1):
-        numbers = tuple(int(n) for n in _NUMBER.findall(found[at]))
+    for at in range(len(claims_made) - 1, -1, -1):
+        numbers = tuple(int(n) for n in _NUMBER.findall(claims_made[at]))
         if numbers:
             behind = (lines[at], numbers)
         elif behind[0] == lines[at]:
@@ -118,13 +118,13 @@ class _Judge:
 
     def sentence(self, claim: str, lent: Sequence[int] = ()) -> Sentence:
         """`lent`: numbers behind a later sentence of the same line; they prove a sentence that is quoted from there."""
-        known = {source.number for source in self.similarity.sources}
-        cited = tuple(n for n in dict.fromkeys(int(n) for n in _NUMBER.findall(claim)) if n in known)
-        if not cited and (near := tuple(dict.fromkeys(n for n in lent if n in known))):
+        numbers = {source.number for source in self.similarity.sources}
+        cited = tuple(n for n in dict.fromkeys(int(n) for n in _NUMBER.findall(claim)) if n in numbers)
+        if not cited and (near := tuple(dict.fromkeys(n for n in lent if n in numbers))):
             cited = near if is_quoted(claim, self.similarity.texts.of(near)) else ()
         if cited and is_quoted(claim, self.similarity.texts.of(cited)):
             return Sentence(text=claim, support="supported", citations=cited, quoted=True)
-        probability = self.model.probability(self.evidence, claim, cited) if known else 0.0
+        probability = self.model.probability(self.evidence, claim, cited) if numbers else 0.0
         missing = self.similarity.missing_numbers(claim)
         return self._cited(claim, cited, probability, missing) if cited else self._uncited(claim, probability, missing)
 

@@ -121,7 +121,7 @@ class SupportFeatures:
     def across(self, sentence: str, cited: Sequence[int] = ()) -> Vector:
         """float64[len(ACROSS)] of a sentence and sources in the other language."""
         text, pool = _MARKER.sub("", sentence), self.texts.of(cited)
-        cosine = self._cosine(text, [said for source in pool for said in source.sentences])
+        cosine = self._cosine(text, [sentence_text for source in pool for sentence_text in source.sentences])
         lower = " ".join(source.lower for source in pool)
         missing = sum(figure not in lower for figure in _FIGURE.findall(text))
         return np.array([cosine, min(MOST, missing)], np.float64)
@@ -143,7 +143,7 @@ class SupportFeatures:
         match = max((_Match.of(source, claim, weights) for source in pool), key=lambda m: (m.window, m.source))
         tokens, order = match.wording(claim)
         figures_, names_, quotations_ = _missing(claim, pool, match)
-        named = {
+        values = {
             "sentence": match.sentence,
             "weakest_clause": match.weakest(claim, weights),
             "tokens": tokens,
@@ -160,7 +160,7 @@ class SupportFeatures:
             "length": math.log(len(claim.words)),
             "reporting": claim.reporting,
         }
-        return np.array([named[name] for name in FEATURES], np.float64), match.nearest(COMPARED)
+        return np.array([values[name] for name in FEATURES], np.float64), match.nearest(COMPARED)
 
     def _rarity(self, word: str) -> float:
         """How much a keyword says: by the share of sentences that have it; most for one that none has."""
@@ -169,8 +169,8 @@ class SupportFeatures:
             for source in self.texts.all:
                 for words in source.sentence_words:
                     self._frequency[""] += 1
-                    for known in words:
-                        self._frequency[known] = self._frequency.get(known, 0) + 1
+                    for keyword in words:
+                        self._frequency[keyword] = self._frequency.get(keyword, 0) + 1
         return smoothed_idf(self._frequency[""], self._frequency.get(word, 0))
 
     def _cosine(self, text: str, near: Sequence[str]) -> float:
@@ -203,9 +203,9 @@ class _Claim:
     @classmethod
     def of(cls, text: str, source: SourceText) -> _Claim:
         tokens = source.tokenizer.words(text)
-        found = keywords(text, source.tokenizer)
-        telling = [word for word in found if word not in reporting_words()]
-        words = telling or found
+        words_of_claim = keywords(text, source.tokenizer)
+        telling = [word for word in words_of_claim if word not in reporting_words()]
+        words = telling or words_of_claim
         place = {word: at for at, word in enumerate(words)}
         parts = [[place[w] for w in set(source.tokenizer.words(part)) if w in place] for part in clauses(text)]
         return cls(
@@ -219,7 +219,7 @@ class _Claim:
             denied=negations(text) > 0,
             causal=gives_cause(text),
             hedged=hedges(text),
-            reporting=1 - len(telling) / len(found) if found else 0.0,
+            reporting=1 - len(telling) / len(words_of_claim) if words_of_claim else 0.0,
         )
 
 
@@ -237,8 +237,8 @@ class _Match:
 
     @classmethod
     def of(cls, text: SourceText, claim: _Claim, weights: Vector) -> _Match:
-        named = np.array([word in text.name_words for word in claim.words])
-        present = np.array([[word in words for word in claim.words] for words in text.sentence_words]) | named
+        in_names = np.array([word in text.name_words for word in claim.words])
+        present = np.array([[word in words for word in claim.words] for words in text.sentence_words]) | in_names
         covered = sentence_windows(present, sentences=WINDOW) @ weights
         scores = present @ weights
         start = int(covered.argmax())
@@ -292,8 +292,8 @@ class _Match:
 
 def _missing(claim: _Claim, pool: Sequence[SourceText], match: _Match) -> tuple[float, float, float]:
     """How many figures and names no source of the pool has, and quotations the best one lacks, each at most MOST."""
-    known = set[str]().union(*(source.figures for source in pool)) if claim.figures else set[str]()
-    figures_ = sum(figure not in known for figure in claim.figures)
+    figures_of_pool = set[str]().union(*(source.figures for source in pool)) if claim.figures else set[str]()
+    figures_ = sum(figure not in figures_of_pool for figure in claim.figures)
     names_ = sum(not any(name in source.lower for source in pool) for name in claim.names)
     quoted = sum(squeeze(quotation) not in squeeze(match.text.lower) for quotation in claim.quotations)
     return float(min(MOST, figures_)), float(min(MOST, names_)), float(min(MOST, quoted))
@@ -346,9 +346,9 @@ def logistic(scores: npt.NDArray[np.float64]) -> Vector:
 @cache
 def _shipped(embedding_model: str) -> SupportModel:
     record = json.loads((files("ragcore.grounding") / MODEL_FILE).read_text(encoding="utf-8"))
-    own = fitted_weights("ragcore.grounding", MEANING_FILE, embedding_model)
-    meaning = own or neutral_weights("ragcore.grounding", MEANING_FILE)
+    weights = fitted_weights("ragcore.grounding", MEANING_FILE, embedding_model)
+    meaning = weights or neutral_weights("ragcore.grounding", MEANING_FILE)
     if record["features"] != list(FEATURES) or meaning["features"] != list(MEANING):
         raise ValueError(f"{MODEL_FILE} was trained on other features; run python -m ragcore.training support")
-    across = tuple(meaning["across"]) if own else ()
+    across = tuple(meaning["across"]) if weights else ()
     return SupportModel(words=tuple(record["words"]), meaning=tuple(meaning["weights"]), across=across)

@@ -102,8 +102,8 @@ class LlmClient:
         reading = MeteredStream(messages)
         try:
             async with asyncio.timeout(seconds) as limit:
-                asked = self._complete(prompt, reading, temperature, max_tokens, limit)
-                return await run_unless_stopped(self.stop, asked)
+                completion = self._complete(prompt, reading, temperature, max_tokens, limit)
+                return await run_unless_stopped(self.stop, completion)
         except StoppedError:
             self.counts["stopped"] += 1
         except TimeoutError:

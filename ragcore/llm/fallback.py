@@ -65,8 +65,8 @@ class FallbackGenerator:
     @property
     def limits(self) -> ModelLimits:
         """Those of the most patient of the models that may be asked."""
-        known = [limits_of(rung.generator) for rung in self._rungs]
-        return max(known, key=lambda limits: limits.first_token_seconds or 0.0)
+        limits = [limits_of(rung.generator) for rung in self._rungs]
+        return max(limits, key=lambda limits: limits.first_token_seconds or 0.0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,9 +78,9 @@ class FallbackGenerator:
 
         Raises ModelUnavailableError from `stream` where none is left.
         """
-        others = copy(self)
-        others._absent = frozenset(names)
-        return others
+        reduced = copy(self)
+        reduced._absent = frozenset(names)
+        return reduced
 
     def within(self, purse: CostBudget) -> FallbackGenerator:
         """The same models for one answer: only those are asked that the budget affords, in any position.

@@ -49,8 +49,8 @@ class GuardedChatModel:
         self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int
     ) -> AsyncIterator[GenerationEvent]:
         """See ports.ChatModel."""
-        if (known := self._record.refusal()) is not None:
-            raise ModelUnavailableError(known.reason, **{**known.data, "model": self.name})
+        if (refusal := self._record.refusal()) is not None:
+            raise ModelUnavailableError(refusal.reason, **{**refusal.data, "model": self.name})
         events = self._model.stream(messages, temperature=temperature, max_tokens=max_tokens)
         try:
             async for event in events:

@@ -78,7 +78,7 @@ class LocalCausalModel:
             raise ModelUnavailableError("local_failed", model=self.name, problem=run.failure)
         yield EndEvent(
             final=True,
-            usage=Usage(prompt_tokens=run.prompt_tokens, completion_tokens=run.written),
+            usage=Usage(prompt_tokens=run.prompt_tokens, completion_tokens=run.completion_tokens),
             interrupted=bool(run.failure),
             is_cut=run.is_cut and not run.failure,
             model=self.name,
@@ -90,21 +90,21 @@ class LocalCausalModel:
                 self._loaded = _load(self._source)
             return self._loaded
 
-    def _write(self, loaded: _Loaded, run: _Run, temperature: float, put: Any) -> None:
-        """In a thread of its own: text to `put` as it comes, None at the end whatever happens."""
+    def _write(self, loaded: _Loaded, run: _Run, temperature: float, emit: Any) -> None:
+        """In a thread of its own: text to `emit` as it comes, None at the end whatever happens."""
         try:
             while not self._turn.acquire(timeout=WAIT_SECONDS):
                 if run.cancelled.is_set():
                     return
             try:
-                loaded.write(run, temperature, put)
+                loaded.write(run, temperature, emit)
             finally:
                 self._turn.release()
         except Exception as problem:  # whatever a model's own code raises is no reason to leave the reader waiting
             logger.exception("the local model %s failed", self.name)
             run.failure = type(problem).__name__
         finally:
-            put(None)
+            emit(None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class _Run:
     prompt_tokens: int
     max_new_tokens: int
     seconds: float = inf
-    written: int = 0  # tokens
+    completion_tokens: int = 0  # tokens
     is_cut: bool = False
     failure: str = ""
     cancelled: threading.Event = field(default_factory=threading.Event)
@@ -140,16 +140,16 @@ class _Loaded:
             raise ModelUnavailableError("prompt_too_long", tokens=length)
         return _Run(inputs=inputs, prompt_tokens=length, max_new_tokens=min(max_tokens, room))
 
-    def write(self, run: _Run, temperature: float, put: Any) -> None:
+    def write(self, run: _Run, temperature: float, emit: Any) -> None:
         """Generate; `run` tells how it ended."""
-        streamer = _streamer(self.tokenizer, put, None if self.tokenizer.chat_template else NEXT_TURN)
+        streamer = _streamer(self.tokenizer, emit, None if self.tokenizer.chat_template else NEXT_TURN)
         deadline = monotonic() + run.seconds
 
         def stops(input_ids: Any, scores: Any, **_: Any) -> Any:
             import torch
 
             is_late = monotonic() > deadline
-            run.written = int(input_ids.shape[1]) - run.prompt_tokens
+            run.completion_tokens = int(input_ids.shape[1]) - run.prompt_tokens
             run.failure = "it took too long" if is_late else ""
             ended = is_late or run.cancelled.is_set() or streamer.is_over
             return torch.full((input_ids.shape[0],), ended, dtype=torch.bool, device=input_ids.device)
@@ -163,9 +163,9 @@ class _Loaded:
             pad_token_id=_first(self.model.generation_config.eos_token_id, self.tokenizer.eos_token_id),
             **sampling,
         )
-        run.written = int(output.shape[1]) - run.prompt_tokens
+        run.completion_tokens = int(output.shape[1]) - run.prompt_tokens
         ends = _all(self.model.generation_config.eos_token_id, self.tokenizer.eos_token_id)
-        is_full = run.written >= run.max_new_tokens and int(output[0, -1]) not in ends
+        is_full = run.completion_tokens >= run.max_new_tokens and int(output[0, -1]) not in ends
         run.is_cut = is_full and not streamer.is_over
 
     def _prompt(self, messages: Sequence[ChatMessage]) -> str:
@@ -174,11 +174,11 @@ class _Loaded:
             return "\n\n".join([*turns, "Assistant:"])
         from jinja2.exceptions import TemplateError
 
-        given = [{"role": message.role, "content": message.content} for message in messages]
+        chat_turns = [{"role": message.role, "content": message.content} for message in messages]
         try:
-            return self._templated(given)
+            return self._templated(chat_turns)
         except TemplateError:  # some templates know no system message
-            return self._templated(_without_system(given))
+            return self._templated(_without_system(chat_turns))
 
     def _templated(self, turns: Sequence[dict[str, str]]) -> str:
         return str(self.tokenizer.apply_chat_template(list(turns), tokenize=False, add_generation_prompt=True))
@@ -206,11 +206,11 @@ def _load(source: str) -> _Loaded:
 def _without_system(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     """What the system message says stands in front of the first one of the user."""
     system = "\n\n".join(turn["content"] for turn in turns if turn["role"] == "system")
-    others = [dict(turn) for turn in turns if turn["role"] != "system"]
-    first = next((turn for turn in others if turn["role"] == "user"), None)
+    rest = [dict(turn) for turn in turns if turn["role"] != "system"]
+    first = next((turn for turn in rest if turn["role"] == "user"), None)
     if first is not None and system:
         first["content"] = f"{system}\n\n{first['content']}"
-    return others
+    return rest
 
 
 def _context_tokens(model: Any, tokenizer: Any) -> int:
@@ -220,17 +220,17 @@ def _context_tokens(model: Any, tokenizer: Any) -> int:
 
 
 def _all(*ids: Any) -> set[int]:
-    found: set[int] = set()
+    ids_found: set[int] = set()
     for each in ids:
-        found |= set(each) if isinstance(each, list) else {each} if each is not None else set()
-    return found
+        ids_found |= set(each) if isinstance(each, list) else {each} if each is not None else set()
+    return ids_found
 
 
 def _first(*ids: Any) -> int | None:
     return min(_all(*ids), default=None)
 
 
-def _streamer(tokenizer: Any, put: Any, stop: str | None) -> Any:
+def _streamer(tokenizer: Any, emit: Any, stop: str | None) -> Any:
     """Decodes tokens to text as they come; `is_over` once the text `stop` has begun, which is held back."""
     from transformers import TextStreamer
 
@@ -250,7 +250,7 @@ def _streamer(tokenizer: Any, put: Any, stop: str | None) -> Any:
             keep = 0 if stream_end or self.is_over or not stop else _beginning(self.held, stop)
             ready, self.held = self.held[: len(self.held) - keep], self.held[len(self.held) - keep :]
             if ready:
-                put(ready)
+                emit(ready)
 
     return Streamer()
 

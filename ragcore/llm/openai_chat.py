@@ -101,9 +101,9 @@ class OpenAIChatModel:
         begun = asyncio.get_running_loop().time()
         until = begun + self.limits.total
         completion, piece = await self._begin(request, min(begun + self.limits.first_token, until))
-        answer = _Answer(left=max_tokens * MAX_TOKEN_CHARACTERS)
+        answer = _Answer(characters=max_tokens * MAX_TOKEN_CHARACTERS)
         try:
-            while piece is not None and answer.left > 0:
+            while piece is not None and answer.characters > 0:
                 yield answer.take(piece)
                 piece = await completion.next_piece(self._silence_ends(until))
         except stream_errors() as problem:
@@ -112,7 +112,7 @@ class OpenAIChatModel:
         finally:
             await completion.close()
         usage = completion.usage or self._estimate(messages, answer.written)
-        is_too_long = answer.left <= 0
+        is_too_long = answer.characters <= 0
         interrupted = not completion.finished and not is_too_long
         yield EndEvent(
             final=True,
@@ -193,19 +193,21 @@ class OpenAIChatModel:
         """How a request failed: no connection, nothing in time, lost, refused, or not the protocol."""
         import httpx
 
-        said = completion.said
+        server_text = completion.said
         if status := _status(error):
-            if not completion.speaks_protocol and not said and status not in OF_GATEWAYS:
+            if not completion.speaks_protocol and not server_text and status not in OF_GATEWAYS:
                 return ModelUnavailableError("not_compatible", status=status)
-            return ModelUnavailableError("rejected_said" if said else "rejected", status=status, said=said)
+            return ModelUnavailableError(
+                "rejected_said" if server_text else "rejected", status=status, said=server_text
+            )
         if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.InvalidURL, RagError)):
             return ModelUnavailableError("unreachable")
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
             return ModelUnavailableError("slow", seconds=f"{min(self.limits.first_token, self.limits.total):g}")
         if isinstance(error, httpx.TransportError):
             return ModelUnavailableError("lost")
-        if said:  # an error in the place of a chunk
-            return ModelUnavailableError("rejected_said", status=int(HTTPStatus.OK), said=said)
+        if server_text:  # an error in the place of a chunk
+            return ModelUnavailableError("rejected_said", status=int(HTTPStatus.OK), said=server_text)
         return ModelUnavailableError("not_a_stream")
 
     def _client(self) -> Any:
@@ -244,7 +246,7 @@ class OpenAIChatModel:
 class _Answer:
     """What came of one request so far."""
 
-    left: int  # characters that a server which keeps to the limit of tokens can still send
+    characters: int  # characters that a server which keeps to the limit of tokens can still send
     parts: list[str] = field(default_factory=list)
     cause: EndCause = ""
 
@@ -254,8 +256,8 @@ class _Answer:
 
     def take(self, piece: Piece) -> GenerationEvent:
         """The event of a piece, cut at the limit."""
-        text = piece.text[: self.left]
-        self.left -= len(piece.text) + len(piece.reasoning)
+        text = piece.text[: self.characters]
+        self.characters -= len(piece.text) + len(piece.reasoning)
         self.parts += [piece.reasoning, text]
         return GenerationEvent(text=text, reasoning=piece.reasoning)
 

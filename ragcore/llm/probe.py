@@ -79,7 +79,7 @@ def probe_chat(
     host, port = _place(base_url)
     if not host:
         return ProbeResult(code="address")
-    named = {"host": host, "port": port, "model": model}
+    server = {"host": host, "port": port, "model": model}
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     start = time.monotonic()
     try:
@@ -104,7 +104,7 @@ def probe_chat(
         code, data = "lost", {}
     except (httpx.InvalidURL, UnicodeError, OSError):
         code, data = "address", {}
-    return ProbeResult(code=code, data={**named, **data, "seconds": round(time.monotonic() - start, 2)})
+    return ProbeResult(code=code, data={**server, **data, "seconds": round(time.monotonic() - start, 2)})
 
 
 def _place(base_url: str) -> tuple[str, int]:
@@ -141,8 +141,11 @@ def _ask(http: httpx.Client, model: str, key: str, *, until: float) -> tuple[Pro
     with http.stream("POST", "chat/completions", json=body) as response:
         if response.status_code != HTTPStatus.OK:
             text = _start_of(response, until).decode("utf-8", "replace")
-            said = server_words(text, key=key)
-            return _code_of(response.status_code, text, said, model), {"status": response.status_code, "said": said}
+            server_text = server_words(text, key=key)
+            return _code_of(response.status_code, text, server_text, model), {
+                "status": response.status_code,
+                "said": server_text,
+            }
         reading = _Reading(start)
         try:
             reading.read(_lines(response, until))
@@ -157,7 +160,7 @@ def _ask(http: httpx.Client, model: str, key: str, *, until: float) -> tuple[Pro
     }
 
 
-def _code_of(status: int, text: str, said: str, model: str) -> ProbeCode:
+def _code_of(status: int, text: str, server_text: str, model: str) -> ProbeCode:
     """What an HTTP status means; pages of statuses that gateways have say nothing about the server behind them."""
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return "key_refused"
@@ -166,18 +169,18 @@ def _code_of(status: int, text: str, said: str, model: str) -> ProbeCode:
     if 300 <= status < 400:
         return "redirected"
     if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.BAD_REQUEST):
-        if _is_about_model(said, model):
+        if _is_about_model(server_text, model):
             return "model_unknown"
         return "rejected" if status == HTTPStatus.BAD_REQUEST and speaks_protocol(text) else "path_unknown"
-    is_server = speaks_protocol(text) or bool(said) or status in OF_GATEWAYS
+    is_server = speaks_protocol(text) or bool(server_text) or status in OF_GATEWAYS
     if not is_server or status == HTTPStatus.NOT_IMPLEMENTED:
         return "not_compatible"
     return "server_failed" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "rejected"
 
 
-def _is_about_model(said: str, model: str) -> bool:
+def _is_about_model(server_text: str, model: str) -> bool:
     """Whether an error says that there is no such model, as vLLM, Ollama, TGI and the hosted services put it."""
-    plain = said.lower()
+    plain = server_text.lower()
     missing = any(word in plain for word in ("not found", "does not exist", "not_found", "unknown", "invalid model"))
     return missing and "model" in plain and (not model or model.lower() in plain or "model_not_found" in plain)
 
@@ -187,7 +190,7 @@ def _models(http: httpx.Client, model: str) -> dict[str, Any]:
     try:
         answer = http.get("models")
         listed = answer.json()["data"] if answer.status_code == HTTPStatus.OK else None
-        names = [str(one["id"]) for one in listed] if isinstance(listed, list) else []
+        names = [str(entry["id"]) for entry in listed] if isinstance(listed, list) else []
     except (httpx.HTTPError, RagError, ValueError, KeyError, TypeError):
         return {}
     return {"models": names[:LISTED_MODELS], "has_model": model in names} if names else {}
@@ -271,6 +274,10 @@ def _chunk(data: str) -> tuple[str, str, str]:
         deltas = [choice.get("delta") or {} for choice in choices]
         text = "".join(delta.get("content") or "" for delta in deltas)
         thought = "".join(delta.get("reasoning_content") or delta.get("reasoning") or "" for delta in deltas)
-        return text, thought, next((str(one["finish_reason"]) for one in choices if one.get("finish_reason")), "")
+        return (
+            text,
+            thought,
+            next((str(choice["finish_reason"]) for choice in choices if choice.get("finish_reason")), ""),
+        )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise _NotThatProtocolError(data) from None

@@ -48,20 +48,20 @@ class ReasoningSplitter:
             if opening is None:
                 return Piece() if self._may_open() else self._begin()
             self._closing, self._held = f"</{opening[1]}>", self._held[opening.end() :]
-        reasoning, found, rest = self._held.partition(self._closing)
-        if found:
+        reasoning, closing, rest = self._held.partition(self._closing)
+        if closing:
             self._held, self._strips = rest, True
             return Piece(text=self._begin().text, reasoning=reasoning)
-        kept = _beginning(self._held, self._closing)
-        reasoning, self._held = self._held[: len(self._held) - kept], self._held[len(self._held) - kept :]
+        uncertain = _beginning(self._held, self._closing)
+        reasoning, self._held = self._held[: len(self._held) - uncertain], self._held[len(self._held) - uncertain :]
         return Piece(reasoning=reasoning)
 
     def flush(self) -> Piece:
         """The rest at the end of the stream."""
         if self._is_open or not self._held:
             return Piece()
-        held, self._held = self._held, ""
-        return Piece(reasoning=held) if self._closing else Piece(text=held)
+        pending, self._held = self._held, ""
+        return Piece(reasoning=pending) if self._closing else Piece(text=pending)
 
     def _may_open(self) -> bool:
         """Whether what came so far can still become an opening tag."""
@@ -70,8 +70,8 @@ class ReasoningSplitter:
 
     def _begin(self) -> Piece:
         self._is_open = True
-        held, self._held = self._held, ""
-        return Piece(text=self._answer(held))
+        pending, self._held = self._held, ""
+        return Piece(text=self._answer(pending))
 
     def _answer(self, text: str) -> str:
         text = text.lstrip() if self._strips else text

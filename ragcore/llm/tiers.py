@@ -188,10 +188,10 @@ def choose_tier(
     """
     if not tiers:
         raise ValueError("there are no tiers to choose from")
-    wanted, word = _wanted(complexity)
-    ordered = sorted(tiers, key=lambda tier: _distance(tier, wanted, prefer_api))
+    target, word = _wanted(complexity)
+    ordered = sorted(tiers, key=lambda tier: _distance(tier, target, prefer_api))
     tier, reasons = ordered[0], [word]
-    if tier.name != wanted:
+    if tier.name != target:
         reasons.append("missing")
     if len({t.is_local for t in tiers}) > 1:
         reasons.append("local" if tier.is_local else "api")
@@ -207,9 +207,9 @@ def _wanted(complexity: float) -> tuple[TierName, str]:
     return ("standard", "medium") if complexity < MEDIUM else ("advanced", "complex")
 
 
-def _distance(tier: Tier, wanted: TierName, prefer_api: bool) -> tuple[int, int, int]:
+def _distance(tier: Tier, target: TierName, prefer_api: bool) -> tuple[int, int, int]:
     """How far a tier is from the wanted one; of two equally far the stronger one, then the preferred kind."""
-    step = _rank(tier) - TIER_NAMES.index(wanted)
+    step = _rank(tier) - TIER_NAMES.index(target)
     apart = 2 * abs(step) - (step > 0)
     if prefer_api:
         return int(tier.is_local), apart, 0

@@ -116,7 +116,7 @@ class CostBudget:
     without a price are asked only with `takes_unknown`.
     """
 
-    left: Decimal  # in the currency of the price table
+    remaining: Decimal  # in the currency of the price table
     count: Callable[[str], int]
     estimated_tokens: int | None = None
     takes_unknown: bool = False
@@ -125,13 +125,13 @@ class CostBudget:
     def affords(self, tier: Tier, request: GenerationRequest) -> bool:
         """Whether this request to this model is within what is left."""
         cost = estimate_cost(tier, self.tokens(request))
-        return self.takes_unknown if cost is None else cost <= self.left
+        return self.takes_unknown if cost is None else cost <= self.remaining
 
     def pay(self, tier: Tier, usage: Usage) -> None:
         """Take off what a request has cost."""
         cost = compute_cost(usage, tier) or Decimal(0)
         self._paid.append(cost)
-        self.left -= cost
+        self.remaining -= cost
 
     def tokens(self, request: GenerationRequest) -> int:
         """The most that a request can use."""

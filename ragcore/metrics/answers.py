@@ -107,4 +107,4 @@ class SupportedShare:
         if case.is_refused or not case.support:
             return None
         worth = {"supported": 1.0, "weak": 0.5}
-        return sum(worth.get(one, 0.0) for one in case.support) / len(case.support)
+        return sum(worth.get(label, 0.0) for label in case.support) / len(case.support)

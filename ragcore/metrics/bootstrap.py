@@ -95,9 +95,9 @@ def _interval(samples: Sequence[Sample], statistic: Statistic, resamples: int) -
 
 def _resampled(sample: Sample, statistic: Statistic, resamples: int, random: np.random.Generator) -> Sample:
     """The statistic of each resample, float64[resamples]."""
-    found = np.empty(resamples)
+    values = np.empty(resamples)
     step = max(1, AT_ONCE // len(sample))
     for begin in range(0, resamples, step):
         count = min(step, resamples - begin)
-        found[begin : begin + count] = statistic(sample[random.integers(0, len(sample), (count, len(sample)))])
-    return found
+        values[begin : begin + count] = statistic(sample[random.integers(0, len(sample), (count, len(sample)))])
+    return values

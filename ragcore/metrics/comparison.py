@@ -103,9 +103,9 @@ def _as_far(*, signs: Sample, values: Sample) -> int:
 
 def compare(first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]]) -> dict[str, PairedDifference]:
     """Metric -> difference, in the order of `first`; metrics that only one of them has are left out."""
-    found = {name: paired_difference(first[name], second[name]) for name in first if name in second}
-    corrected = holm({name: one.p for name, one in found.items()})
-    return {name: replace(one, p_corrected=corrected[name]) for name, one in found.items()}
+    differences = {name: paired_difference(first[name], second[name]) for name in first if name in second}
+    corrected = holm({name: difference.p for name, difference in differences.items()})
+    return {name: replace(difference, p_corrected=corrected[name]) for name, difference in differences.items()}
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:

@@ -31,10 +31,10 @@ class CompressionKeeps:
         if case.context is None:
             return None
         whole = "\n".join(source.text for source in case.sources)
-        wanted = [text for text in (*case.golds, *case.key_points, *case.quotations) if contains_gold(whole, [text])]
-        if not wanted:
+        needed = [text for text in (*case.golds, *case.key_points, *case.quotations) if contains_gold(whole, [text])]
+        if not needed:
             return None
-        return sum(contains_gold(case.context, [text]) for text in wanted) / len(wanted)
+        return sum(contains_gold(case.context, [text]) for text in needed) / len(needed)
 
 
 @metric("compression_ratio", label=_("Context left"), help=_("Share of the context."), higher_is_better=False, order=52)

@@ -38,31 +38,31 @@ def examination_prior(places: int = PLACES) -> Floats:
     return 1.0 / np.arange(1, places + 1, dtype=np.float64)
 
 
-def examination_fit(shown: Showings) -> Floats:
+def examination_fit(showings_seen: Showings) -> Floats:
     """float64[PLACES]: how often the source at each place is looked at, the first one always. The prior without data.
 
     Falls from place to place or stays: what stands further down is never looked at more often.
     """
     prior = examination_prior()
-    if not shown.items:
+    if not showings_seen.items:
         return prior
-    items = np.unique(np.asarray(shown.items, np.int64), return_inverse=True)[1]
-    places = np.minimum(np.asarray(shown.places, np.int64), PLACES) - 1
-    opened = np.asarray(shown.opened, bool)
+    items = np.unique(np.asarray(showings_seen.items, np.int64), return_inverse=True)[1]
+    places = np.minimum(np.asarray(showings_seen.places, np.int64), PLACES) - 1
+    opened = np.asarray(showings_seen.opened, bool)
     showings = np.bincount(places, minlength=PLACES) + PRIOR_WEIGHT
     each = np.bincount(items) + WORTH_PRIOR[1]
     looked, worth = prior.copy(), np.full(len(each), WORTH_PRIOR[0] / WORTH_PRIOR[1])
     for _round in range(ROUNDS):
         both = looked[places] * worth[items]
-        left = np.maximum(1.0 - both, 1e-9)
-        was_looked_at = np.where(opened, 1.0, (looked[places] - both) / left)
-        was_worth = np.where(opened, 1.0, (worth[items] - both) / left)
+        rest = np.maximum(1.0 - both, 1e-9)
+        was_looked_at = np.where(opened, 1.0, (looked[places] - both) / rest)
+        was_worth = np.where(opened, 1.0, (worth[items] - both) / rest)
         sums = np.bincount(places, weights=was_looked_at, minlength=PLACES)
-        found = np.minimum.accumulate((sums + PRIOR_WEIGHT * prior) / showings)
+        means = np.minimum.accumulate((sums + PRIOR_WEIGHT * prior) / showings)
         worth = (np.bincount(items, weights=was_worth) + WORTH_PRIOR[0]) / each
-        scale = found[0]  # only products are seen: the first place is the unit
-        found, worth = found / scale, np.minimum(worth * scale, 1.0)
-        change, looked = float(np.abs(found - looked).max()), found
+        scale = means[0]  # only products are seen: the first place is the unit
+        means, worth = means / scale, np.minimum(worth * scale, 1.0)
+        change, looked = float(np.abs(means - looked).max()), means
         if change < STILL:
             break
     return looked

@@ -21,7 +21,7 @@ class _Last:
 
     of: tuple[object, ...] = ()
     tools: MetricTools | None = None  # kept, so that the ids in `of` stay its own
-    found: Judgement = field(default_factory=Judgement)
+    judgement: Judgement = field(default_factory=Judgement)
 
 
 _last = _Last()
@@ -31,9 +31,9 @@ def judgement(case: MeasuredCase, tools: MetricTools) -> Judgement:
     """What the judge says of a case with an answer; the best one where several answers are accepted."""
     key = (case.question, case.answer, *case.golds, *case.key_points, id(tools), *(s.text for s in case.sources))
     if _last.of != key:
-        _last.found = _judged(_questions(case), tools)
+        _last.judgement = _judged(_questions(case), tools)
         _last.of, _last.tools = key, tools
-    return _last.found
+    return _last.judgement
 
 
 def _questions(case: MeasuredCase) -> Sequence[JudgedAnswer]:
@@ -55,13 +55,13 @@ def _questions(case: MeasuredCase) -> Sequence[JudgedAnswer]:
 def _judged(questions: Sequence[JudgedAnswer], tools: MetricTools) -> Judgement:
     """The best judgement of the rules; a model is asked once, with all accepted texts."""
     rules = AnswerJudge(tools.tokenizer, tools.embedder)
-    by_rules = max((rules.judge(one) for one in questions), key=lambda found: found.score or 0.0)
+    by_rules = max((rules.judge(question) for question in questions), key=lambda result: result.score or 0.0)
     if tools.llm is None:
         return by_rules
-    accepted = [one.reference for one in questions]
+    accepted = [question.reference for question in questions]
     reference = accepted[0] if len(accepted) == 1 else "\n".join([ANY_OF, *(f"- {text}" for text in accepted)])
-    asked = replace(questions[0], reference=reference)
-    return asyncio.run(judge_by_model(asked, llm=tools.llm, by_rules=by_rules))
+    combined = replace(questions[0], reference=reference)
+    return asyncio.run(judge_by_model(combined, llm=tools.llm, by_rules=by_rules))
 
 
 def _applies(case: MeasuredCase) -> bool:

@@ -13,8 +13,8 @@ from ragcore.text.normalise import squeeze
 
 def recall_at_k(ranked: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:
     """Share of the relevant items among the first k. Raises ValueError without relevant items."""
-    wanted = _required(relevant)
-    return len(wanted & set(ranked[:k])) / len(wanted)
+    required = _required(relevant)
+    return len(required & set(ranked[:k])) / len(required)
 
 
 def precision_at_k(ranked: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:
@@ -24,8 +24,8 @@ def precision_at_k(ranked: Sequence[Hashable], relevant: Collection[Hashable], k
 
 def mrr_at_k(ranked: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:
     """1 / rank of the first relevant item within the first k, else 0."""
-    wanted = _required(relevant)
-    return next((1 / rank for rank, item in enumerate(ranked[:k], 1) if item in wanted), 0.0)
+    required = _required(relevant)
+    return next((1 / rank for rank, item in enumerate(ranked[:k], 1) if item in required), 0.0)
 
 
 def ndcg_at_k(ranked: Sequence[Hashable], relevant: Collection[Hashable] | Mapping[Hashable, float], k: int) -> float:
@@ -58,9 +58,9 @@ def contains_gold(answer: str, golds: Sequence[str]) -> bool:
 
 def word_f1(answer: str, gold: str, tokenizer: Tokenizer) -> float:
     """Harmonic mean of precision and recall of words with repeats (SQuAD's F1), 0 to 1."""
-    given, wanted = Counter(tokenizer.words(answer)), Counter(tokenizer.words(gold))
-    shared = (given & wanted).total()
-    return 2 * shared / (given.total() + wanted.total()) if shared else 0.0
+    answer_words, gold_words = Counter(tokenizer.words(answer)), Counter(tokenizer.words(gold))
+    shared = (answer_words & gold_words).total()
+    return 2 * shared / (answer_words.total() + gold_words.total()) if shared else 0.0
 
 
 def grounded_share(answer: str, sources: Sequence[str], tokenizer: Tokenizer) -> float:

@@ -16,7 +16,7 @@ def documents(case: MeasuredCase) -> tuple[Sequence[str], Mapping[Hashable, floa
     """Documents of the ranking, each once, and the gains; None where the case has no relevant document or ranking."""
     if case.ranking is None or not case.relevant:
         return None
-    names = list(dict.fromkeys(one.document for one in case.ranking))
+    names = list(dict.fromkeys(text.document for text in case.ranking))
     return names, _gains(case.relevant)
 
 
@@ -29,13 +29,13 @@ def quoted(ranking: Sequence[RankedText], quotations: Mapping[str, float]) -> li
 
     Case, spaces, punctuation and width do not count.
     """
-    wanted = {quotation: squeeze(quotation) for quotation in quotations}
-    found: list[str] = []
-    for place, one in enumerate(ranking):
-        text = squeeze(one.text)
-        name = next((q for q, plain in wanted.items() if plain and plain in text and q not in found), "")
-        found.append(name or f"\0{place}")
-    return found
+    plain_texts = {quotation: squeeze(quotation) for quotation in quotations}
+    names: list[str] = []
+    for place, passage in enumerate(ranking):
+        text = squeeze(passage.text)
+        name = next((q for q, plain in plain_texts.items() if plain and plain in text and q not in names), "")
+        names.append(name or f"\0{place}")
+    return names
 
 
 @metric(
@@ -45,16 +45,16 @@ class Ndcg:
     """Discounted gain of the first 10 documents over the best possible one, 0 to 1."""
 
     def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
-        found = documents(case)
-        return None if found is None else ndcg_at_k(found[0], found[1], K)
+        ranking = documents(case)
+        return None if ranking is None else ndcg_at_k(ranking[0], ranking[1], K)
 
 
 class _Recall:
     k = K
 
     def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
-        found = documents(case)
-        return None if found is None else recall_at_k(found[0], found[1], self.k)
+        ranking = documents(case)
+        return None if ranking is None else recall_at_k(ranking[0], ranking[1], self.k)
 
 
 @metric("recall@1", label=_("Recall@1"), help=_("Share of relevant documents found first."), order=12)
@@ -87,8 +87,8 @@ class Mrr:
     """1 / rank of the first relevant document among the first 10, else 0."""
 
     def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
-        found = documents(case)
-        return None if found is None else mrr_at_k(found[0], found[1], K)
+        ranking = documents(case)
+        return None if ranking is None else mrr_at_k(ranking[0], ranking[1], K)
 
 
 @metric(
@@ -114,9 +114,9 @@ class PassageRecall:
     def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
         if case.ranking is None or not case.quotations:
             return None
-        texts = [squeeze(one.text) for one in case.ranking[:K]]
-        wanted = [squeeze(quotation) for quotation in case.quotations]
-        return sum(any(plain in text for text in texts) for plain in wanted) / len(wanted)
+        texts = [squeeze(passage.text) for passage in case.ranking[:K]]
+        plain_quotations = [squeeze(quotation) for quotation in case.quotations]
+        return sum(any(plain in text for text in texts) for plain in plain_quotations) / len(plain_quotations)
 
 
 @metric("context_precision", label=_("Context precision"), help=_("Relevant passages rank before others."), order=22)
@@ -129,11 +129,15 @@ class ContextPrecision:
     def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
         if case.ranking is None or not (case.quotations or case.relevant):
             return None
-        wanted = [squeeze(quotation) for quotation in case.quotations]
+        plain_quotations = [squeeze(quotation) for quotation in case.quotations]
         hits, precisions = 0, []
-        for place, one in enumerate(case.ranking[:K], 1):
-            text = squeeze(one.text) if wanted else ""
-            if any(plain in text for plain in wanted) if wanted else one.document in case.relevant:
+        for place, passage in enumerate(case.ranking[:K], 1):
+            text = squeeze(passage.text) if plain_quotations else ""
+            if (
+                any(plain in text for plain in plain_quotations)
+                if plain_quotations
+                else passage.document in case.relevant
+            ):
                 hits += 1
                 precisions.append(hits / place)
         return sum(precisions) / len(precisions) if precisions else 0.0

@@ -132,8 +132,8 @@ def metric(
     """Register a class without arguments that is a `Metric`. Raises ValueError for a name that is taken."""
 
     def add(cls: type[M]) -> type[M]:
-        known = _METRICS.get(name)
-        if known is not None and type(known.compute).__qualname__ != cls.__qualname__:
+        registered = _METRICS.get(name)
+        if registered is not None and type(registered.compute).__qualname__ != cls.__qualname__:
             raise ValueError(f"there is a metric {name!r} already")
         info = MetricInfo(
             name=name,
@@ -163,28 +163,28 @@ def all_metrics() -> Mapping[str, RegisteredMetric]:
 def metric_info(name: str) -> MetricInfo | None:
     """The declaration of a figure, also of one by stage (`ndcg@10.fused`, which is never primary); None: unknown."""
     plain, _, stage = name.partition(".")
-    known = all_metrics().get(plain)
-    if known is None:
+    registered = all_metrics().get(plain)
+    if registered is None:
         return None
-    return replace(known.info, name=name, is_primary=False) if stage else known.info
+    return replace(registered.info, name=name, is_primary=False) if stage else registered.info
 
 
 def measure(case: MeasuredCase, tools: MetricTools) -> dict[str, float]:
     """All figures that apply to a case. One that fails is logged and left out; the others stay."""
     figures: dict[str, float] = {}
-    for name, known in all_metrics().items():
-        if (value := _computed(known, case, tools)) is not None:
+    for name, registered in all_metrics().items():
+        if (value := _computed(registered, case, tools)) is not None:
             figures[name] = value
-        if known.info.by_stage:
+        if registered.info.by_stage:
             for stage, ranking in case.by_stage.items():
-                if (value := _computed(known, replace(case, ranking=ranking), tools)) is not None:
+                if (value := _computed(registered, replace(case, ranking=ranking), tools)) is not None:
                     figures[f"{name}.{stage}"] = value
     return figures
 
 
-def _computed(known: RegisteredMetric, case: MeasuredCase, tools: MetricTools) -> float | None:
+def _computed(registered: RegisteredMetric, case: MeasuredCase, tools: MetricTools) -> float | None:
     try:
-        return known.compute(case, tools)
+        return registered.compute(case, tools)
     except RagError as error:
-        logger.warning("metric %s was not computed: %s", known.info.name, error.code)
+        logger.warning("metric %s was not computed: %s", registered.info.name, error.code)
         return None

@@ -45,7 +45,7 @@ class ArmFigures:
         """Of the mean, with one person of 0 and one of 1 added: equal means of a few people are no certainty."""
         means = [0.0, 1.0, *self.means]
         many, mean = len(means), sum(means) / len(means)
-        return sum((one - mean) ** 2 for one in means) / (many * (many - 1))
+        return sum((value - mean) ** 2 for value in means) / (many * (many - 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

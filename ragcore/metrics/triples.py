@@ -28,8 +28,8 @@ class _Rescored:
         ranking = self.ranking(case)
         if ranking is None or not case.quotations:
             return None
-        wanted = {_plain(text): text for text in case.quotations}
-        return [wanted.get(text, "") for text in dict.fromkeys(map(_plain, ranking[:K]))]
+        by_plain_text = {_plain(text): text for text in case.quotations}
+        return [by_plain_text.get(text, "") for text in dict.fromkeys(map(_plain, ranking[:K]))]
 
 
 class _FirstStage(_Rescored):
@@ -42,10 +42,10 @@ class TripleNdcg(_Rescored):
     """Discounted gain of the first 5 triples over the best possible one, 0 to 1."""
 
     def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
-        found = self.found(case)
-        if found is None:
+        quotations = self.found(case)
+        if quotations is None:
             return None
-        names = [name or f"\0{place}" for place, name in enumerate(found)]
+        names = [name or f"\0{place}" for place, name in enumerate(quotations)]
         return ndcg_at_k(names, dict(case.quotations.items()), K)
 
 
@@ -54,8 +54,8 @@ class TriplePrecision(_Rescored):
     """Relevant triples among the first 5, divided by 5."""
 
     def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
-        found = self.found(case)
-        return None if found is None else sum(map(bool, found)) / K
+        quotations = self.found(case)
+        return None if quotations is None else sum(map(bool, quotations)) / K
 
 
 @metric("triple_recall@5", label=_("Triples: recall@5"), help=_("Relevant triples among the first 5."), order=26)
@@ -63,8 +63,8 @@ class TripleRecall(_Rescored):
     """Share of the relevant triples that are among the first 5, 0 to 1."""
 
     def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
-        found = self.found(case)
-        return None if found is None else len({name for name in found if name}) / len(case.quotations)
+        quotations = self.found(case)
+        return None if quotations is None else len({name for name in quotations if name}) / len(case.quotations)
 
 
 @metric("triple_ndcg@5_first", label=_("Triples: nDCG@5, first stage"), help=_("Without re-scoring."), order=27)

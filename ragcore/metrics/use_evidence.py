@@ -67,24 +67,28 @@ class LearntFromUse:
 def learn_from_use(showings: Sequence[Showing], vectors: FloatArray, *, floor: float) -> LearntFromUse:
     """Evidence of a set; `vectors`: float32[q, d], unit length; `floor`: least cosine of similar questions."""
     by_passage: dict[int, list[Showing]] = defaultdict(list)
-    for one in showings:
-        by_passage[one.passage].append(one)
+    for showing in showings:
+        by_passage[showing.passage].append(showing)
     kinds = [
         kind for passage in sorted(by_passage) for kind in _kinds_of_question(by_passage[passage], vectors, floor=floor)
     ]
-    placed = [(number, one) for number, kind in enumerate(kinds) for one in kind.showings if one.place is not None]
+    placed = [
+        (number, showing) for number, kind in enumerate(kinds) for showing in kind.showings if showing.place is not None
+    ]
     looked = examination_fit(
         Showings(
             items=[number for number, _one in placed],
-            places=[one.place or 1 for _number, one in placed],
-            opened=[one.opened for _number, one in placed],
+            places=[showing.place or 1 for _number, showing in placed],
+            opened=[showing.opened for _number, showing in placed],
         )
     )
-    weights = [opening_weight(looked, one.place or 1) if one.opened else 0.0 for _number, one in placed]
+    weights = [opening_weight(looked, showing.place or 1) if showing.opened else 0.0 for _number, showing in placed]
     average = sum(weights) / len(weights) if weights else 0.0
-    found = (_evidence(kind, looked.tolist(), average) for kind in kinds)
+    evidence = (_evidence(kind, looked.tolist(), average) for kind in kinds)
     return LearntFromUse(
-        evidence=tuple(one for one in found if one is not None), examination=tuple(looked.tolist()), average=average
+        evidence=tuple(item for item in evidence if item is not None),
+        examination=tuple(looked.tolist()),
+        average=average,
     )
 
 
@@ -102,23 +106,23 @@ class _Kind:
 def _kinds_of_question(showings: Sequence[Showing], vectors: FloatArray, *, floor: float) -> list[_Kind]:
     """Leader clustering in the order of the showings: a question joins the nearest centre above the floor."""
     by_question: dict[int, list[Showing]] = defaultdict(list)
-    for one in showings:
-        by_question[one.question].append(one)
+    for showing in showings:
+        by_question[showing.question].append(showing)
     sums = np.zeros((len(by_question), vectors.shape[1]), np.float32)
     centres = np.zeros_like(sums)
     joined: list[list[Showing]] = []
-    for question, mine in by_question.items():
+    for question, of_question in by_question.items():
         near = centres[: len(joined)] @ vectors[question]
         place = int(np.argmax(near)) if len(near) else 0
         if len(near) and near[place] >= floor:
-            joined[place] += mine
+            joined[place] += of_question
         else:
             place = len(joined)
-            joined.append(list(mine))
+            joined.append(list(of_question))
         sums[place] += vectors[question]
         centres[place] = sums[place] / max(float(np.linalg.norm(sums[place])), 1e-6)
     kinds = [_Kind(centre, each) for centre, each in zip(centres, joined, strict=False)]
-    return sorted(kinds, key=lambda kind: -len({one.person for one in kind.showings}))[:MOST_KINDS]
+    return sorted(kinds, key=lambda kind: -len({showing.person for showing in kind.showings}))[:MOST_KINDS]
 
 
 # ── evidence ────────────────────────────────────────────────────────────────────────────────────
@@ -129,48 +133,48 @@ class _Voice:
     """One person's part: what it says, and how much of the passage the person can have seen, 0 to 1."""
 
     value: float
-    seen: float
+    examined_share: float
 
 
 def _evidence(kind: _Kind, looked: Sequence[float], average: float) -> UseEvidence | None:
     """None where too few people point the same way, or one of them alone makes the difference."""
-    voices = {person: _voice(mine, looked, average) for person, mine in _by_person(kind.showings).items()}
+    voices = {person: _voice(of_person, looked, average) for person, of_person in _by_person(kind.showings).items()}
     value = value_without_any_one(voices.values())
     same_way = sum(voice.value * value > 0 for voice in voices.values())
     if not value or same_way < LEAST_PEOPLE:
         return None
-    judged = [one.judgement for one in kind.showings if one.judgement is not None]
+    judged = [showing.judgement for showing in kind.showings if showing.judgement is not None]
     return UseEvidence(
         passage=kind.showings[0].passage,
         vector=kind.centre,
         value=value,
         people=len(voices),
-        shown=sum(one.place is not None for one in kind.showings),
-        opened=sum(one.opened for one in kind.showings),
+        shown=sum(showing.place is not None for showing in kind.showings),
+        opened=sum(showing.opened for showing in kind.showings),
         helpful=sum(judgement > 0 for judgement in judged),
         unhelpful=sum(judgement < 0 for judgement in judged),
     )
 
 
 def _by_person(showings: Iterable[Showing]) -> Mapping[int, list[Showing]]:
-    found: dict[int, list[Showing]] = defaultdict(list)
-    for one in showings:
-        found[one.person].append(one)
-    return found
+    by_person: dict[int, list[Showing]] = defaultdict(list)
+    for showing in showings:
+        by_person[showing.person].append(showing)
+    return by_person
 
 
-def _voice(mine: Sequence[Showing], looked: Sequence[float], average: float) -> _Voice:
+def _voice(of_person: Sequence[Showing], looked: Sequence[float], average: float) -> _Voice:
     """Means over what one person was shown and has judged: more of it is no louder."""
-    placed = [one for one in mine if one.place is not None]
-    judged = [one.judgement for one in mine if one.judgement is not None]
+    placed = [showing for showing in of_person if showing.place is not None]
+    judged = [showing.judgement for showing in of_person if showing.judgement is not None]
     value = 0.0
     if placed:
-        weights = [opening_weight(looked, one.place or 1) if one.opened else 0.0 for one in placed]
+        weights = [opening_weight(looked, showing.place or 1) if showing.opened else 0.0 for showing in placed]
         value += sum(weights) / len(weights) - average
     if judged:
         value += sum(judged) / len(judged)
-    seen = 1.0 if judged else min(1.0, sum(examined(looked, one.place or 1) for one in placed))
-    return _Voice(value, seen)
+    examined_share = 1.0 if judged else min(1.0, sum(examined(looked, showing.place or 1) for showing in placed))
+    return _Voice(value, examined_share)
 
 
 def value_without_any_one(voices: Iterable[_Voice]) -> float:
@@ -180,12 +184,12 @@ def value_without_any_one(voices: Iterable[_Voice]) -> float:
     every = list(voices)
     if len(every) < LEAST_PEOPLE:
         return 0.0
-    total, seen = sum(one.value for one in every), sum(one.seen for one in every)
-    values = [_value((total - one.value) / (len(every) - 1), seen - one.seen) for one in every]
+    total, total_seen = sum(voice.value for voice in every), sum(voice.examined_share for voice in every)
+    values = [_value((total - voice.value) / (len(every) - 1), total_seen - voice.examined_share) for voice in every]
     if min(values) > 0:
         return min(values)
     return max(values) if max(values) < 0 else 0.0
 
 
-def _value(mean: float, seen: float) -> float:
-    return min(max(mean * seen / (seen + SURE_AT), -1.0), 1.0)
+def _value(mean: float, share: float) -> float:
+    return min(max(mean * share / (share + SURE_AT), -1.0), 1.0)

@@ -101,7 +101,7 @@ def _exchange(connection: socket.socket, message: bytes, deadline: float) -> Ans
 
 def _left(deadline: float) -> float:
     """Seconds to wait for the next byte. Raises TimeoutError when the time is over."""
-    left = min(deadline - time.monotonic(), SILENCE_SECONDS)
-    if left <= 0:
+    seconds = min(deadline - time.monotonic(), SILENCE_SECONDS)
+    if seconds <= 0:
         raise TimeoutError("timed out")
-    return left
+    return seconds

@@ -103,7 +103,7 @@ def read_request(read: Read) -> Request:
 def _check(request: Request) -> None:
     strings = (request.model.kind, request.model.source, request.question, *request.texts)
     values = [value for _, value in request.model.options]
-    if not all(isinstance(one, str) for one in strings) or not isinstance(request.is_urgent, bool):
+    if not all(isinstance(text, str) for text in strings) or not isinstance(request.is_urgent, bool):
         raise ValueError("not a request")
     if not all(isinstance(value, OPTION_TYPES) for value in values):
         raise ValueError("not a request")
@@ -152,9 +152,9 @@ def read_answer(read: Read) -> Answer | str:
     return Answer(numbers.astype(np.float32), batch)
 
 
-def _error(said: Any) -> RagError:
+def _error(values: Any) -> RagError:
     try:
-        return _ERRORS[said["class"]](said["reason"], **said["data"])
+        return _ERRORS[values["class"]](values["reason"], **values["data"])
     except (KeyError, TypeError) as error:
         raise ValueError("not an answer") from error
 

@@ -75,16 +75,16 @@ class LoadedModels:
 
     def loaded(self, key: ModelKey) -> tuple[ServedModel, Pace]:
         """The model; loads it where it is not there. One thread at a time. Raises RagError."""
-        if (known := self.known(key)) is not None:
-            return known
+        if (served := self.known(key)) is not None:
+            return served
         self._make_room()
         start = time.monotonic()
         with _failures_told(key.source):
-            made = (self._loaders[key.kind](key.source, **dict(key.options)), Pace())
+            entry = (self._loaders[key.kind](key.source, **dict(key.options)), Pace())
         logger.info("%s was loaded in %.1f s", key.source, time.monotonic() - start)
         with self._lock:
-            self._models[key] = made
-        return made
+            self._models[key] = entry
+        return entry
 
     def _make_room(self) -> None:
         with self._lock:

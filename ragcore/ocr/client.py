@@ -75,17 +75,17 @@ class RapidOcrRecogniser:
         """One picture, one answer. Raises EOFError or OSError when the process has gone."""
         worker = self._running()
         try:
-            said = worker.exchange(message, seconds=self._timeout_seconds)
-            if "error" in said:
-                raise RecognitionUnavailableError(problem=str(said["error"]))
-            lines = lines_from_json(said)
+            answer = worker.exchange(message, seconds=self._timeout_seconds)
+            if "error" in answer:
+                raise RecognitionUnavailableError(problem=str(answer["error"]))
+            lines = lines_from_json(answer)
         except TimeoutError as problem:
             self._end()
             raise ResourceLimitError("slow_recognition", problem="time") from problem
         except ValueError as problem:
             self._end()
             raise RecognitionUnavailableError(problem=str(problem)) from problem
-        if said.get("rss_bytes", 0) > self._rss_bytes:
+        if answer.get("rss_bytes", 0) > self._rss_bytes:
             self._end()
         else:
             self._end_when_idle()
@@ -104,13 +104,13 @@ class RapidOcrRecogniser:
             return self._worker
         self._worker = _Worker()
         try:
-            said = self._worker.exchange(b"", seconds=self._start_seconds)
+            answer = self._worker.exchange(b"", seconds=self._start_seconds)
         except (EOFError, OSError, ValueError) as problem:  # OSError: also too slow
             self._end()
             raise RecognitionUnavailableError(problem="the process does not start") from problem
-        if "error" in said:
+        if "error" in answer:
             self._end()
-            raise RecognitionUnavailableError(problem=str(said["error"]))
+            raise RecognitionUnavailableError(problem=str(answer["error"]))
         return self._worker
 
     def _end(self) -> None:

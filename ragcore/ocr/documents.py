@@ -48,12 +48,12 @@ def recognise_document(
     Raises EmptyDocumentError when no text was found at all, RecognitionUnavailableError, and what rendering raises.
     """
     is_picture = _is_picture_file(document)
-    wanted = options.recognise_pages if is_picture else options.recognise_pictures
-    shown = _names_shown(document) if wanted else set()
-    pictures = [picture for picture in document.pictures if picture.name in shown][: options.max_pictures]
+    is_enabled = options.recognise_pages if is_picture else options.recognise_pictures
+    picture_names = _names_shown(document) if is_enabled else set()
+    pictures = [picture for picture in document.pictures if picture.name in picture_names][: options.max_pictures]
     pages = document.unread_pages if options.recognise_pages else ()
     reader = _DocumentRecogniser(recogniser, progress, total=len(pages) + len(pictures))
-    reader.unread["left_out"] = len(shown) - len(pictures)
+    reader.unread["left_out"] = len(picture_names) - len(pictures)
     if pages:
         document = reader.with_pages(document, content, name)
     if pictures:
@@ -78,7 +78,7 @@ class _DocumentRecogniser:
     recogniser: TextRecogniser
     progress: Progress
     total: int
-    done: int = 0
+    count: int = 0
     unread: Counter[Reason] = field(default_factory=Counter)  # pictures
 
     def with_pages(self, document: ParsedDocument, content: bytes, name: str) -> ParsedDocument:
@@ -86,14 +86,14 @@ class _DocumentRecogniser:
         frames = render_in_batches(content, name=name, pages=document.unread_pages)
         read = [page for frame in frames if (page := self._read(frame)) is not None]
         layout = read_blocks(read)
-        seen = {page.number for page in read}
-        found = {block.page for block in layout.blocks}
-        kept = [block for block in document.blocks if block.page not in found]
+        read_numbers = {page.number for page in read}
+        pages = {block.page for block in layout.blocks}
+        other_blocks = [block for block in document.blocks if block.page not in pages]
         return replace(
             document,
-            blocks=tuple(sorted([*kept, *layout.blocks], key=lambda block: block.page or 0)),
+            blocks=tuple(sorted([*other_blocks, *layout.blocks], key=lambda block: block.page or 0)),
             title=document.title or layout.heading,
-            unread_pages=tuple(page for page in document.unread_pages if page not in seen),
+            unread_pages=tuple(page for page in document.unread_pages if page not in read_numbers),
         )
 
     def with_pictures(
@@ -142,8 +142,8 @@ class _DocumentRecogniser:
         return page
 
     def _step(self) -> None:
-        self.done += 1
-        self.progress(self.done, self.total)
+        self.count += 1
+        self.progress(self.count, self.total)
 
 
 def _decode_in_batches(contents: Sequence[bytes]) -> Iterator[Frames | None]:
@@ -186,7 +186,7 @@ def unread_metadata(counts: Mapping[Reason, int]) -> dict[str, str]:
 
 def unread_counts(document: ParsedDocument) -> dict[str, int]:
     """How many pictures of a document are unread, by reason. A file may write there, too: numbers only."""
-    named = (
+    counts = (
         (name.removeprefix(_PREFIX), value) for name, value in document.metadata.items() if name.startswith(_PREFIX)
     )
-    return {reason: int(value) for reason, value in named if reason in get_args(Reason) and value.isdecimal()}
+    return {reason: int(value) for reason, value in counts if reason in get_args(Reason) and value.isdecimal()}

@@ -36,9 +36,9 @@ def read_request(read: Read) -> Pixels:
     return Pixels(width=width, height=height, channels=channels, data=read(width * height * channels))
 
 
-def encode_answer(said: dict[str, Any]) -> bytes:
+def encode_answer(answer: dict[str, Any]) -> bytes:
     """An answer of the worker."""
-    body = json.dumps(said).encode()
+    body = json.dumps(answer).encode()
     return _LENGTH.pack(len(body)) + body
 
 
@@ -52,20 +52,20 @@ def read_answer(read: Read) -> dict[str, Any]:
     (length,) = _LENGTH.unpack(read(_LENGTH.size))
     if length > MAX_ANSWER_BYTES:
         raise ValueError("the answer of the recogniser is too long")
-    said = json.loads(read(length))
-    if not isinstance(said, dict):
+    answer = json.loads(read(length))
+    if not isinstance(answer, dict):
         raise ValueError("not an answer of the recogniser")
-    return said
+    return answer
 
 
-def lines_from_json(said: dict[str, Any]) -> list[RecognisedLine]:
+def lines_from_json(answer: dict[str, Any]) -> list[RecognisedLine]:
     """The lines of an answer. Raises ValueError for anything else: the pictures are untrusted, so the answer is too."""
     try:
         return [
             RecognisedLine(
                 text=str(line["text"]), **{key: float(line[key]) for key in ("score", "x0", "y0", "x1", "y1")}
             )
-            for line in said["lines"]
+            for line in answer["lines"]
         ]
     except (KeyError, TypeError) as problem:
         raise ValueError("not an answer of the recogniser") from problem

@@ -48,10 +48,10 @@ def main() -> int:
             return 0
         try:
             lines = read_lines(engine, pixels)
-            said: dict[str, Any] = {"lines": lines_to_json(lines), "rss_bytes": resident_bytes()}
+            answer: dict[str, Any] = {"lines": lines_to_json(lines), "rss_bytes": resident_bytes()}
         except Exception as problem:  # noqa: BLE001 - one strange picture must not end the service
-            said = {"error": f"{type(problem).__name__}: {problem}"[:300]}
-        _write(encode_answer(said))
+            answer = {"error": f"{type(problem).__name__}: {problem}"[:300]}
+        _write(encode_answer(answer))
 
 
 def load_engine() -> Any:
@@ -118,8 +118,8 @@ def read_lines(engine: Any, pixels: Pixels) -> list[RecognisedLine]:
 
 def _detect(engine: Any, picture: Any, side: int) -> list[RecognisedLine]:
     engine.text_det.limit_side_len = side
-    found = engine(picture)
-    if found.boxes is None or found.txts is None:
+    recognition = engine(picture)
+    if recognition.boxes is None or recognition.txts is None:
         return []
     return [
         RecognisedLine(
@@ -130,7 +130,7 @@ def _detect(engine: Any, picture: Any, side: int) -> list[RecognisedLine]:
             x1=float(box[:, 0].max()),
             y1=float(box[:, 1].max()),
         )
-        for box, text, score in zip(found.boxes, found.txts, found.scores, strict=True)
+        for box, text, score in zip(recognition.boxes, recognition.txts, recognition.scores, strict=True)
         if text.strip()
     ]
 

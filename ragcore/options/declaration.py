@@ -90,10 +90,10 @@ class OptionField:
         allowed = (int, float) if self.kind is float else (self.kind,)
         if not isinstance(value, allowed) or (isinstance(value, bool) and self.kind is not bool):
             return f"must be of type {self.kind.__name__}"
-        low, high, known = self.option.low, self.option.high, self.option.values
-        if known and value not in known:
-            return f"must be one of {', '.join(word or '(empty)' for word in known)}"
-        if self.kind is str and not known and len(str(value)) > self.option.longest:
+        low, high, values = self.option.low, self.option.high, self.option.values
+        if values and value not in values:
+            return f"must be one of {', '.join(word or '(empty)' for word in values)}"
+        if self.kind is str and not values and len(str(value)) > self.option.longest:
             return f"must have at most {self.option.longest} characters"
         if low is not None and high is not None and not low <= float(value) <= high:
             return f"must be between {low:g} and {high:g}"
@@ -127,15 +127,17 @@ def option_group(code: str, label: str) -> Callable[[type[T]], type[T]]:
 def option_fields(group: type) -> Mapping[str, OptionField]:
     """The options of a group by name, in the order of the form. Raises TypeError for a field without a declaration."""
     kinds = get_type_hints(group)
-    found = {}
-    for one in fields(group):
-        if _KEY not in one.metadata:
-            raise TypeError(f"{group.__name__}.{one.name} has no label")
-        found[one.name] = OptionField(one.name, kinds[one.name], one.default, one.metadata[_KEY])
-    return found
+    options = {}
+    for declared in fields(group):
+        if _KEY not in declared.metadata:
+            raise TypeError(f"{group.__name__}.{declared.name} has no label")
+        options[declared.name] = OptionField(
+            declared.name, kinds[declared.name], declared.default, declared.metadata[_KEY]
+        )
+    return options
 
 
 def find_option(group: str, name: str) -> Option | None:
     """The declaration of an option by the code of its group and its name; None where there is no such option."""
-    found = option_fields(OPTION_GROUPS[group].options).get(name) if group in OPTION_GROUPS else None
-    return found.option if found else None
+    option_field = option_fields(OPTION_GROUPS[group].options).get(name) if group in OPTION_GROUPS else None
+    return option_field.option if option_field else None

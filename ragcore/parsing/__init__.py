@@ -55,9 +55,9 @@ def _declarations() -> Iterator[_Declaration]:
         if "    formats = (" not in source:
             continue
         module = ".".join((__name__, *path.relative_to(_FOLDER).with_suffix("").parts))
-        for found in _PARSER_CLASS.finditer(source):
-            formats, media_types = ast.literal_eval(found["formats"]), ast.literal_eval(found["media_types"] or "{}")
-            yield _Declaration(module, found["name"], formats, media_types)
+        for match in _PARSER_CLASS.finditer(source):
+            formats, media_types = ast.literal_eval(match["formats"]), ast.literal_eval(match["media_types"] or "{}")
+            yield _Declaration(module, match["name"], formats, media_types)
 
 
 _PARSERS = {ending: declared for declared in _declarations() for ending in declared.formats}
@@ -66,7 +66,7 @@ SUPPORTED_FORMATS: tuple[str, ...] = tuple(sorted(_PARSERS))  # file name ending
 
 # media type -> file name ending, of all parsers
 MEDIA_TYPE_ENDINGS: Mapping[str, str] = MappingProxyType(
-    {media_type: ending for one in _PARSERS.values() for media_type, ending in one.media_types.items()}
+    {media_type: ending for parser in _PARSERS.values() for media_type, ending in parser.media_types.items()}
 )
 
 

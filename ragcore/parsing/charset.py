@@ -115,7 +115,7 @@ def east_asian_encoding(content: bytes) -> str | None:
         return None
     japanese = _level_one_share(content[:SAMPLE_BYTES], "cp932", _JIS_LEVEL_ONE)
     pages = {"gb18030": _GB_LEVEL_ONE, "cp950": _BIG5_LEVEL_ONE}
-    chinese = max(_level_one_share(content[:SAMPLE_BYTES], *one) for one in pages.items())
+    chinese = max(_level_one_share(content[:SAMPLE_BYTES], *page) for page in pages.items())
     return "cp932" if japanese >= MIN_CHINESE_SCORE and japanese > chinese else chinese_encoding(content)
 
 

@@ -65,7 +65,7 @@ def _separator(text: str, candidates: str) -> str:
 
     The standard library's Sniffer guesses from quotes and letters, and takes a space or a letter at times.
     """
-    return max(candidates, key=lambda one: _evidence(text, one))
+    return max(candidates, key=lambda candidate: _evidence(text, candidate))
 
 
 def _evidence(text: str, separator: str) -> float:
@@ -73,8 +73,8 @@ def _evidence(text: str, separator: str) -> float:
 
     A separator with which closing quotes do not end their cells counts half.
     """
-    found = _regularity(_rows(text, separator, strict=True))
-    return found if found is not None else (_regularity(_rows(text, separator)) or 0.0) / 2
+    regularity = _regularity(_rows(text, separator, strict=True))
+    return regularity if regularity is not None else (_regularity(_rows(text, separator)) or 0.0) / 2
 
 
 def _regularity(lines: Iterator[list[str]]) -> float | None:

@@ -90,12 +90,12 @@ def _without_data(text: str, collector: WebPictureCollector) -> str:
     """Pictures that the text carries itself, as `data:` addresses in place or in a definition below, taken out."""
     if "data:image/" not in text:
         return text
-    text = _DATA_IMAGE.sub(lambda found: _shown(found["alt"], collector.target(found["data"], found["alt"])), text)
-    defined = {found["name"].lower(): collector.target(found["data"], found["name"]) for found in _DATA.finditer(text)}
+    text = _DATA_IMAGE.sub(lambda match: _shown(match["alt"], collector.target(match["data"], match["alt"])), text)
+    defined = {match["name"].lower(): collector.target(match["data"], match["name"]) for match in _DATA.finditer(text)}
     text = _DATA.sub("", text)
     return _REFERENCE.sub(
-        lambda found: (
-            _shown(found["alt"], defined[found["name"].lower()]) if found["name"].lower() in defined else found[0]
+        lambda match: (
+            _shown(match["alt"], defined[match["name"].lower()]) if match["name"].lower() in defined else match[0]
         ),
         text,
     )

@@ -47,11 +47,11 @@ def build_document(
 
     Raises EmptyDocumentError when none has, and no page or picture is left that character recognition may read.
     """
-    kept = tuple(block for block in blocks if block.text.strip())
-    if not kept and not pictures and not unread_pages:
+    filled = tuple(block for block in blocks if block.text.strip())
+    if not filled and not pictures and not unread_pages:
         raise EmptyDocumentError(name=name)
     return ParsedDocument(
-        blocks=kept,
+        blocks=filled,
         title=title.strip(),
         pages=pages,
         metadata=dict(metadata or {}),

@@ -97,8 +97,8 @@ def _labelled_points(lines: Sequence[str]) -> list[str]:
     labels = [(at, _LABELLED.match(line.lstrip())) for at, line in enumerate(lines) if _indent(line) == edge]
     if len(labels) < 2 or any(match is None for _at, match in labels) or any(_indent(line) < edge for line in lines):
         return []
-    told = [(match["letters"], int(match["number"])) for _at, match in labels if match is not None]
-    if any(after != (letters, number + 1) for (letters, number), after in pairwise(told)):
+    counted = [(match["letters"], int(match["number"])) for _at, match in labels if match is not None]
+    if any(after != (letters, number + 1) for (letters, number), after in pairwise(counted)):
         return []
     starts = [at for at, _match in labels]
     return [

@@ -117,8 +117,8 @@ def _square(rows: Sequence[Sequence[Cell]]) -> list[Line]:
         grid.append(line)
     width = max((len(line) for line in grid), default=0)
     square = [line + [None] * (width - len(line)) for line in grid]
-    kept = [i for i in range(width) if i == 0 or any(line[i] is not line[i - 1] for line in square)]
-    return [[line[i] for i in kept] for line in square]
+    columns = [i for i in range(width) if i == 0 or any(line[i] is not line[i - 1] for line in square)]
+    return [[line[i] for i in columns] for line in square]
 
 
 def _place(row: Sequence[Cell], above: Spans) -> tuple[Line, Spans]:
@@ -128,9 +128,9 @@ def _place(row: Sequence[Cell], above: Spans) -> tuple[Line, Spans]:
     waiting = deque(row)
     while (waiting or any(column >= len(line) for column in above)) and len(line) < MAX_COLUMNS:
         if len(line) in above:
-            cell, left = above[len(line)]
-            if left > 1:
-                below[len(line)] = (cell, left - 1)
+            cell, rows_below = above[len(line)]
+            if rows_below > 1:
+                below[len(line)] = (cell, rows_below - 1)
             line.append(cell)
         elif waiting:
             cell = waiting.popleft()
@@ -149,8 +149,8 @@ def _texts(line: Sequence[Cell | None]) -> list[str]:
     """A merged cell is repeated, unless it takes most of a wide row as in forms: then it is said once."""
     texts: list[str] = []
     for _, group in groupby(line, key=id):
-        first, *others = group
-        count, text = 1 + len(others), first.text if first is not None else ""
+        first, *repeats = group
+        count, text = 1 + len(repeats), first.text if first is not None else ""
         once = count == len(line) or (len(line) > WIDE_ROW and count > len(line) / 2)
         texts += [text, *[""] * (count - 1)] if once else [text] * count
     return texts

@@ -31,7 +31,7 @@ def is_refusal(text: str) -> bool:
     somewhere has answered a part of the question and is no refusal.
     """
     plain = squeeze(_MARKER.sub("", text))
-    return any(plain.startswith(known) and len(plain) <= 2 * len(known) for known in _known())
+    return any(plain.startswith(sentence) and len(plain) <= 2 * len(sentence) for sentence in _known())
 
 
 def is_bare_refusal(text: str) -> bool:

@@ -60,10 +60,16 @@ def propose_by_rules(text: str, heading_path: Sequence[str], tokenizer: Tokenize
     language = language_of(text)
     if language not in _CELL_QUESTION:
         return []
-    found = [*_defined(text), *_table_rows(text, language), *_headed(text, heading_path)]
-    wanted = set(select_questions([one.question for one in found], "\n".join([*heading_path, text]), tokenizer))
-    kept = {one.question: one for one in reversed(found) if one.question in wanted and not question_fault(one.question)}
-    return list(kept.values())[::-1]
+    proposals = [*_defined(text), *_table_rows(text, language), *_headed(text, heading_path)]
+    selected = set(
+        select_questions([proposal.question for proposal in proposals], "\n".join([*heading_path, text]), tokenizer)
+    )
+    by_question = {
+        proposal.question: proposal
+        for proposal in reversed(proposals)
+        if proposal.question in selected and not question_fault(proposal.question)
+    }
+    return list(by_question.values())[::-1]
 
 
 def _defined(text: str) -> Iterator[ProposedQuestion]:
@@ -75,17 +81,19 @@ def _defined(text: str) -> Iterator[ProposedQuestion]:
 def _headed(text: str, heading_path: Sequence[str]) -> Iterator[ProposedQuestion]:
     """A heading that asks something or names a procedure; its answer is whatever stands below it."""
     question = heading_question(heading_path[-1]) if heading_path else ""
-    first = next((one for one in plain_sentences(text) if SHORTEST_SENTENCE <= len(one) <= LONGEST_SENTENCE), "")
+    first = next(
+        (sentence for sentence in plain_sentences(text) if SHORTEST_SENTENCE <= len(sentence) <= LONGEST_SENTENCE), ""
+    )
     if question and first:
         yield ProposedQuestion(question=question, quotation=first, origin="heading")
 
 
 def _table_rows(text: str, language: str) -> Iterator[ProposedQuestion]:
     """Cells of Markdown tables whose row and column have names."""
-    made = 0
+    count = 0
     for head, rows in _tables(text):
         for row in rows:
-            if made == MOST_OF_TABLE:
+            if count == MOST_OF_TABLE:
                 return
             for at in range(1, min(len(head), len(row))):
                 if not (_is_name(row[0]) and _is_name(head[at]) and _is_value(row[at])):
@@ -96,7 +104,7 @@ def _table_rows(text: str, language: str) -> Iterator[ProposedQuestion]:
                     origin="table",
                     answers=(row[at],),
                 )
-                made += 1
+                count += 1
                 break
 
 
@@ -149,7 +157,7 @@ async def propose_by_model(
     """One case that the model writes of a passage, if it passes: the quotation stands in the passage word for word, the
     question has its words and means something without it. Never raises for the model.
     """
-    written = await llm.json(
+    proposal = await llm.json(
         PROMPT,
         WrittenCase,
         max_tokens=MAX_TOKENS,
@@ -157,22 +165,22 @@ async def propose_by_model(
         heading=" > ".join(heading_path) or "-",
         text=text,
     )
-    if written is None or squeeze(written.quotation) not in squeeze(text):
+    if proposal is None or squeeze(proposal.quotation) not in squeeze(text):
         return []
-    question = " ".join(written.question.split())
-    kept = select_questions([question], "\n".join([*heading_path, text]), tokenizer)
-    if not kept or question_fault(question):
+    question = " ".join(proposal.question.split())
+    selected = select_questions([question], "\n".join([*heading_path, text]), tokenizer)
+    if not selected or question_fault(question):
         return []
-    points = tuple(point.strip() for point in written.key_points if point.strip())
+    points = tuple(point.strip() for point in proposal.key_points if point.strip())
     # a short answer that stands in the passage is looked for in answers; any other one is a key point
-    is_short = squeeze(written.answer) in squeeze(text) and len(written.answer) <= LONGEST_CELL
+    is_short = squeeze(proposal.answer) in squeeze(text) and len(proposal.answer) <= LONGEST_CELL
     return [
         ProposedQuestion(
             question=question,
-            quotation=written.quotation.strip(),
+            quotation=proposal.quotation.strip(),
             origin="model",
-            answers=(written.answer.strip(),) if is_short else (),
-            key_points=points or (() if is_short else (written.answer.strip(),)),
+            answers=(proposal.answer.strip(),) if is_short else (),
+            key_points=points or (() if is_short else (proposal.answer.strip(),)),
         )
     ]
 
@@ -194,7 +202,7 @@ def with_typo(question: str) -> str:
     places, or a Han character is missing; "" where there is nothing to slip on.
     """
     chance = random.Random(question)  # noqa: S311 - no secret
-    if latin := sorted(_LATIN.finditer(question), key=lambda found: -len(found.group())):
+    if latin := sorted(_LATIN.finditer(question), key=lambda match: -len(match.group())):
         word = latin[0]
         places = [
             at for at in range(word.start() + 1, word.end() - 2) if question[at].lower() != question[at + 1].lower()
@@ -202,7 +210,7 @@ def with_typo(question: str) -> str:
         if places:
             at = chance.choice(places)
             return question[:at] + question[at + 1] + question[at] + question[at + 2 :]
-    han = [found.start() for found in _HAN.finditer(question)][:-2]
+    han = [match.start() for match in _HAN.finditer(question)][:-2]
     if len(han) < 4:
         return ""
     at = chance.choice(han[1:])

@@ -144,13 +144,13 @@ def image_captions(blocks: Sequence[Block]) -> list[str]:
     Lines: its own description, the line "Figure 2 …" or "图 2 …" beside it, text read from it, and the sentences
     right before and after.
     """
-    found = (_caption(blocks, index) for index, block in enumerate(blocks) if block.kind == "image")
-    return [caption for caption in found if caption]
+    captions = (_caption(blocks, index) for index, block in enumerate(blocks) if block.kind == "image")
+    return [caption for caption in captions if caption]
 
 
 def without_picture_links(text: str) -> str:
     """The text as it is searched: of a picture only its description, neither its address nor its file name."""
-    return _IMAGE.sub(lambda found: _description(found[0]), text) if "![" in text else text
+    return _IMAGE.sub(lambda match: _description(match[0]), text) if "![" in text else text
 
 
 def _caption(blocks: Sequence[Block], index: int) -> str:
@@ -160,8 +160,8 @@ def _caption(blocks: Sequence[Block], index: int) -> str:
 
 
 def _description(text: str) -> str:
-    found = _IMAGE.search(text)
-    alt = " ".join(found["alt"].split()) if found else ""
+    match = _IMAGE.search(text)
+    alt = " ".join(match["alt"].split()) if match else ""
     return "" if _FILE_NAME.fullmatch(alt) or _MEANINGLESS.fullmatch(alt) else alt
 
 
@@ -205,7 +205,7 @@ def _split_blocks(text: str) -> Iterator[str]:
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
-        mark = next((known for known in _FENCES if line.lstrip().startswith(known)), "")
+        mark = next((fence for fence in _FENCES if line.lstrip().startswith(fence)), "")
         if not fence and not line.strip():
             if lines:
                 yield "\n".join(lines)

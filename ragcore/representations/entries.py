@@ -80,8 +80,8 @@ def represent(
         prompter=prompter, drafts=drafts, options=options, tokenizer=tokenizer, counter=counter, counts=counts
     )
     chosen = {draft.ordinal for draft in drafts} if ordinals is None else set(ordinals)
-    wanted = [draft for draft in drafts if draft.ordinal in chosen and writer.wants(draft)]
-    written = _run_writer(writer, wanted, concurrency, alive) if wanted else {}
+    for_writer = [draft for draft in drafts if draft.ordinal in chosen and writer.wants(draft)]
+    by_ordinal = _run_writer(writer, for_writer, concurrency, alive) if for_writer else {}
     entries: list[RepresentationText] = []
     tables = TableReader(counter)
     read = _with_beginnings(drafts, chosen)
@@ -91,10 +91,10 @@ def represent(
         beside = _table_and_picture_texts(draft, options, tables)
         if draft.ordinal not in chosen:
             continue
-        texts = [*_own_texts(draft, counter), *beside, *written.get(draft.ordinal, NOTHING_WRITTEN).entries]
+        texts = [*_own_texts(draft, counter), *beside, *by_ordinal.get(draft.ordinal, NOTHING_WRITTEN).entries]
         entries += [RepresentationText(ordinal=draft.ordinal, kind=kind, text=text) for kind, text in texts]
-    stored = tuple(written.get(draft.ordinal, NOTHING_WRITTEN).draft or draft for draft in drafts)
-    missed = {ordinal: texts.missed for ordinal, texts in written.items() if texts.missed}
+    stored = tuple(by_ordinal.get(draft.ordinal, NOTHING_WRITTEN).draft or draft for draft in drafts)
+    missed = {ordinal: texts.missed for ordinal, texts in by_ordinal.items() if texts.missed}
     return RepresentationResult(entries=tuple(entries), drafts=stored, counts=dict(counts), missed=missed)
 
 

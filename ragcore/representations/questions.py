@@ -92,16 +92,16 @@ _FORMS = {
 def select_questions(questions: Sequence[str], text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
     """Those whose keywords occur in the text to a half at least, each once, three at most."""
     have = set(tokenizer.words(text))
-    kept: dict[str, set[str]] = {}
+    selected: dict[str, set[str]] = {}
     for question in (" ".join(question.split()) for question in questions):
         words = set(keywords(question, tokenizer))
         if not words or len(question) > MAX_CHARACTERS or len(words & have) < MIN_OVERLAP * len(words):
             continue
-        if all(jaccard(words, other) < SAME for other in kept.values()):
-            kept[question] = words
-        if len(kept) == COUNT:
+        if all(jaccard(words, other) < SAME for other in selected.values()):
+            selected[question] = words
+        if len(selected) == COUNT:
             break
-    return tuple(kept)
+    return tuple(selected)
 
 
 def rule_questions(text: str, heading_path: Sequence[str], tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -164,10 +164,10 @@ def heading_question(heading: str) -> str:
 
 def _dated(text: str, heading: str, forms: Forms) -> list[str]:
     """A question about the first date in the text."""
-    found = _DATE.search(text)
-    if found is None:
+    match = _DATE.search(text)
+    if match is None:
         return []
-    return [forms.event_of.format(found.group(), heading) if heading else forms.event.format(found.group())]
+    return [forms.event_of.format(match.group(), heading) if heading else forms.event.format(match.group())]
 
 
 def _about(heading: str, forms: Forms) -> str:
@@ -189,9 +189,9 @@ def _defining(text: str, language: Language) -> Iterator[tuple[str, str]]:
     """The subjects with their sentences."""
     pattern = _DEFINED_ZH if language == "zh" else _DEFINED_EN
     for sentence in plain_sentences(text):
-        found = pattern.match(sentence)
-        if found and not _POINTING.match(found["term"]):
-            yield found["term"].strip(" ，,"), sentence
+        match = pattern.match(sentence)
+        if match and not _POINTING.match(match["term"]):
+            yield match["term"].strip(" ，,"), sentence
 
 
 def _comparable(defined: Sequence[str], terms: Sequence[str], tokenizer: Tokenizer) -> Iterator[tuple[str, str]]:
@@ -213,17 +213,17 @@ def key_phrases(text: str, tokenizer: Tokenizer) -> list[str]:
     A phrase that only occurs inside a longer one is left out.
     """
     counted: Counter[tuple[str, ...]] = Counter()
-    written: dict[tuple[str, ...], str] = {}
+    surfaces: dict[tuple[str, ...], str] = {}
     for run in _RUN.findall(text):
         for words in _content_runs(run, tokenizer):
             for gram in _grams(words):
                 key = tuple(word for word, _ in gram)
                 counted[key] += 1
-                written.setdefault(key, (" " if run.isascii() else "").join(surface for _, surface in gram))
+                surfaces.setdefault(key, (" " if run.isascii() else "").join(surface for _, surface in gram))
     repeated = {key: times for key, times in counted.items() if times > 1}
     inner = {part for key, times in repeated.items() for part in _parts(key) if repeated.get(part) == times}
     ranked = sorted((key for key in repeated if key not in inner), key=lambda key: -repeated[key] * len(key))
-    return [written[key] for key in ranked[:MAX_PHRASES]]
+    return [surfaces[key] for key in ranked[:MAX_PHRASES]]
 
 
 def _content_runs(run: str, tokenizer: Tokenizer) -> Iterator[list[Word]]:

@@ -56,15 +56,15 @@ def extractive_summary(text: str, *, tokenizer: Tokenizer, counter: TokenCounter
     words = [keywords(sentence, tokenizer) for sentence in sentences]
     sizes = [len(tokenizer.words(sentence)) for sentence in sentences]
     limit = min(MAX_WORDS, MAX_SHARE * len(tokenizer.words(text)))
-    taken: list[int] = []
+    chosen: list[int] = []
     for index in _ranked(words):
-        used = sum(sizes[i] for i in taken)
+        used = sum(sizes[i] for i in chosen)
         if used + sizes[index] <= limit:
-            taken.append(index)
+            chosen.append(index)
         if used + sizes[index] >= min(TARGET_WORDS, limit):
             break
-    if taken:
-        return _joined([sentences[i] for i in sorted(taken)])
+    if chosen:
+        return _joined([sentences[i] for i in sorted(chosen)])
     return counter.truncate(sentences[0], int(counter.count(sentences[0]) * limit / sizes[0])) if sentences else ""
 
 
@@ -83,12 +83,12 @@ def _ranked(words: Sequence[Sequence[str]]) -> list[int]:
     scores[0] += LEAD_BONUS * scores.max()
     scores /= scores.max() or 1.0
     order: list[int] = []
-    left = set(range(len(words)))
-    while left:
+    remaining = set(range(len(words)))
+    while remaining:
         repeated = likeness[:, order].max(axis=1) if order else np.zeros(len(words), np.float32)
-        best = max(left, key=lambda i: (scores[i] - REDUNDANCY * repeated[i], -i))
+        best = max(remaining, key=lambda i: (scores[i] - REDUNDANCY * repeated[i], -i))
         order.append(best)
-        left.remove(best)
+        remaining.remove(best)
     return order
 
 

@@ -98,9 +98,9 @@ class Writer:
         if is_short(draft.text, self.tokenizer):
             self.counts["summary.short"] += 1
             return (), None
-        written, failure = await self._asked_summary("chunk_summary", draft.text)
-        self.counts["summary.model" if written else "summary.extractive"] += 1
-        text = written or extractive_summary(draft.text, tokenizer=self.tokenizer, counter=self.counter)
+        summary, failure = await self._asked_summary("chunk_summary", draft.text)
+        self.counts["summary.model" if summary else "summary.extractive"] += 1
+        text = summary or extractive_summary(draft.text, tokenizer=self.tokenizer, counter=self.counter)
         return ([text] if text else []), failure
 
     async def _section(self, draft: ChunkDraft) -> WrittenTexts:
@@ -120,12 +120,12 @@ class Writer:
 
     async def _asked_summary(self, prompt: str, text: str, **values: str) -> tuple[str, Failure | None]:
         """A model's summary that passes the checks; or nothing, and why a model that was asked gave none."""
-        shown = self.counter.truncate(text, INPUT_TOKENS)
+        excerpt = self.counter.truncate(text, INPUT_TOKENS)
         language = _LANGUAGES[language_of(text)]
         reply = await self.prompter.ask(
-            prompt, temperature=SUMMARY_TEMPERATURE, keys=("summary",), language=language, text=shown, **values
+            prompt, temperature=SUMMARY_TEMPERATURE, keys=("summary",), language=language, text=excerpt, **values
         )
-        if reply.values and is_acceptable(reply.values["summary"], shown, self.tokenizer):
+        if reply.values and is_acceptable(reply.values["summary"], excerpt, self.tokenizer):
             return reply.values["summary"], None
         return "", self.prompter.refuse() if reply.values else reply.failure
 
@@ -138,12 +138,12 @@ class Writer:
             heading=PATH_SEPARATOR.join(draft.heading_path),
             text=self.counter.truncate(draft.text, INPUT_TOKENS),
         )
-        found = [reply.values[kind] for kind in _KINDS] if reply.values else []
-        kept = select_questions(found, draft.text, self.tokenizer)
-        self.counts["question.model" if kept else "question.rules"] += 1
-        if kept:
-            return kept, None
-        failure = self.prompter.refuse() if found else reply.failure
+        questions = [reply.values[kind] for kind in _KINDS] if reply.values else []
+        selected = select_questions(questions, draft.text, self.tokenizer)
+        self.counts["question.model" if selected else "question.rules"] += 1
+        if selected:
+            return selected, None
+        failure = self.prompter.refuse() if questions else reply.failure
         return rule_questions(draft.text, draft.heading_path, self.tokenizer), failure
 
     def _material(self, section: ChunkDraft) -> str:
@@ -197,11 +197,11 @@ class JsonPrompter:
         reply, failure = await self._complete(self._model, text, temperature)
         if failure is not None:
             return PromptReply(failure=failure)
-        found = read_strings(reply, keys)
-        if found is None:
+        strings = read_strings(reply, keys)
+        if strings is None:
             self._counts["model.invalid"] += 1
             return PromptReply(failure="invalid")
-        return PromptReply(found)
+        return PromptReply(strings)
 
     def refuse(self) -> Failure:
         """Count a reply that the caller's checks refused."""
@@ -227,5 +227,5 @@ class JsonPrompter:
 def read_strings(reply: str, keys: tuple[str, ...]) -> dict[str, str] | None:
     """The non-empty strings under these keys of the first JSON object in a reply; None if one is missing."""
     data = next((value for value in json_values(reply) if isinstance(value, Mapping)), {})
-    found = {key: data[key].strip() for key in keys if isinstance(data.get(key), str) and data[key].strip()}
-    return found if len(found) == len(keys) else None
+    strings = {key: data[key].strip() for key in keys if isinstance(data.get(key), str) and data[key].strip()}
+    return strings if len(strings) == len(keys) else None

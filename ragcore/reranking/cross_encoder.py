@@ -116,10 +116,10 @@ class CrossEncoderScorer:
                 raise ModelUnavailableError("reranker_slow", model=self._model, scored=start)
             places = order[start : start + size]
             try:
-                found = model.logits(question, [texts[at] for at in places])
+                logits = model.logits(question, [texts[at] for at in places])
             except RuntimeError as error:  # torch's and ONNX Runtime's, out of memory among them
                 raise ModelUnavailableError("reranker_failed", model=self._model, problem=str(error)) from error
-            for at, score in zip(places, found, strict=True):
+            for at, score in zip(places, logits, strict=True):
                 scores[at] = score
         return scores
 
@@ -239,9 +239,9 @@ class OnnxPairs:
 
         folder = Path(model) if Path(model).is_dir() else _downloaded(model)
         there = onnxruntime.get_available_providers()
-        wanted = [name for name in ("CUDAExecutionProvider", CPU) if name in there]
-        self._session = onnx_session(_model_file(folder), name=model, providers=wanted)
-        self._inputs = {given.name for given in self._session.get_inputs()}
+        providers = [name for name in ("CUDAExecutionProvider", CPU) if name in there]
+        self._session = onnx_session(_model_file(folder), name=model, providers=providers)
+        self._inputs = {model_input.name for model_input in self._session.get_inputs()}
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(min(max_tokens, _limit(folder)), strategy="longest_first")
         self._tokenizer.no_padding()
@@ -252,10 +252,10 @@ class OnnxPairs:
         """See PairModel. Raises RerankerRefusedError if there is more than one number a pair."""
         encodings = self._tokenizer.encode_batch([(question, text) for text in texts])
         feeds = dict(self._feeds(encodings))
-        found = np.asarray(self._session.run(None, feeds)[0], dtype=np.float32)
-        if found.size != len(texts):
-            raise RerankerRefusedError("several_numbers", count=found.size // len(texts))
-        return [float(score) for score in found.reshape(-1)]
+        logits = np.asarray(self._session.run(None, feeds)[0], dtype=np.float32)
+        if logits.size != len(texts):
+            raise RerankerRefusedError("several_numbers", count=logits.size // len(texts))
+        return [float(score) for score in logits.reshape(-1)]
 
     def _feeds(self, encodings: Sequence[Any]) -> Iterator[tuple[str, Any]]:
         """int64[n, longest] of what the model takes."""
@@ -271,33 +271,35 @@ class OnnxPairs:
 
 
 def _model_file(folder: Path) -> Path:
-    found = next((folder / name for name in MODEL_FILES if (folder / name).is_file()), None)
-    if found is None or not (folder / "tokenizer.json").is_file():
+    path = next((folder / name for name in MODEL_FILES if (folder / name).is_file()), None)
+    if path is None or not (folder / "tokenizer.json").is_file():
         raise RerankerRefusedError("not_exported", model=str(folder), files=" or ".join(MODEL_FILES))
-    return found
+    return path
 
 
 def _downloaded(model: str) -> Path:
     """The files of a model on the hub, kept in its cache."""
     from huggingface_hub import snapshot_download
 
-    wanted = [*OTHER_FILES, *MODEL_FILES[:1], f"{MODEL_FILES[0]}_data"]
-    return Path(snapshot_download(model, allow_patterns=wanted))  # nosec B615 (named by the operator)
+    patterns = [*OTHER_FILES, *MODEL_FILES[:1], f"{MODEL_FILES[0]}_data"]
+    return Path(snapshot_download(model, allow_patterns=patterns))  # nosec B615 (named by the operator)
 
 
 def _limit(folder: Path) -> int:
     """How many tokens the model was made for."""
-    said = (
+    limits = (
         _json(folder / "tokenizer_config.json").get("model_max_length"),
         _json(folder / "config.json").get("max_position_embeddings"),
     )
-    return min((int(limit) for limit in said if isinstance(limit, (int, float)) and 0 < limit < UNLIMITED), default=512)
+    return min(
+        (int(limit) for limit in limits if isinstance(limit, (int, float)) and 0 < limit < UNLIMITED), default=512
+    )
 
 
 def _padding(folder: Path, tokenizer: Any) -> int:
     """The id that fills a row; the mask makes it count for nothing."""
-    said = _json(folder / "config.json").get("pad_token_id")
-    return said if isinstance(said, int) else tokenizer.token_to_id("[PAD]") or 0
+    token_id = _json(folder / "config.json").get("pad_token_id")
+    return token_id if isinstance(token_id, int) else tokenizer.token_to_id("[PAD]") or 0
 
 
 def _json(path: Path) -> Mapping[str, Any]:

@@ -27,11 +27,11 @@ def export(model: str, folder: Path, *, int8: bool = False, trust_remote_code: b
     tokenizer.save_pretrained(folder)
     ranker.config.save_pretrained(folder)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        made = Path(scratch) / "model.onnx"
-        _export_fp32(ranker, [name for name in INPUTS if name in tokenizer.model_input_names], made)
+        file = Path(scratch) / "model.onnx"
+        _export_fp32(ranker, [name for name in INPUTS if name in tokenizer.model_input_names], file)
         if int8:
-            made = quantised(made, Path(scratch) / "int8.onnx")
-        shutil.move(made, folder / "onnx" / "model.onnx")
+            file = quantised(file, Path(scratch) / "int8.onnx")
+        shutil.move(file, folder / "onnx" / "model.onnx")
 
 
 def _export_fp32(ranker: Any, inputs: list[str], target: Path) -> None:
@@ -44,8 +44,8 @@ def _export_fp32(ranker: Any, inputs: list[str], target: Path) -> None:
             super().__init__()
             self.ranker = ranker
 
-        def forward(self, *given: Any) -> Any:
-            return self.ranker(**dict(zip(inputs, given, strict=True))).logits
+        def forward(self, *tensors: Any) -> Any:
+            return self.ranker(**dict(zip(inputs, tensors, strict=True))).logits
 
     example = tuple(torch.full((2, 8), 1, dtype=torch.long) for _ in inputs)
     limit = int(getattr(ranker.config, "max_position_embeddings", 0) or 512)
@@ -89,5 +89,5 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--int8", action="store_true", help="a quarter of the size, twice as fast on a CPU")
     parser.add_argument("--trust-remote-code", action="store_true", help="run code that comes with the model")
-    given = parser.parse_args()
-    export(given.model, given.folder, int8=given.int8, trust_remote_code=given.trust_remote_code)
+    arguments = parser.parse_args()
+    export(arguments.model, arguments.folder, int8=arguments.int8, trust_remote_code=arguments.trust_remote_code)

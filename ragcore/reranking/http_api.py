@@ -89,12 +89,12 @@ class HttpPairScorer:
             status, content = self._post(self._body(question, texts), deadline)
             if status == 200:
                 return scores_of(content, len(texts))
-            said = server_words(content.decode("utf-8", "replace"), key=self._key)
+            server_text = server_words(content.decode("utf-8", "replace"), key=self._key)
             if isinstance(status, int) and not is_retryable(status):
-                raise RerankerRefusedError("request_refused", status=status, detail=said)
+                raise RerankerRefusedError("request_refused", status=status, detail=server_text)
             wait = next(waits, None)
             if wait is None or self._clock() + wait >= deadline:
-                raise ModelUnavailableError("reranker_silent", model=self.name, status=status, detail=said)
+                raise ModelUnavailableError("reranker_silent", model=self.name, status=status, detail=server_text)
             self._sleep(wait)
 
     def _body(self, question: str, texts: Sequence[str]) -> Mapping[str, Any]:
@@ -113,9 +113,9 @@ class HttpPairScorer:
         import httpx
 
         content = bytearray()
-        left = max(deadline - self._clock(), 0.01)
+        seconds = max(deadline - self._clock(), 0.01)
         try:
-            with self._client.stream("POST", self._url, json=body, timeout=left) as response:
+            with self._client.stream("POST", self._url, json=body, timeout=seconds) as response:
                 for part in response.iter_bytes():
                     content += part
                     if len(content) > MAX_BYTES:
@@ -134,12 +134,12 @@ def scores_of(content: bytes, expected: int) -> list[float]:
     try:
         answer = json.loads(content)
         key, rows = ("relevance_score", answer["results"]) if isinstance(answer, dict) else ("score", answer)
-        found = {_index(row["index"]): _number(row[key]) for row in rows}
+        values = {_index(row["index"]): _number(row[key]) for row in rows}
     except (ValueError, KeyError, TypeError) as error:
         raise RerankerRefusedError("answer_format") from error
-    if len(rows) != expected or set(found) != set(range(expected)):
+    if len(rows) != expected or set(values) != set(range(expected)):
         raise RerankerRefusedError("wrong_count", given=len(rows), expected=expected)
-    logits = {index: logit(value) for index, value in found.items()} if key == "relevance_score" else found
+    logits = {index: logit(value) for index, value in values.items()} if key == "relevance_score" else values
     return [logits[index] for index in range(expected)]
 
 

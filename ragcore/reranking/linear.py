@@ -81,7 +81,7 @@ def rerank_features(query: Query, candidates: Sequence[RerankInput]) -> FloatArr
     ]
     bodies = [searchable(c.passage.text) for c in candidates]
     across = np.array([is_across(query.language, beginning_language(c.passage.text)) for c in candidates], dtype=float)
-    named = question.text_features(titles, heads, bodies) | {
+    features = question.text_features(titles, heads, bodies) | {
         "bm25_relative": bm25 / (bm25.max(initial=0.0) or 1.0),
         "bm25_absolute": bm25 / question.repeated / 2.2,  # a term's weight is below k1 + 1
         "dense": dense,
@@ -90,15 +90,15 @@ def rerank_features(query: Query, candidates: Sequence[RerankInput]) -> FloatArr
         "sentence": sentence,
         "sentence_relative": sentence / (sentence.max(initial=0.0) or 1.0),
     }
-    named |= {
+    features |= {
         "across": across,
         "across_dense": across * dense,
-        "across_relative": across * named["dense_relative"],
-        "across_coverage": across * named["coverage"],
+        "across_relative": across * features["dense_relative"],
+        "across_coverage": across * features["coverage"],
         "across_sentence": across * sentence,
-        "across_sentence_relative": across * named["sentence_relative"],
+        "across_sentence_relative": across * features["sentence_relative"],
     }
-    return np.column_stack([named[name] for name in FEATURES]).astype(np.float32)
+    return np.column_stack([features[name] for name in FEATURES]).astype(np.float32)
 
 
 def _sentence_cosines(candidates: Sequence[RerankInput], dense: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -107,12 +107,12 @@ def _sentence_cosines(candidates: Sequence[RerankInput], dense: npt.NDArray[np.f
     A passage without vectors of its sentences, one that was just imported, has its own cosine and what the nearest
     sentences of the others lie above theirs.
     """
-    found = np.array([c.arms.get("sentence", np.nan) for c in candidates])
-    missing = np.isnan(found)
+    cosines = np.array([c.arms.get("sentence", np.nan) for c in candidates])
+    missing = np.isnan(cosines)
     if missing.all():
         return np.zeros(len(candidates))
-    above = float(np.mean(found[~missing] - dense[~missing]))
-    return np.maximum(np.where(missing, dense + above, found), 0.0)
+    above = float(np.mean(cosines[~missing] - dense[~missing]))
+    return np.maximum(np.where(missing, dense + above, cosines), 0.0)
 
 
 class _Question:
@@ -137,8 +137,8 @@ class _Question:
     ) -> dict[str, npt.NDArray[np.float64]]:
         """The features that the texts of the passages give, float64[n] each; a head is a title with its headings."""
         terms, pairs = self.terms, self.pairs
-        found = find_terms(self.needles, bodies)
-        counts = _rows([[len(positions.get(term, ())) for term in self.needles] for positions in found])
+        places = find_terms(self.needles, bodies)
+        counts = _rows([[len(positions.get(term, ())) for term in self.needles] for positions in places])
         in_head = presence(list(self.needles.values()), heads).astype(np.float64)
         in_title = presence(list(self.needles.values()), titles).astype(np.float64)
         lengths = np.array([len(body) for body in bodies], dtype=float)
@@ -147,17 +147,19 @@ class _Question:
         present = np.maximum(counts > 0, in_head)
         saturated = bm25_saturation(counts, (lengths / (lengths.mean() or 1.0))[:, None], b=BODY_B)
         windows = (self.window, self.window // 3)
-        wide, narrow = _rows([best_window_coverages(terms, positions, windows) for positions in found]).reshape(-1, 2).T
+        wide, narrow = (
+            _rows([best_window_coverages(terms, positions, windows) for positions in places]).reshape(-1, 2).T
+        )
         return {
             "coverage": present @ weights / total,
             "rare_coverage": present @ weights**2 / squared,
             "title_coverage": in_title @ weights / total,
             "window": wide,
             "narrow_window": narrow,
-            "adjacency": np.array([ordered_proximity(terms, pairs, positions, gap=PAIR_GAP) for positions in found]),
+            "adjacency": np.array([ordered_proximity(terms, pairs, positions, gap=PAIR_GAP) for positions in places]),
             "longest_run": np.array([longest_literal_run(self.pieces, body, joiner=self.joiner) for body in bodies]),
             "first_match": np.array(
-                [first_position_share(terms, at, len(body)) for at, body in zip(found, bodies, strict=True)]
+                [first_position_share(terms, at, len(body)) for at, body in zip(places, bodies, strict=True)]
             ),
             "length": np.log1p(lengths) / LENGTH_SCALE,
             "body": saturated @ weights / total,
@@ -190,8 +192,8 @@ class LinearReranker:
 
         Raises ValueError if they are of other features.
         """
-        own = fitted_weights(__package__, WEIGHTS_FILE, embedding_model)
-        record = own or neutral_weights(__package__, WEIGHTS_FILE)
+        fitted_record = fitted_weights(__package__, WEIGHTS_FILE, embedding_model)
+        record = fitted_record or neutral_weights(__package__, WEIGHTS_FILE)
         try:
             return cls(weights=_of_all_features(record["weights"], record["features"]), cliff=record["cliff"])
         except WeightsRefusedError as error:
@@ -200,8 +202,8 @@ class LinearReranker:
     @classmethod
     def fitted(cls, weights: Sequence[float], features: Sequence[str], *, number: int) -> LinearReranker:
         """Weights that were fitted to judged questions, under a name that says which. Raises WeightsRefusedError."""
-        known = _of_all_features(weights, features)
-        return cls(weights=known, name=f"{cls.client.kind}, fitted {number}", cliff=cls.shipped().cliff)
+        all_weights = _of_all_features(weights, features)
+        return cls(weights=all_weights, name=f"{cls.client.kind}, fitted {number}", cliff=cls.shipped().cliff)
 
     def score(self, query: Query, candidates: Sequence[RerankInput]) -> list[RerankScore]:
         """One score a candidate, in the order given, with the value of every feature."""

@@ -81,20 +81,20 @@ class PairReranker:
         texts = [pair_text(candidate.passage) for candidate in candidates]
         digests = [_digest(text) for text in texts]
         question = _digest(self._scores_name, query.text)
-        known = self._known(question, digests)
-        new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in known}
+        scores = self._known(question, digests)
+        new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in scores}
         if new:
-            made = dict(zip(new, self._scores(query.text, list(new.values())), strict=True))
+            new_scores = dict(zip(new, self._scores(query.text, list(new.values())), strict=True))
             if self._cache is not None:
-                self._cache.put(question, made)
-            known |= made
-        return [RerankScore(score=known[digest]) for digest in digests]
+                self._cache.put(question, new_scores)
+            scores |= new_scores
+        return [RerankScore(score=scores[digest]) for digest in digests]
 
     def _known(self, question: str, digests: Sequence[str]) -> dict[str, float]:
         if self._cache is None or not digests:
             return {}
-        found = zip(digests, self._cache.get(question, digests), strict=True)
-        return {digest: score for digest, score in found if score is not None}
+        pairs = zip(digests, self._cache.get(question, digests), strict=True)
+        return {digest: score for digest, score in pairs if score is not None}
 
     def _scores(self, question: str, texts: Sequence[str]) -> list[float]:
         if self._clock() < self._rests_until:

@@ -27,7 +27,9 @@ class FoundNames:
     @property
     def names(self) -> dict[int, str]:
         """The name of each document, in words."""
-        return {document: found.name for document, found in {**self.part, **self.whole}.items()}  # "": not read
+        return {
+            document: document_found.name for document, document_found in {**self.part, **self.whole}.items()
+        }  # "": not read
 
 
 NO_NAMES = FoundNames()
@@ -40,14 +42,14 @@ def find_names(query: Query, index: NameIndex | None) -> FoundNames:
         return NO_NAMES
     whole: dict[int, NamedDocument] = {}
     part: dict[int, NamedDocument] = {}
-    taken: list[str] = []
+    texts: list[str] = []
     for mention, documents in zip(mentions, index.named(mentions), strict=True):
-        if documents and not any(mention.text in text for text in taken):
+        if documents and not any(mention.text in text for text in texts):
             if documents[0].place is not None:
-                taken.append(mention.text)
+                texts.append(mention.text)
             chosen = whole if documents[0].place is not None else part
-            chosen |= {found.document: found for found in _wanted(mention, documents)}
-    return FoundNames(whole=whole, part={document: found for document, found in part.items() if document not in whole})
+            chosen |= {item.document: item for item in _wanted(mention, documents)}
+    return FoundNames(whole=whole, part={document: item for document, item in part.items() if document not in whole})
 
 
 def _wanted(mention: NameMention, documents: Sequence[NamedDocument]) -> list[NamedDocument]:
@@ -56,15 +58,15 @@ def _wanted(mention: NameMention, documents: Sequence[NamedDocument]) -> list[Na
         return list(documents)
     if len(documents) > FEW:
         return []
-    return [found for found in documents if not mention.words <= name_words(found.title)]
+    return [item for item in documents if not mention.words <= name_words(item.title)]
 
 
-def with_names(hits: list[Hit], found: FoundNames, query: Query) -> list[Hit]:
+def with_names(hits: list[Hit], names: FoundNames, query: Query) -> list[Hit]:
     """The hits of the lexical index and those of names, best first; `query`: with the idf of its terms."""
-    if not found.names:
+    if not names.names:
         return hits
     once = sum(query.weights.get(term, 0.0) for term in query.terms) or 1.0
     most = max([once, *(hit.score for hit in hits[:1])])
-    exact = [Hit(c, one.document, most, REPRESENTATION) for one in found.whole.values() for c in one.chunks]
-    loose = [Hit(c, one.document, once, REPRESENTATION) for one in found.part.values() for c in one.chunks]
+    exact = [Hit(c, item.document, most, REPRESENTATION) for item in names.whole.values() for c in item.chunks]
+    loose = [Hit(c, item.document, once, REPRESENTATION) for item in names.part.values() for c in item.chunks]
     return sorted([*exact, *hits, *loose], key=lambda hit: -hit.score)

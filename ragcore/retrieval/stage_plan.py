@@ -90,9 +90,9 @@ def _graph(mode: str, options: RetrievalOptions, keep: int) -> Steps:
     return [("search.graph", {"auto": options.graph == "auto"}), ("fuse.graph", {"keep": options.top_k})]
 
 
-def _stage_if(wanted: bool, name: str, **options: Any) -> Steps:
+def _stage_if(condition: bool, name: str, **options: Any) -> Steps:
     """One stage, or none."""
-    return [(name, options)] if wanted else []
+    return [(name, options)] if condition else []
 
 
 def run_queries(

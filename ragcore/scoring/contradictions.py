@@ -35,16 +35,16 @@ class Statement:
     @cached_property
     def words(self) -> frozenset[str]:
         """Keywords that are no figures."""
-        found = keywords(self.text, self.tokenizer)
-        return frozenset(word for word in found if not any(char.isdigit() for char in word))
+        words = keywords(self.text, self.tokenizer)
+        return frozenset(word for word in words if not any(char.isdigit() for char in word))
 
     @cached_property
     def measures(self) -> dict[str, set[str]]:
         """Figure -> the units, or words, that stand behind it; the word may be empty."""
-        found: dict[str, set[str]] = {}
+        units: dict[str, set[str]] = {}
         for figure, unit in _MEASURE.findall(nfkc(self.text)):
-            found.setdefault(plain_figure(figure), set()).add(_PLURAL.sub("", unit))
-        return found
+            units.setdefault(plain_figure(figure), set()).add(_PLURAL.sub("", unit))
+        return units
 
     @cached_property
     def is_denied(self) -> bool:
@@ -73,8 +73,8 @@ def contradiction(claim: Statement, other: Statement) -> str | None:
 
 def _other_unit(units: Collection[str], other: Collection[str]) -> bool:
     """Whether both name units for a figure, and none in common; case counts (mW, MW)."""
-    mine, theirs = set(units) - {""}, set(other) - {""}
-    return bool(mine and theirs and not mine & theirs and all(map(_is_unit, mine | theirs)))
+    ours, theirs = set(units) - {""}, set(other) - {""}
+    return bool(ours and theirs and not ours & theirs and all(map(_is_unit, ours | theirs)))
 
 
 def _is_unit(word: str) -> bool:

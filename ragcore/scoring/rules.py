@@ -69,15 +69,15 @@ class AnswerJudge:
     def judge(self, judged: JudgedAnswer) -> Judgement:
         """All scores that can be given."""
         answer = MARKER.sub("", judged.answer).strip()
-        said = _claims(answer)
-        if not said or is_refusal(judged.answer):
+        answer_claims = _claims(answer)
+        if not answer_claims or is_refusal(judged.answer):
             return _refused(judged)
         relevance, order = self._relevance(judged.question, answer), coherence(answer, question=judged.question)
-        faithful = self._faithfulness(said, judged.contexts)
+        faithful = self._faithfulness(answer_claims, judged.contexts)
         if not (judged.reference.strip() or judged.key_points):
             return Judgement(faithfulness=faithful, relevance=relevance, coherence=order)
         reference = judged.reference.strip() or "\n".join(judged.key_points)
-        parts = _Comparison(self, judged.question, answer, reference, said)
+        parts = _Comparison(self, judged.question, answer, reference, answer_claims)
         points = [point for point in judged.key_points if point.strip()] or _claims(reference)
         return Judgement(
             score=parts.score,
@@ -89,12 +89,12 @@ class AnswerJudge:
             contradictions=tuple(parts.contradictions),
         )
 
-    def carried(self, said: Sequence[str], texts: Sequence[str]) -> list[float]:
+    def carried(self, answer_claims: Sequence[str], texts: Sequence[str]) -> list[float]:
         """Probability that the texts carry each claim."""
         sources = [_source(number, text) for number, text in enumerate(texts, 1)]
         evidence = SupportFeatures(SourceTexts(sources, self.tokenizer), self.embedder)
         model = SupportModel.shipped(self.embedder.model if self.embedder else "")
-        return [model.probability(evidence, claim) for claim in said]
+        return [model.probability(evidence, claim) for claim in answer_claims]
 
     def cosine(self, text: str, other: str) -> float:
         """Of the vectors of two texts, 0 to 1; without an embedder the share of common keywords."""
@@ -104,12 +104,12 @@ class AnswerJudge:
         vectors = self.embedder.embed_documents([text, other])
         return max(0.0, min(1.0, float(cosine_matrix(vectors[:1], vectors[1:])[0, 0])))
 
-    def _faithfulness(self, said: Sequence[str], contexts: Sequence[str]) -> float | None:
+    def _faithfulness(self, answer_claims: Sequence[str], contexts: Sequence[str]) -> float | None:
         texts = [text for text in contexts if text.strip()]
         if not texts:
             return None
-        found = self.carried(said, texts)
-        return (float(np.mean(found)) + min(found)) / 2
+        probabilities = self.carried(answer_claims, texts)
+        return (float(np.mean(probabilities)) + min(probabilities)) / 2
 
     def _relevance(self, question: str, answer: str) -> float:
         """Mean of the share of the question's keywords that the answer takes up, and of the scaled cosine of both."""
@@ -124,7 +124,7 @@ class _Comparison:
     question: str
     answer: str
     reference: str
-    said: Sequence[str]
+    claims: Sequence[str]
 
     @property
     def score(self) -> float:
@@ -136,13 +136,13 @@ class _Comparison:
 
         People prefer an answer with three of ten points to one with none far more than one with ten to one with seven.
         """
-        known = set(keywords(self.question, self.judge.tokenizer))
+        question_words = set(keywords(self.question, self.judge.tokenizer))
         every = set(keywords(self.reference, self.judge.tokenizer))
-        wanted = (every - known) or every
+        expected = (every - question_words) or every
         if squeeze(self.reference) in squeeze(self.answer):
             return 1.0
-        shared = len(wanted & set(self.judge.tokenizer.words(self.answer)))
-        return math.log1p(shared) / math.log1p(max(len(wanted), LEAST_WORDS))
+        shared = len(expected & set(self.judge.tokenizer.words(self.answer)))
+        return math.log1p(shared) / math.log1p(max(len(expected), LEAST_WORDS))
 
     @cached_property
     def similarity(self) -> float:
@@ -152,30 +152,32 @@ class _Comparison:
     def agreement(self) -> float:
         """Mean probability that the reference carries a claim of the answer, as log odds scaled to 0 to 1."""
         wrong = {claim for claim, _ in self.contradictions}
-        probabilities = self.judge.carried(self.said, [self.reference])
-        sizes = np.array([1 + len(keywords(claim, self.judge.tokenizer)) for claim in self.said], np.float64)
-        worth = [p * (CONTRADICTED if claim in wrong else 1) for p, claim in zip(probabilities, self.said, strict=True)]
+        probabilities = self.judge.carried(self.claims, [self.reference])
+        sizes = np.array([1 + len(keywords(claim, self.judge.tokenizer)) for claim in self.claims], np.float64)
+        worth = [
+            p * (CONTRADICTED if claim in wrong else 1) for p, claim in zip(probabilities, self.claims, strict=True)
+        ]
         return _scaled_log_odds(float(np.average(worth, weights=sizes)))
 
     @cached_property
     def contradictions(self) -> list[tuple[str, str]]:
-        known = [Statement(sentence, self.judge.tokenizer) for sentence in split_sentences(self.reference)]
-        found = []
-        for claim in self.said:
-            mine = Statement(claim, self.judge.tokenizer)
-            nearest = max(known, key=lambda other: len(mine.words & other.words), default=None)
-            if nearest is not None and (rule := contradiction(mine, nearest)) is not None:
-                found.append((claim, rule))
-        return found
+        statements = [Statement(sentence, self.judge.tokenizer) for sentence in split_sentences(self.reference)]
+        pairs = []
+        for claim in self.claims:
+            statement = Statement(claim, self.judge.tokenizer)
+            nearest = max(statements, key=lambda other: len(statement.words & other.words), default=None)
+            if nearest is not None and (rule := contradiction(statement, nearest)) is not None:
+                pairs.append((claim, rule))
+        return pairs
 
 
 def comparison_parts(judge: AnswerJudge, judged: JudgedAnswer) -> dict[str, float]:
     """The features by the names of WEIGHTS, for fitting and measuring; 0 each for an answer that claims nothing."""
     answer = MARKER.sub("", judged.answer).strip()
-    said = _claims(answer)
-    if not said or is_refusal(judged.answer):
+    answer_claims = _claims(answer)
+    if not answer_claims or is_refusal(judged.answer):
         return dict.fromkeys(WEIGHTS, 0.0)
-    parts = _Comparison(judge, judged.question, answer, judged.reference, said)
+    parts = _Comparison(judge, judged.question, answer, judged.reference, answer_claims)
     return {name: float(getattr(parts, name)) for name in WEIGHTS}
 
 

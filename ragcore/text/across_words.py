@@ -42,9 +42,13 @@ class AcrossWord:
 
     def share_in(self, text: str, stems: frozenset[str]) -> float:
         """How surely a text says it, 0 to 1. `text`: lower case; `stems`: of its words."""
-        said = [len(one & stems) / len(one) for one in self.meanings]
-        told = [share * (1.0 if len(word) > 1 else SINGLE) for word, share in self.translations.items() if word in text]
-        best = max([*told, *(share for share in said if share >= LEAST_SHARE)], default=0.0)
+        shares_of_meanings = [len(meaning & stems) / len(meaning) for meaning in self.meanings]
+        shares_of_translations = [
+            share * (1.0 if len(word) > 1 else SINGLE) for word, share in self.translations.items() if word in text
+        ]
+        best = max(
+            [*shares_of_translations, *(share for share in shares_of_meanings if share >= LEAST_SHARE)], default=0.0
+        )
         return 1.0 if self.text in stems else best
 
 
@@ -53,8 +57,8 @@ def across_words(question: str, tokenizer: Tokenizer, glossary: Glossary) -> lis
     if language_of(question) == "zh":
         return [*_chinese(question, tokenizer, glossary), *_names(question, tokenizer)]
     words = dict.fromkeys(word.lower() for word in _WORD.findall(question))
-    found = [AcrossWord(word, translations=glossary.translations(word)) for word in words if word not in stop_words()]
-    return [one for one in found if one.translations] + _codes(question)
+    across = [AcrossWord(word, translations=glossary.translations(word)) for word in words if word not in stop_words()]
+    return [entry for entry in across if entry.translations] + _codes(question)
 
 
 def covered_across(question: str, texts: Sequence[str], tokenizer: Tokenizer) -> FloatArray:
@@ -75,26 +79,26 @@ def covered_across(question: str, texts: Sequence[str], tokenizer: Tokenizer) ->
 
 
 def _chinese(question: str, tokenizer: Tokenizer, glossary: Glossary) -> list[AcrossWord]:
-    found: dict[str, AcrossWord] = {}
+    across: dict[str, AcrossWord] = {}
     for word in tokenizer.words(question):
         if _CJK_RUN.fullmatch(word) and word not in stop_words():
-            found |= {part: AcrossWord(part, meanings=told) for part, told in _parts(word, glossary).items()}
-    return list(found.values())
+            across |= {part: AcrossWord(part, meanings=meanings) for part, meanings in _parts(word, glossary).items()}
+    return list(across.values())
 
 
 def _parts(word: str, glossary: Glossary) -> dict[str, Sequence[frozenset[str]]]:
     """The word with its meanings, or the longest words in it that have any."""
-    found: dict[str, Sequence[frozenset[str]]] = {}
+    parts: dict[str, Sequence[frozenset[str]]] = {}
     at = 0
     while at < len(word):
         for size in range(min(LONGEST, len(word) - at), 0, -1):
             part = word[at : at + size]
             if meanings := glossary.meanings(part):
                 if part not in stop_words():
-                    found[part] = meanings
+                    parts[part] = meanings
                 break
         at += size
-    return found
+    return parts
 
 
 def _names(question: str, tokenizer: Tokenizer) -> list[AcrossWord]:

@@ -73,10 +73,10 @@ class AmountRange:
 
 def amounts_in(text: str) -> list[Amount]:
     """Numbers with a unit or a scale: "90 m", "12万", "EUR 5,000"; a plain number may be a name."""
-    found = [
+    matches = [
         match for match in _AMOUNT.finditer(nfkc(text)) if any(match[part] for part in ("unit", "scale", "currency"))
     ]
-    return [_amount(match) for match in found]
+    return [_amount(match) for match in matches]
 
 
 def ranges_in(text: str) -> Iterator[AmountRange]:
@@ -104,8 +104,8 @@ def ranges_in(text: str) -> Iterator[AmountRange]:
 
 def covers(cell: str, amount: Amount) -> bool:
     """Whether a cell gives a range, and the amount lies within all that it says: "over 5 and up to 20"."""
-    found = list(ranges_in(cell))
-    return bool(found) and all(one.holds(amount) for one in found)
+    ranges = list(ranges_in(cell))
+    return bool(ranges) and all(amounts.holds(amount) for amounts in ranges)
 
 
 def _amount(match: re.Match[str], like: re.Match[str] | None = None) -> Amount:

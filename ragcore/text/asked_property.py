@@ -46,20 +46,29 @@ def speaks_of(text: str, word: str, tokenizer: Tokenizer) -> bool:
     if glossary is None or word in lower or stem(word) in stems:
         return True
     if word.isascii():
-        chinese = [one for one, share in glossary.translations(word).items() if share >= NAMED]
-        return any(one in lower for one in chinese if len(one) > 1) or _means_alike(chinese, stems, glossary)
+        chinese = [translation for translation, share in glossary.translations(word).items() if share >= NAMED]
+        return any(translation in lower for translation in chinese if len(translation) > 1) or _means_alike(
+            chinese, stems, glossary
+        )
     if not glossary.meanings(word):
         return True  # not known: nothing can be said
     english = [meaning for meaning in glossary.meanings(word) if meaning <= stems]
-    alike = (one for meaning in glossary.meanings(word) if len(meaning) == 1 for one in _chinese_of(meaning, glossary))
-    return bool(english) or any(one in text for one in alike)
+    alike = (
+        synonym
+        for meaning in glossary.meanings(word)
+        if len(meaning) == 1
+        for synonym in _chinese_of(meaning, glossary)
+    )
+    return bool(english) or any(synonym in text for synonym in alike)
 
 
 def _means_alike(chinese: list[str], stems: frozenset[str], glossary: Glossary) -> bool:
     """Whether a text has another English word for one of these: "cost" for "price"."""
-    return any(meaning <= stems for one in chinese for meaning in glossary.meanings(one) if len(meaning) == 1)
+    return any(
+        meaning <= stems for translation in chinese for meaning in glossary.meanings(translation) if len(meaning) == 1
+    )
 
 
 def _chinese_of(meaning: frozenset[str], glossary: Glossary) -> list[str]:
-    (one,) = meaning
-    return [word for word, share in glossary.translations(one).items() if share == 1.0 and len(word) > 1]
+    (sense,) = meaning
+    return [word for word, share in glossary.translations(sense).items() if share == 1.0 and len(word) > 1]

@@ -30,10 +30,10 @@ def codes_in(text: str) -> list[str]:
     Also what is told apart by its number: "#12", 4号线, and paths: "/home". A short code keeps its hyphen.
     """
     plain = nfkc(text)
-    found = [(m.start(), folded_code(m.group())) for m in _CODE.finditer(plain) if _is_name(m.group())]
-    found += [(m.start(), re.sub(r"\s", "", m.group())) for m in _NUMBERED.finditer(plain)]
-    found += [(m.start(), m.group()) for m in _PATH.finditer(plain)]
-    return list(dict.fromkeys(code for _place, code in sorted(found)))
+    places = [(m.start(), folded_code(m.group())) for m in _CODE.finditer(plain) if _is_name(m.group())]
+    places += [(m.start(), re.sub(r"\s", "", m.group())) for m in _NUMBERED.finditer(plain)]
+    places += [(m.start(), m.group()) for m in _PATH.finditer(plain)]
+    return list(dict.fromkeys(code for _place, code in sorted(places)))
 
 
 def versions_in(text: str) -> list[str]:

@@ -54,7 +54,7 @@ def _is_escaped(cell: str) -> bool:
 
 
 def _is_formula(text: str) -> bool:
-    first = next((one for one in text if not _is_dropped(one)), "")
+    first = next((character for character in text if not _is_dropped(character)), "")
     return text.startswith(_BREAKS) or unicodedata.normalize("NFKC", first)[:1] in _FORMULA
 
 

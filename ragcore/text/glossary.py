@@ -89,8 +89,8 @@ class CedictGlossary:
     def _lay_out(self, lines: Iterator[str]) -> None:
         """Write the file; it appears complete or not at all."""
         with tempfile.TemporaryDirectory(dir=self._path.parent) as scratch:
-            made = Path(scratch) / FILE
-            database = sqlite3.connect(made)
+            file = Path(scratch) / FILE
+            database = sqlite3.connect(file)
             database.execute("CREATE TABLE meaning (word TEXT, stems TEXT)")
             database.executemany("INSERT INTO meaning VALUES (?, ?)", _entries(lines))
             database.execute("CREATE INDEX meaning_word ON meaning (word)")
@@ -98,10 +98,10 @@ class CedictGlossary:
                 "CREATE TABLE translation (stem TEXT, word TEXT, share REAL, PRIMARY KEY (stem, word)) WITHOUT ROWID"
             )
             pairs = (
-                (one, word, 1 / len(parts))
+                (part, word, 1 / len(parts))
                 for word, stems in database.execute("SELECT * FROM meaning")
                 for parts in [stems.split()]
-                for one in parts
+                for part in parts
             )
             database.executemany(
                 "INSERT INTO translation VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET share = max(share, excluded.share)",
@@ -109,7 +109,7 @@ class CedictGlossary:
             )
             database.commit()
             database.close()
-            made.rename(self._path)
+            file.rename(self._path)
 
     def _rows(self, query: str, word: str) -> list[tuple[str, ...]]:
         if not self.prepare():
@@ -120,17 +120,17 @@ class CedictGlossary:
         return list(database.execute(query, (word,)))
 
     def _meanings(self, word: str) -> Sequence[frozenset[str]]:
-        found = self._rows("SELECT stems FROM meaning WHERE word = ?", word)
-        return [frozenset(stems.split()) for (stems,) in found]
+        rows = self._rows("SELECT stems FROM meaning WHERE word = ?", word)
+        return [frozenset(stems.split()) for (stems,) in rows]
 
     def _translations(self, word: str) -> Mapping[str, float]:
-        found = self._rows("SELECT word, share FROM translation WHERE stem = ?", stem(word))
-        if not found:
+        rows = self._rows("SELECT word, share FROM translation WHERE stem = ?", stem(word))
+        if not rows:
             american = word
-            for pattern, put in _AMERICAN:
-                american = re.sub(pattern, put, american)
-            found = self._rows("SELECT word, share FROM translation WHERE stem = ?", stem(american))
-        return {} if len(found) > MOST_TRANSLATIONS else {word: float(share) for word, share in found}
+            for pattern, replacement in _AMERICAN:
+                american = re.sub(pattern, replacement, american)
+            rows = self._rows("SELECT word, share FROM translation WHERE stem = ?", stem(american))
+        return {} if len(rows) > MOST_TRANSLATIONS else {word: float(share) for word, share in rows}
 
 
 def glossary_of(tokenizer: Tokenizer) -> Glossary | None:

@@ -31,11 +31,13 @@ def missing_labels(question: str, texts: Iterable[str]) -> list[str]:
     labels = _labels(question)
     if not labels:
         return []
-    held: dict[str, set[str]] = {}
+    labels_of_texts: dict[str, set[str]] = {}
     for text in texts:
         for name, label in _labels(text):
-            held.setdefault(name, set()).add(label)
-    return [f"{name} {label}" for name, label in labels if held.get(name) and label not in held[name]]
+            labels_of_texts.setdefault(name, set()).add(label)
+    return [
+        f"{name} {label}" for name, label in labels if labels_of_texts.get(name) and label not in labels_of_texts[name]
+    ]
 
 
 def labels_in(text: str) -> frozenset[tuple[str, str]]:
@@ -46,9 +48,9 @@ def labels_in(text: str) -> frozenset[tuple[str, str]]:
 def _labels(text: str) -> list[tuple[str, str]]:
     """Name, in lower case, and label."""
     plain = nfkc(text)
-    found = [
+    labels = [
         (match[1].lower(), match[2])
         for match in _ENGLISH.finditer(plain)
         if not _COUNTS.fullmatch(match[1]) and match[1].lower() not in stop_words()
     ]
-    return list(dict.fromkeys([*found, *((match[1], match[2]) for match in _CHINESE.finditer(plain))]))
+    return list(dict.fromkeys([*labels, *((match[1], match[2]) for match in _CHINESE.finditer(plain))]))

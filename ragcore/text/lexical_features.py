@@ -111,31 +111,31 @@ def share_by_beginning(terms: Collection[str], present: Collection[str], *, lett
 
 def find_positions(needles: Sequence[str], text: str) -> list[int]:
     """Where any of the needles begins in the text, in characters, ascending; occurrences do not overlap."""
-    found = []
+    starts = []
     for needle in needles:
         position = text.find(needle)
         while position >= 0:
-            found.append(position)
+            starts.append(position)
             position = text.find(needle, position + len(needle))
-    return found if len(needles) == 1 else sorted(found)
+    return starts if len(needles) == 1 else sorted(starts)
 
 
 def find_terms(needles: Mapping[str, Sequence[str]], texts: Sequence[str]) -> list[dict[str, list[int]]]:
     """`find_positions` by term in each text, for the terms that it has. The texts are searched as one."""
-    found: list[dict[str, list[int]]] = [{} for _ in texts]
+    positions: list[dict[str, list[int]]] = [{} for _ in texts]
     joined, starts = joined_texts(texts)
     for term, sought in needles.items():
         for position in find_positions(sought, joined):
             row = bisect_right(starts, position) - 1
-            found[row].setdefault(term, []).append(position - starts[row])
-    return found
+            positions[row].setdefault(term, []).append(position - starts[row])
+    return positions
 
 
 def best_window_coverages(
     terms: TermWeights, positions: Mapping[str, Sequence[int]], windows: Sequence[int]
 ) -> list[float]:
     """For each window: the largest coverage by the different terms that begin within so many characters."""
-    marks = sorted((position, term) for term, found in positions.items() for position in found)
+    marks = sorted((position, term) for term, places in positions.items() for position in places)
     if marks and terms.total:
         reach = marks[-1][0] - marks[0][0]
         every = sum(terms.weights[term] for term in positions) / terms.total
@@ -145,19 +145,19 @@ def best_window_coverages(
 
 def _best_window(terms: TermWeights, marks: Sequence[tuple[int, str]], characters: int) -> float:
     weights, counts = terms.weights, dict.fromkeys(terms.weights, 0)
-    best = held = 0.0
+    best = coverage = 0.0
     start = 0
     for position, term in marks:
         counts[term] += 1
         if counts[term] == 1:
-            held += weights[term]
+            coverage += weights[term]
         while marks[start][0] < position - characters:
             leaving = marks[start][1]
             counts[leaving] -= 1
             if counts[leaving] == 0:
-                held -= weights[leaving]
+                coverage -= weights[leaving]
             start += 1
-        best = max(best, held)
+        best = max(best, coverage)
     return best
 
 
@@ -210,18 +210,18 @@ def adjacent_share(pairs: Collection[tuple[str, str]], terms: Sequence[str]) -> 
 
 def pairs_within(pairs: Pairs, terms: Sequence[str], *, words: int) -> set[tuple[str, str]]:
     """The pairs of which both terms stand at most so many words apart, in either order."""
-    wanted = list(pairs)
-    at: dict[str, list[int]] = {term: [] for pair in wanted for term in pair}
+    listed = list(pairs)
+    at: dict[str, list[int]] = {term: [] for pair in listed for term in pair}
     for number, term in enumerate(terms):
         if term in at:
             at[term].append(number)
-    return {(a, b) for a, b in wanted if any(abs(i - j) <= words for i in at[a] for j in at[b])}
+    return {(a, b) for a, b in listed if any(abs(i - j) <= words for i in at[a] for j in at[b])}
 
 
-def pair_share(weights: Mapping[str, float], pairs: Collection[tuple[str, str]], kept: Pairs) -> float:
+def pair_share(weights: Mapping[str, float], pairs: Collection[tuple[str, str]], matched: Pairs) -> float:
     """Weighted share of the pairs that are kept; a pair weighs what its terms weigh; 1 without pairs."""
     total = sum(weights[a] + weights[b] for a, b in pairs)
-    return sum(weights[a] + weights[b] for a, b in kept) / total if total else 1.0
+    return sum(weights[a] + weights[b] for a, b in matched) / total if total else 1.0
 
 
 def cooccurrence_share(present: Presence) -> float:

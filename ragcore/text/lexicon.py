@@ -56,11 +56,11 @@ class LexiconEntry:
         every: list[tuple[str, Relation]] = [(self.text, head), (self.long_form, "long form")]
         every += [(name, "synonym") for name in self.synonyms]
         every += [(name, "translation") for name in self.translations]
-        found: dict[str, tuple[str, Relation]] = {}
+        names: dict[str, tuple[str, Relation]] = {}
         for name, relation in every:
             if plain := " ".join(name.split()):
-                found.setdefault(normalise_query(plain).lower(), (plain, relation))
-        return list(found.values())
+                names.setdefault(normalise_query(plain).lower(), (plain, relation))
+        return list(names.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +117,8 @@ class TermLexicon:
         phrases: dict[str, dict[int, set[str]]] = {}
         lengths: dict[str, set[int]] = {}
         chinese: set[str] = set()
-        for at, one in enumerate(read):
-            for name, relation, key, words in one.names:
+        for at, item in enumerate(read):
+            for name, relation, key, words in item.names:
                 if not key:
                     continue
                 keys.setdefault(key, []).append((name, relation, at))
@@ -129,13 +129,13 @@ class TermLexicon:
                 elif len(words) <= MOST_WORDS:
                     phrases.setdefault(words[0], {}).setdefault(len(words), set()).add(key)
         return cls(
-            entries=tuple(one.entry for one in read),
-            keys={key: tuple(found) for key, found in keys.items()},
+            entries=tuple(item.entry for item in read),
+            keys={key: tuple(places) for key, places in keys.items()},
             phrases={
-                first: {n: frozenset(found) for n, found in sorted(by.items(), reverse=True)}
+                first: {n: frozenset(keys_of_start) for n, keys_of_start in sorted(by.items(), reverse=True)}
                 for first, by in phrases.items()
             },
-            characters={pair: tuple(sorted(found, reverse=True)) for pair, found in lengths.items()},
+            characters={pair: tuple(sorted(sizes, reverse=True)) for pair, sizes in lengths.items()},
             chinese=frozenset(chinese),
             wholes=WholeNames.of(chinese=chinese, other=[key for key in keys if key not in chinese]),
             tokenizer=tokenizer,
@@ -169,11 +169,11 @@ class TermLexicon:
         """Names with Chinese characters and where they begin, the longest first at each place."""
         if not _CJK.search(text):
             return
-        starts, known, text = self.characters, self.chinese, closed_up(text.lower())
+        starts, names, text = self.characters, self.chinese, closed_up(text.lower())
         for at in range(len(text) - 1):
             for length in starts.get(text[at : at + 2], ()):
                 end = at + length
-                if end <= len(text) and (name := text[at:end]) in known and is_apart(text, at, end):
+                if end <= len(text) and (name := text[at:end]) in names and is_apart(text, at, end):
                     yield at, name
 
     # ── other names ─────────────────────────────────────────────────────────────────────────────
@@ -183,19 +183,19 @@ class TermLexicon:
         in capitals, see `is_meant`."""
         text = normalise_query(text)
         words = self.tokenizer.words(text)
-        found: list[Mention] = []
+        mentions: list[Mention] = []
         end = 0
         for at, key in sorted(self._phrases_in(words), key=lambda pair: (pair[0], -len(pair[1]))):
             covered = tuple(key.split(" "))
             if at >= end and self._is_meant(key, text):
                 end = at + len(covered)
-                found.append(Mention(key, covered))
+                mentions.append(Mention(key, covered))
         last = 0
         for at, name in self._chinese_in(text):
             if at >= last:
                 last = at + len(name)
-                found.append(Mention(name.replace(" ", ""), tuple(self.tokenizer.terms(name))))
-        return list({mention.key: mention for mention in found}.values())
+                mentions.append(Mention(name.replace(" ", ""), tuple(self.tokenizer.terms(name))))
+        return list({mention.key: mention for mention in mentions}.values())
 
     def _is_meant(self, key: str, text: str) -> bool:
         if is_meant(key, text):
@@ -209,17 +209,17 @@ class TermLexicon:
 
         Only one step is taken: names of other names are not followed, so that cycles and contradictions stay local.
         """
-        meant = self.keys.get(key, ())
+        meanings = self.keys.get(key, ())
         # an abbreviation with several long forms, or a synonym of several terms
-        share = 1 / max(len({self._meaning(at) for _, _, at in meant}), 1)
+        share = 1 / max(len({self._meaning(at) for _, _, at in meanings}), 1)
         best: dict[str, OtherName] = {}
-        for _name, own, at in meant:
+        for _name, relation_of_key, at in meanings:
             for name, relation in self.entries[at].names():
                 other, _words = _key(name, self.tokenizer)
-                weight = share * min(WEIGHTS[own], WEIGHTS[relation])
+                weight = share * min(WEIGHTS[relation_of_key], WEIGHTS[relation])
                 if other and other != key and (other not in best or best[other].weight < weight):
                     best[other] = OtherName(name=name, relation=relation, weight=weight)
-        return sorted(best.values(), key=lambda one: -one.weight)[:MOST_NAMES]
+        return sorted(best.values(), key=lambda name: -name.weight)[:MOST_NAMES]
 
     def _meaning(self, at: int) -> str:
         entry = self.entries[at]
@@ -227,8 +227,8 @@ class TermLexicon:
 
     def expansions(self, text: str) -> list[Expansion]:
         """What a question is widened with, at most MOST_EXPANSIONS, in the order of its mentions."""
-        found = [expansion for mention in self.mentions(text) for expansion in self.expand(mention)]
-        return found[:MOST_EXPANSIONS]
+        expansions = [expansion for mention in self.mentions(text) for expansion in self.expand(mention)]
+        return expansions[:MOST_EXPANSIONS]
 
     def expand(self, mention: Mention, *, weight: float = 1.0) -> Iterator[Expansion]:
         """The other names of one mention as terms of the index."""
@@ -236,7 +236,7 @@ class TermLexicon:
             terms = [*self.tokenizer.terms(other.name), *self.whole_terms(other.name, self.tokenizer.words(other.name))]
             if new := tuple(term for term in dict.fromkeys(terms) if term not in mention.words):
                 yield Expansion(
-                    asked=mention.words,
+                    asked_terms=mention.words,
                     name=other.name,
                     relation=other.relation,
                     terms=new,
@@ -259,21 +259,21 @@ class TermLexicon:
         if len(word) < LEAST_LETTERS:
             return []
         near = ((name, likeness(word, name)) for name in self._by_letter.get(word[0], ()))
-        found = sorted(((name, score) for name, score in near if score >= LIKE_WORD), key=lambda pair: -pair[1])
+        similar = sorted(((name, score) for name, score in near if score >= LIKE_WORD), key=lambda pair: -pair[1])
         expansions: list[Expansion] = []
-        for name, score in found[:MOST_MEANT]:
-            expansions.append(Expansion(asked=(word,), name=name, relation="head", terms=(name,), weight=score))
+        for name, score in similar[:MOST_MEANT]:
+            expansions.append(Expansion(asked_terms=(word,), name=name, relation="head", terms=(name,), weight=score))
             expansions += self.expand(Mention(name, (word,)), weight=score)
         return expansions
 
     @cached_property
     def _by_letter(self) -> Mapping[str, tuple[str, ...]]:
         """Names of one Latin word of four and more letters by their first letter."""
-        found: dict[str, list[str]] = {}
+        by_letter: dict[str, list[str]] = {}
         for first, lengths in self.phrases.items():
             if 1 in lengths and len(first) >= LEAST_LETTERS and first.isascii():
-                found.setdefault(first[0], []).append(first)
-        return {letter: tuple(names) for letter, names in found.items()}
+                by_letter.setdefault(first[0], []).append(first)
+        return {letter: tuple(names) for letter, names in by_letter.items()}
 
     @cached_property
     def sorted_names(self) -> SortedNames:
@@ -308,13 +308,13 @@ class LexiconTokenizer:
         return [*terms, *whole] if whole else terms
 
 
-def is_meant(written: str, text: str) -> bool:
+def is_meant(spelling: str, text: str) -> bool:
     """Whether a word of a text, as it is written there, may be a name: a usual word only in capitals. AS is one, as is
     none, nor is any usual word of a text that is all in capitals."""
-    word = written.lower()
+    word = spelling.lower()
     if stop_words().isdisjoint((word, stem(word))):
         return True
-    return written.isupper() and not _is_shouted(text)
+    return spelling.isupper() and not _is_shouted(text)
 
 
 def _is_shouted(text: str) -> bool:

@@ -60,14 +60,14 @@ def captions_once(text: str) -> str:
     """Markdown without the pictures whose words the text says as well, as a caption below one does."""
     if "](picture:" not in text:
         return text
-    said = _SPACE.sub(" ", _PICTURE.sub(" ", text)).casefold()
+    plain = _SPACE.sub(" ", _PICTURE.sub(" ", text)).casefold()
 
     def kept(match: re.Match[str]) -> str:
-        nonlocal said
+        nonlocal plain
         words = _SPACE.sub(" ", match["words"]).strip().casefold()
-        if not words or words in said:
+        if not words or words in plain:
             return ""
-        said = f"{said} {words}"
+        plain = f"{plain} {words}"
         return match[0]
 
     return _PICTURE.sub(kept, text)

@@ -33,9 +33,9 @@ def keywords(text: str, tokenizer: Tokenizer) -> list[str]:
 
 def overlap(text: str, other: str, tokenizer: Tokenizer) -> float:
     """Share of the keywords of `text` that `other` has too, 0 to 1; 0 if `text` has none."""
-    wanted = keywords(text, tokenizer)
+    words = keywords(text, tokenizer)
     have = set(tokenizer.words(other))
-    return sum(word in have for word in wanted) / len(wanted) if wanted else 0.0
+    return sum(word in have for word in words) / len(words) if words else 0.0
 
 
 # ── terms of a question in a text ───────────────────────────────────────────────────────────────

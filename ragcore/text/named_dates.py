@@ -88,13 +88,13 @@ class NamedDate:
 
         A month without its day may be about any of its days.
         """
-        told = other.year if self.month is None else other.month
-        return told is not None and not self.differs_from(other)
+        part = other.year if self.month is None else other.month
+        return part is not None and not self.differs_from(other)
 
     def differs_from(self, other: NamedDate) -> bool:
         """Whether the two cannot be the same: something that both say is another."""
         pairs = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
-        return any(one is not None and two is not None and one != two for one, two in pairs)
+        return any(first is not None and two is not None and first != two for first, two in pairs)
 
     def is_beside(self, other: NamedDate) -> bool:
         """Whether the other is another day, month or year: as exact as this one, and not the same."""
@@ -113,26 +113,26 @@ class DateMention:
 
 def date_mentions(text: str) -> list[DateMention]:
     """The dates that a text surely names, in order: no bare "may", no four digits before a unit."""
-    plain, found = nfkc(text), list[DateMention]()
+    plain, mentions = nfkc(text), list[DateMention]()
     for pattern in (_ISO, _COMPACT, _MONTH_AND_YEAR, _CHINESE, _YEAR_ZH, _ENGLISH, _BARE_YEAR):
         for match in pattern.finditer(plain):
-            is_apart = all(match.end() <= one.start or match.start() >= one.end for one in found)
+            is_apart = all(match.end() <= mention.start or match.start() >= mention.end for mention in mentions)
             if (
                 is_apart
                 and not (pattern is _ENGLISH and _is_word(match))
                 and not (pattern is _ISO and _is_season(match))
             ):
-                found.append(DateMention(_date(match), match.start(), match.end()))
-    return sorted(found, key=lambda one: one.start)
+                mentions.append(DateMention(_date(match), match.start(), match.end()))
+    return sorted(mentions, key=lambda mention: mention.start)
 
 
 def definite_dates(question: str) -> list[DateMention]:
     """The dates at which something is asked for; not those that only limit a time: "before 2030", 5月以后."""
-    plain, found = nfkc(question), date_mentions(question)
+    plain, mentions = nfkc(question), date_mentions(question)
     return [
-        one
-        for one in found
-        if not _LIMIT_BEFORE.search(plain[: one.start]) and not _LIMIT_BEHIND.match(plain[one.end :])
+        mention
+        for mention in mentions
+        if not _LIMIT_BEFORE.search(plain[: mention.start]) and not _LIMIT_BEHIND.match(plain[mention.end :])
     ]
 
 
@@ -140,30 +140,30 @@ def dates_told(text: str) -> set[NamedDate]:
     """Every date that a text may name, also as 20/5, in a file name, and between the ends of a range."""
     plain = _SHORT_YEAR.sub(r"20\1年", nfkc(text))
     mentions = date_mentions(plain)
-    told = {one.date for one in mentions}
-    for one, two in pairwise(mentions):
-        if _RANGE.fullmatch(plain[one.end : two.start]):
-            told.update(_between(one.date, two.date))
-    for one in mentions:
-        told.update(_days_beside(one, plain))
-    told.update(NamedDate(int(year), int(month)) for year, month in _COMPACT_MONTH.findall(plain))
+    dates = {mention.date for mention in mentions}
+    for mention, two in pairwise(mentions):
+        if _RANGE.fullmatch(plain[mention.end : two.start]):
+            dates.update(_between(mention.date, two.date))
+    for mention in mentions:
+        dates.update(_days_beside(mention, plain))
+    dates.update(NamedDate(int(year), int(month)) for year, month in _COMPACT_MONTH.findall(plain))
     for match in _SLASHED.finditer(plain):
-        told.update(_readings(match))
+        dates.update(_readings(match))
     for match in _NAMED_MONTH.finditer(plain):
-        is_new = not any(one.start <= match.start() < one.end for one in mentions)
+        is_new = not any(mention.start <= match.start() < mention.end for mention in mentions)
         if is_new and match.group()[0].isupper() and not _MAY_DO.match(plain, match.start()):
-            told.add(NamedDate(month=_number(match.group(), "month")))
-    told.update(NamedDate(int(year)) for year in _ANY_YEAR.findall(plain))
+            dates.add(NamedDate(month=_number(match.group(), "month")))
+    dates.update(NamedDate(int(year)) for year in _ANY_YEAR.findall(plain))
     for first, last in _YEARS.findall(plain):
-        told.update(map(NamedDate, range(int(first), int(last) + 1)))
-    return told
+        dates.update(map(NamedDate, range(int(first), int(last) + 1)))
+    return dates
 
 
 def dates_not_in(dates: Iterable[NamedDate], texts: Sequence[str]) -> list[NamedDate]:
     """Those of some dates that no text may be about."""
-    wanted = list(dates)
-    told = {one for text in texts for one in dates_told(text)} if wanted else set()
-    return [date for date in wanted if not any(date.is_told_by(one) for one in told)]
+    listed = list(dates)
+    dates_of_texts = {told_date for text in texts for told_date in dates_told(text)} if listed else set()
+    return [date for date in listed if not any(date.is_told_by(told_date) for told_date in dates_of_texts)]
 
 
 def _date(match: re.Match[str]) -> NamedDate:
@@ -198,9 +198,9 @@ def _is_word(match: re.Match[str]) -> bool:
 
 def _readings(match: re.Match[str]) -> Iterator[NamedDate]:
     """What "5/6/25" may be: the day or the month first."""
-    one, other, written = int(match[1]), int(match[2] or match[4]), match[3] or match[5]
-    year = int(written) + (2000 if len(written) == 2 else 0) if written else None
-    for day, month in ((one, other), (other, one)):
+    first, other, year_digits = int(match[1]), int(match[2] or match[4]), match[3] or match[5]
+    year = int(year_digits) + (2000 if len(year_digits) == 2 else 0) if year_digits else None
+    for day, month in ((first, other), (other, first)):
         if 1 <= day <= 31 and 1 <= month <= 12:
             yield NamedDate(year, month, day)
 
@@ -229,13 +229,13 @@ def _between(first: NamedDate, last: NamedDate) -> Iterator[NamedDate]:
         yield from (NamedDate(None, last.month, day) for day in range(1, last.day + 1))
 
 
-def _days_beside(one: DateMention, plain: str) -> Iterator[NamedDate]:
+def _days_beside(mention: DateMention, plain: str) -> Iterator[NamedDate]:
     """The days of "13–15 Oct", 6月12-14日."""
-    if one.date.day is None:
+    if mention.date.day is None:
         return
-    first = last = one.date.day
-    if before := _DAYS_BEFORE.search(plain[: one.start]):
+    first = last = mention.date.day
+    if before := _DAYS_BEFORE.search(plain[: mention.start]):
         first = _number(before["first"], "day") or first
-    if behind := _DAYS_BEHIND.match(plain, one.end):
+    if behind := _DAYS_BEHIND.match(plain, mention.end):
         last = _number(behind["last"], "day") or last
-    yield from (NamedDate(one.date.year, one.date.month, day) for day in range(first, last + 1))
+    yield from (NamedDate(mention.date.year, mention.date.month, day) for day in range(first, last + 1))

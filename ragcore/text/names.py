@@ -78,8 +78,8 @@ def key_of(segment: str) -> str:
 def ending_of(segment: str) -> str:
     """The ending of a file name, lower case without the dot; empty where it is none that files here have."""
     name = segment.rstrip(" !")  # `name.zip!/` stands before the path in an archive
-    found = list(_ENDING.finditer(name))
-    return found[-1][1].lower() if found and found[-1].end() == len(name) and found[-1].start() > 0 else ""
+    endings = list(_ENDING.finditer(name))
+    return endings[-1][1].lower() if endings and endings[-1].end() == len(name) and endings[-1].start() > 0 else ""
 
 
 def name_words(text: str) -> frozenset[str]:
@@ -152,10 +152,10 @@ def _candidates(text: str) -> Iterator[tuple[str, bool]]:
     whole = text.strip(_EDGES)
     if not _ASKS.search(text):
         yield whole, True
-    yield from ((found[1].strip(_EDGES), False) for found in _QUOTED.finditer(text))
+    yield from ((match[1].strip(_EDGES), False) for match in _QUOTED.finditer(text))
     for token in filter(_MARKS.search, _BETWEEN.split(text)):
-        pieces = [found[0].strip(_EDGES) for found in _UP_TO_ENDING.finditer(token)]
-        chains = [found[0] for found in _CHAIN.finditer(token)]
+        pieces = [match[0].strip(_EDGES) for match in _UP_TO_ENDING.finditer(token)]
+        chains = [match[0] for match in _CHAIN.finditer(token)]
         loose = [chain for chain in chains if not any(chain in piece and _is_name(piece) for piece in pieces)]
         yield from ((part, part == whole) for part in (*pieces, *loose))
 
@@ -190,8 +190,8 @@ def asked_words(text: str) -> list[str]:
     for segment in _segments(text):
         for run in _RUN.findall(_without_ending(segment)):
             words += _pairs(run) if _IS_CJK.fullmatch(run) else _parts(_ATOM, run)
-    kept = [word for word in words if word not in stop_words()]
-    return list(dict.fromkeys(kept or words))
+    content_words = [word for word in words if word not in stop_words()]
+    return list(dict.fromkeys(content_words or words))
 
 
 def _asked_keys(segments: Sequence[str], *, is_name: bool) -> list[str]:

@@ -52,18 +52,20 @@ def fingerprint(text: str) -> Print:
     return np.packbits(bits).view(np.uint64)
 
 
-def size(one: Print) -> int:
+def size(text_print: Print) -> int:
     """How many runs it holds."""
-    return int(np.bitwise_count(one).sum(dtype=np.int64))
+    return int(np.bitwise_count(text_print).sum(dtype=np.int64))
 
 
-def similarities(one: Print, others: npt.NDArray[np.uint64], sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def similarities(
+    text_print: Print, prints: npt.NDArray[np.uint64], sizes: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
     """float64[n] of uint64[1024], uint64[n, 1024] and the sizes of the latter: Jaccard indices, 0 to 1.
 
     Texts without letters are like none.
     """
-    shared = np.bitwise_count(others & one).sum(axis=1, dtype=np.int64)
-    return np.asarray(shared / np.maximum(size(one) + sizes - shared, 1), np.float64)
+    shared = np.bitwise_count(prints & text_print).sum(axis=1, dtype=np.int64)
+    return np.asarray(shared / np.maximum(size(text_print) + sizes - shared, 1), np.float64)
 
 
 def stands_in(text: str, other: str) -> bool:
@@ -74,27 +76,27 @@ def stands_in(text: str, other: str) -> bool:
     return place == 0 or (place > 0 and other[:place].rstrip()[-1:] in _ENDS)
 
 
-def same_facts(one: str, other: str) -> bool:
+def same_facts(text: str, other: str) -> bool:
     """Whether two texts have the same facts in the same order; what they begin and end with alike is not read."""
-    shorter = min(len(one), len(other))
-    start = bisect_left(range(1, shorter + 1), 1, key=lambda size: one[:size] != other[:size])
-    end = bisect_left(range(1, shorter - start + 1), 1, key=lambda size: one[-size:] != other[-size:])
+    shorter = min(len(text), len(other))
+    start = bisect_left(range(1, shorter + 1), 1, key=lambda size: text[:size] != other[:size])
+    end = bisect_left(range(1, shorter - start + 1), 1, key=lambda size: text[-size:] != other[-size:])
     first, last = max(start - CONTEXT, 0), max(end - CONTEXT, 0)
-    return facts(one[first : len(one) - last]) == facts(other[first : len(other) - last])
+    return facts(text[first : len(text) - last]) == facts(other[first : len(other) - last])
 
 
 def facts(text: str) -> str:
     """What must not differ: numbers with sign and unit, comparisons, names, words such as "not" and "two"; in order."""
-    found = ("".join(fact.split()) for fact in _FACT.findall(nfkc(text).replace("’", "'")))
-    return "\0".join(["", *filter(_is_fact, found), ""])
+    facts_read = ("".join(fact.split()) for fact in _FACT.findall(nfkc(text).replace("’", "'")))
+    return "\0".join(["", *filter(_is_fact, facts_read), ""])
 
 
-def _is_fact(found: str) -> bool:
+def _is_fact(fact: str) -> bool:
     """Numbers and signs are; of words names, which have capitals, and those that turn a sentence round."""
-    if not found.isalpha() or not found.isascii():
+    if not fact.isalpha() or not fact.isascii():
         return True
-    word = found.lower()
-    return word in _words() or (word != found and word not in stop_words())
+    word = fact.lower()
+    return word in _words() or (word != fact and word not in stop_words())
 
 
 @cache
@@ -156,9 +158,9 @@ def similarity(a: Sketch, b: Sketch) -> float:
     return float(np.mean(a == b))
 
 
-def similarities_of_sketches(one: Sketch, others: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+def similarities_of_sketches(text_sketch: Sketch, sketches: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
     """float64[n] of uint32[128] and uint32[n, 128]: the estimated similarity of one text to each of the others."""
-    return np.asarray((others == one).mean(axis=1), np.float64)
+    return np.asarray((sketches == text_sketch).mean(axis=1), np.float64)
 
 
 def bands(sketch: Sketch) -> tuple[int, ...]:
@@ -174,7 +176,7 @@ def bands(sketch: Sketch) -> tuple[int, ...]:
 
 def shingles(text: str) -> Hashes:
     """uint64[n]: hashes of all runs of three words, or of five characters where a run begins with CJK; each once."""
-    parts = [_tokens(found.group()) for found in _PART.finditer(nfkc(nfkc(text).lower()))]
+    parts = [_tokens(match.group()) for match in _PART.finditer(nfkc(nfkc(text).lower()))]
     if not parts:
         return np.zeros(0, np.uint64)
     tokens, is_cjk = (np.concatenate(column) for column in zip(*parts, strict=True))

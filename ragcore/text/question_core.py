@@ -69,10 +69,10 @@ def question_core(text: str) -> str:
         if len(parts) < STORY_CLAUSES:
             return text
         return "，".join(_asking(parts, _ASKS_ZH, _leans_zh)) or text
-    *told, last = _CLAUSE_EN.split(text.strip(" ?!."))
-    if told and _BARE_EN.fullmatch(last):
-        return _TURN_EN.split(told[-1])[-1].strip()
-    parts = [part for one in split_sentences(text) if (part := one.strip()) and not _COURTESY_EN.match(part)]
+    *before, last = _CLAUSE_EN.split(text.strip(" ?!."))
+    if before and _BARE_EN.fullmatch(last):
+        return _TURN_EN.split(before[-1])[-1].strip()
+    parts = [part for sentence in split_sentences(text) if (part := sentence.strip()) and not _COURTESY_EN.match(part)]
     return " ".join(_asking(parts, _ASKS_EN, _LEANS_EN.search)) or text
 
 

@@ -83,11 +83,11 @@ def pairs_screen(pairs: Sequence[QuestionPair], *, alive: Callable[[], None] = l
     although it points at something: it is what is asked.
     """
     dropped: Counter[str] = Counter()
-    kept: list[QuestionPair] = []
-    seen: set[str] = set()
+    passed: list[QuestionPair] = []
+    questions: set[str] = set()
     buckets: dict[int, list[int]] = defaultdict(list)
     sketches: list[npt.NDArray[np.uint32]] = []
-    for at, pair in enumerate(sorted(pairs, key=lambda one: one.origin in MADE), 1):
+    for at, pair in enumerate(sorted(pairs, key=lambda pair: pair.origin in MADE), 1):
         if at % ALIVE_AFTER == 0:
             alive()
         fault = question_fault(pair.question)
@@ -95,18 +95,20 @@ def pairs_screen(pairs: Sequence[QuestionPair], *, alive: Callable[[], None] = l
             dropped[fault] += 1
             continue
         folded = normalise_query(pair.question).casefold()
-        mine = sketch(pair.question)
-        near = {other for band in bands(mine) for other in buckets[band]}
+        question_sketch = sketch(pair.question)
+        near = {other for band in bands(question_sketch) for other in buckets[band]}
         is_made = pair.origin in MADE
-        if folded in seen or (is_made and any(similarity(mine, sketches[other]) >= SAME_QUESTION for other in near)):
+        if folded in questions or (
+            is_made and any(similarity(question_sketch, sketches[other]) >= SAME_QUESTION for other in near)
+        ):
             dropped["repeated"] += 1
             continue
-        seen.add(folded)
-        for band in bands(mine):
+        questions.add(folded)
+        for band in bands(question_sketch):
             buckets[band].append(len(sketches))
-        sketches.append(mine)
-        kept.append(pair)
-    return Screened(kept, dropped)
+        sketches.append(question_sketch)
+        passed.append(pair)
+    return Screened(passed, dropped)
 
 
 def pairs_balance(pairs: Sequence[QuestionPair], lengths: Mapping[int, int], *, most: int) -> Screened:
@@ -114,17 +116,17 @@ def pairs_balance(pairs: Sequence[QuestionPair], lengths: Mapping[int, int], *, 
 
     People's questions all stay. Which of a group stay does not depend on the order of the pairs.
     """
-    asked = [pair for pair in pairs if pair.origin not in MADE]
-    made = sorted((pair for pair in pairs if pair.origin in MADE), key=_spread)
-    if len(made) <= most:
-        return Screened([*asked, *made], {})
-    sizes = np.array([lengths.get(pair.chunks[0], 0) for pair in made])
+    human = [pair for pair in pairs if pair.origin not in MADE]
+    generated = sorted((pair for pair in pairs if pair.origin in MADE), key=_spread)
+    if len(generated) <= most:
+        return Screened([*human, *generated], {})
+    sizes = np.array([lengths.get(pair.chunks[0], 0) for pair in generated])
     order = np.argsort(np.argsort(sizes, kind="stable"), kind="stable")
     groups: list[list[QuestionPair]] = [[] for _ in range(LENGTH_GROUPS)]
-    for pair, rank in zip(made, order, strict=True):
-        groups[int(rank) * LENGTH_GROUPS // len(made)].append(pair)
-    left = [pair for group in groups for pair in group[: most // LENGTH_GROUPS]]
-    return Screened([*asked, *left], {"balance": len(made) - len(left)})
+    for pair, rank in zip(generated, order, strict=True):
+        groups[int(rank) * LENGTH_GROUPS // len(generated)].append(pair)
+    balanced = [pair for group in groups for pair in group[: most // LENGTH_GROUPS]]
+    return Screened([*human, *balanced], {"balance": len(generated) - len(balanced)})
 
 
 def _spread(pair: QuestionPair) -> bytes:
@@ -148,16 +150,16 @@ def folds_of(groups: Sequence[Sequence[Hashable]], *, folds: int, seed: str = ""
     A group is in one fold, whatever else there is; folds get about the same number of questions. Fewer groups than
     folds give as many folds as there are groups.
     """
-    counts: Counter[Hashable] = Counter(group for one in groups for group in set(one))
+    counts: Counter[Hashable] = Counter(group for groups_of_question in groups for group in set(groups_of_question))
     number = min(folds, len(counts))
     place: dict[Hashable, int] = {}
     load = [0] * max(number, 1)
     for group in sorted(
-        counts, key=lambda one: (-counts[one], sha256(f"{seed}{one}".encode("utf-8", "replace")).digest())
+        counts, key=lambda group: (-counts[group], sha256(f"{seed}{group}".encode("utf-8", "replace")).digest())
     ):
         place[group] = int(np.argmin(load))
         load[place[group]] += counts[group]
     touches = np.zeros((len(groups), number), bool)
-    for at, one in enumerate(groups):
-        touches[at, [place[group] for group in set(one)]] = True
+    for at, groups_of_question in enumerate(groups):
+        touches[at, [place[group] for group in set(groups_of_question)]] = True
     return touches

@@ -33,10 +33,10 @@ def cached(key: Hashable, make: Callable[[], T]) -> T:
 
     Two threads that ask for the same at the same time may both make it.
     """
-    kept = _kept.get()
-    if kept is None:
+    values = _kept.get()
+    if values is None:
         return make()
-    if key not in kept:
-        kept[key] = make()
-    found: T = kept[key]
-    return found
+    if key not in values:
+        values[key] = make()
+    value: T = values[key]
+    return value

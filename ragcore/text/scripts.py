@@ -90,13 +90,13 @@ def is_other_language(question: str, answer: str) -> bool:
     Code, quotations, links and markers do not count; an answer of at most 40 letters is never meant, nor is one to a
     question that names the language it wants.
     """
-    own = _LINK.sub(" ", _QUOTED.sub(" ", _CODE.sub(" ", answer)))
-    if len(_LETTER.findall(own)) <= LETTERS or _names_a_language().search(question):
+    prose = _LINK.sub(" ", _QUOTED.sub(" ", _CODE.sub(" ", answer)))
+    if len(_LETTER.findall(prose)) <= LETTERS or _names_a_language().search(question):
         return False
-    asked = language_of(question)
-    if asked == "zh":
-        return cjk_share(own) == 0
-    return asked == "en" and language_of(own) == "zh"
+    language = language_of(question)
+    if language == "zh":
+        return cjk_share(prose) == 0
+    return language == "en" and language_of(prose) == "zh"
 
 
 @cache

@@ -118,8 +118,8 @@ def _is_end(line: str, start: int, match: re.Match[str]) -> bool:
 
 def _space_end(line: str, at: int) -> int:
     """Where the white space that begins there ends."""
-    found = _SPACE.match(line, at)
-    return found.end() if found else at
+    match = _SPACE.match(line, at)
+    return match.end() if match else at
 
 
 def _is_abbreviation(line: str, start: int, end: int, following: str) -> bool:
@@ -149,13 +149,13 @@ def _is_inline_number(line: str, start: int, end: int) -> bool:
     """Whether it ends with the next number of a list within a sentence: the first behind a colon, then one by one."""
     if not line[end - 1 : end].isdecimal():
         return False
-    found = _INLINE_NUMBER.search(line, max(start, end - _WORD_CHARACTERS), end)
-    if found is None:
+    match = _INLINE_NUMBER.search(line, max(start, end - _WORD_CHARACTERS), end)
+    if match is None:
         return False
-    number = int(found["number"])
+    number = int(match["number"])
     if number == 1:
-        return found["colon"] is not None
-    before = line[max(start, end - _NEAR_CHARACTERS) : found.start("number")]
+        return match["colon"] is not None
+    before = line[max(start, end - _NEAR_CHARACTERS) : match.start("number")]
     return before[-1:].isspace() and re.search(rf"(?<![\d.]){number - 1}\. ", before) is not None
 
 

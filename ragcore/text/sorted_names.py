@@ -15,7 +15,7 @@ class SortedNames:
     """Names in alphabetical order; case does not count."""
 
     folded: tuple[str, ...]
-    written: tuple[str, ...]  # in the same order
+    names: tuple[str, ...]  # in the same order
 
     @classmethod
     def of(cls, names: Iterable[str]) -> SortedNames:
@@ -29,4 +29,4 @@ class SortedNames:
         first = bisect_left(self.folded, part)
         last = bisect_left(self.folded, f"{part}{LAST_CHARACTER}", lo=first)
         longer = (at for at in range(first, last) if self.folded[at] != part)
-        return [self.written[at] for at in nsmallest(most, longer, key=lambda at: (len(self.folded[at]), at))]
+        return [self.names[at] for at in nsmallest(most, longer, key=lambda at: (len(self.folded[at]), at))]

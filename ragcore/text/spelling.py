@@ -44,31 +44,31 @@ def distance(first: str, second: str, *, limit: int) -> int:
     return min(row[-1], limit + 1)
 
 
-def likeness(word: str, known: str) -> float:
+def likeness(word: str, candidate: str) -> float:
     """How likely a known word was meant, in (0, 1); 0 where it cannot have been.
 
     1 - edits / letters for one edit up to six letters, two beyond; the first letter is right. The share of the letters
     where the known word begins the other one: a slip in the ending keeps the stemmer from taking it off. Never another
     number.
     """
-    if word == known or digits(word) != digits(known) or not any(map(str.isalpha, known)):
+    if word == candidate or digits(word) != digits(candidate) or not any(map(str.isalpha, candidate)):
         return 0.0
-    if word[0] != known[0]:
+    if word[0] != candidate[0]:
         return 0.0
     limit = 1 if len(word) <= 6 else 2
-    edits = distance(word, known, limit=limit)
-    whole = 1 - edits / max(len(word), len(known)) if edits <= limit else 0.0
-    return max(whole, _as_stem(word, known))
+    edits = distance(word, candidate, limit=limit)
+    whole = 1 - edits / max(len(word), len(candidate)) if edits <= limit else 0.0
+    return max(whole, _as_stem(word, candidate))
 
 
-def _as_stem(word: str, known: str) -> float:
+def _as_stem(word: str, candidate: str) -> float:
     """The share of a word's letters that a known one has at its beginning, with one edit in a longer one."""
-    ending = len(word) - len(known)
-    if len(known) < LEAST_STEM or not 0 < ending <= min(MOST_ENDING, len(known)):
+    ending = len(word) - len(candidate)
+    if len(candidate) < LEAST_STEM or not 0 < ending <= min(MOST_ENDING, len(candidate)):
         return 0.0
-    limit = 1 if len(known) > LEAST_STEM else 0
-    edits = min(distance(word[: len(known) + more], known, limit=limit) for more in (-1, 0, 1))
-    return (len(known) - edits) / len(word) if edits <= limit else 0.0
+    limit = 1 if len(candidate) > LEAST_STEM else 0
+    edits = min(distance(word[: len(candidate) + more], candidate, limit=limit) for more in (-1, 0, 1))
+    return (len(candidate) - edits) / len(word) if edits <= limit else 0.0
 
 
 def digits(word: str) -> str:
@@ -143,8 +143,8 @@ def _context(near: str, *, is_idle: bool, missing: frozenset[str], is_reversed: 
 
 def topic_text(query: Query, tokenizer: Tokenizer) -> str:
     """A question without its stop words as it would stand in a title, lower case, no spaces between CJK."""
-    kept = "".join(_kept(match, tokenizer) for match in _ANY.finditer(query.text.lower()))
-    return " ".join(kept.split())
+    content = "".join(_kept(match, tokenizer) for match in _ANY.finditer(query.text.lower()))
+    return " ".join(content.split())
 
 
 def _kept(match: re.Match[str], tokenizer: Tokenizer) -> str:
@@ -160,12 +160,12 @@ def _stop_positions(run: str, tokenizer: Tokenizer) -> frozenset[int]:
     words, stop = tokenizer.words(run), stop_words()
     if "".join(words) != run:
         return frozenset()
-    found: set[int] = set()
+    positions: set[int] = set()
     place = 0
     for word in words:
-        found.update(range(place, place + len(word)) if word in stop else ())
+        positions.update(range(place, place + len(word)) if word in stop else ())
         place += len(word)
-    return frozenset(found)
+    return frozenset(positions)
 
 
 def corrected_text(query: Query, tokenizer: Tokenizer) -> str:
@@ -184,5 +184,5 @@ def corrected_text(query: Query, tokenizer: Tokenizer) -> str:
 
 def _cjk(best: Mapping[str, str]) -> dict[str, str]:
     """Pairs that were corrected at their second character, or else at their first: the other pair follows by itself."""
-    found = {wrong: right for wrong, right in best.items() if _RUN.fullmatch(wrong)}
-    return dict(sorted(found.items(), key=lambda pair: pair[0][0] != pair[1][0]))
+    corrections = {wrong: right for wrong, right in best.items() if _RUN.fullmatch(wrong)}
+    return dict(sorted(corrections.items(), key=lambda pair: pair[0][0] != pair[1][0]))

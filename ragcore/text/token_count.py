@@ -175,13 +175,13 @@ def counter(cache_dir: Path | None = None) -> TokenCounter:
 
 def _at_a_boundary(text: str, end: int) -> str:
     """text[:end], shortened to the end of a sentence, or of a word, where that does not lose much."""
-    kept = 0
+    boundary = 0
     for sentence_end in _sentence_ends(text):
         if sentence_end > end:
             break
-        kept = sentence_end
-    if kept >= end * (1 - SENTENCE_LOSS):
-        return text[:kept]
+        boundary = sentence_end
+    if boundary >= end * (1 - SENTENCE_LOSS):
+        return text[:boundary]
     inside_word = re.search(r"(?<![A-Za-z0-9_])[A-Za-z0-9_]+\Z", text[:end])
     if inside_word and re.match(r"[A-Za-z0-9_]", text[end : end + 1]) and inside_word.start():
         end = inside_word.start()

@@ -114,9 +114,9 @@ class JiebaTokenizer:
     def _terms_of(self, text: str, words: list[str]) -> list[str]:
         bigrams = () if text.isascii() else _bigrams(text, self._cut)
         stop = stop_words()
-        kept = [word for word in words if word not in stop]
-        kept.extend(bigrams)
-        return kept or words
+        terms = [word for word in words if word not in stop]
+        terms.extend(bigrams)
+        return terms or words
 
     def _words(self, text: str) -> list[str]:
         """No token has a space in it, so that pieces between spaces can be looked at one by one."""
@@ -223,8 +223,8 @@ def _bigrams(text: str, cut: Callable[[str], list[str]]) -> Iterator[str]:
     """Pairs of neighbours in every CJK run, except those that jieba gave as a word of this run."""
     for match in re.finditer(f"[{CJK}]{{2,}}", text):
         run = match.group()
-        known = set(cut(run))
-        yield from (pair for at in range(len(run) - 1) if (pair := run[at : at + 2]) not in known)
+        jieba_words = set(cut(run))
+        yield from (pair for at in range(len(run) - 1) if (pair := run[at : at + 2]) not in jieba_words)
 
 
 @cache

@@ -15,32 +15,32 @@ from ragcore.text.normalise import nfkc
 @dataclass(frozen=True, slots=True)
 class _Kind:
     asks: re.Pattern[str]  # in a question
-    told: re.Pattern[str]  # in a text: a value, or the name of a column of them
+    tells: re.Pattern[str]  # in a text: a value, or the name of a column of them
 
 
-def _kind(*, asks: str, told: str) -> _Kind:
-    return _Kind(re.compile(asks, re.IGNORECASE), re.compile(told, re.IGNORECASE))
+def _kind(*, asks: str, tells: str) -> _Kind:
+    return _Kind(re.compile(asks, re.IGNORECASE), re.compile(tells, re.IGNORECASE))
 
 
 _KINDS = (
     _kind(
         asks=r"多少[钱錢]|几块[钱錢]|[价價][格钱錢]|[单單][价價]|运费|费用(?:是|要|有)?多少"
         r"|\bhow expensive\b|\b(?:price|cost|fee|charge)s? (?:of|for)\b|\bhow much (?:does|do|did) .*\bcost\b",
-        told=r"[￥¥$€£]|\d\s?[元块圆]|[万千百]元|\b(?:EUR|USD|CNY|RMB|GBP|CHF|euros?|dollars?|yuan|pounds?)\b"
+        tells=r"[￥¥$€£]|\d\s?[元块圆]|[万千百]元|\b(?:EUR|USD|CNY|RMB|GBP|CHF|euros?|dollars?|yuan|pounds?)\b"
         r"|[价價]|[费費]|\b(?:prices?|costs?|fees?|charges?|free)\b|免[费費]",
     ),
     _kind(
         asks=r"多重|重量(?:是|有)?多少|\bhow heavy\b|\bhow much (?:does|do) .*\bweigh\b|\bweight of\b",
-        told=r"\d\s?(?:kg|g|t|lbs?|mg|kilograms?|grams?|tons?|tonnes?|pounds?)\b|[\d一二三四五六七八九十百千]\s?"
+        tells=r"\d\s?(?:kg|g|t|lbs?|mg|kilograms?|grams?|tons?|tonnes?|pounds?)\b|[\d一二三四五六七八九十百千]\s?"
         r"(?:公斤|千克|克|吨|斤)|重量|\bweigh",
     ),
     _kind(
         asks=r"噪[声聲音]|多少分贝|多吵|\bhow (?:loud|noisy|quiet)\b|\bnoise level\b",
-        told=r"\ddB|\d\s(?:dB|分贝)|\bdB\b|噪[声聲音]|\bnoise|\bloud",
+        tells=r"\ddB|\d\s(?:dB|分贝)|\bdB\b|噪[声聲音]|\bnoise|\bloud",
     ),
     _kind(
         asks=r"多少[度℃]|温度(?:是|要|有)?多少|多[热熱冷]|\bhow (?:hot|cold|warm)\b|\b(?:what|which) temperature\b",
-        told=r"\d\s?(?:°|℃|度|K\b|degrees?)|[温溫]度|\btemperature",
+        tells=r"\d\s?(?:°|℃|度|K\b|degrees?)|[温溫]度|\btemperature",
     ),
 )
 
@@ -50,4 +50,4 @@ def lacks_value(question: str, texts: Iterable[str]) -> bool:
     plain = nfkc(question)
     kinds = [kind for kind in _KINDS if kind.asks.search(plain)]
     text = nfkc("\n".join(texts)) if kinds else ""
-    return any(kind.told.search(text) is None for kind in kinds)
+    return any(kind.tells.search(text) is None for kind in kinds)

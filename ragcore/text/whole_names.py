@@ -71,20 +71,20 @@ class WholeNames:
     def found_in(self, text: str, words: Sequence[str], terms: Sequence[str] | None = None) -> list[str]:
         """The term of each name as often as it stands in the text, in no order; arguments as
         `TermLexicon.whole_terms`."""
-        found: list[str] = []
-        kept = terms if terms is not None else _kept(words) if self.parts or self.lone else ()
+        terms_of_names: list[str] = []
+        word_terms = terms if terms is not None else _kept(words) if self.parts or self.lone else ()
         if self.parts:
-            for pair in self.parts.intersection(zip(kept, kept[1:], strict=False)):
-                _count(self.pairs[pair], words, found)
+            for pair in self.parts.intersection(zip(word_terms, word_terms[1:], strict=False)):
+                _count(self.pairs[pair], words, terms_of_names)
         if self.lone:
-            for word in self.lone.intersection(kept):
-                _count(self.single[word], words, found)
+            for word in self.lone.intersection(word_terms):
+                _count(self.single[word], words, terms_of_names)
         if self.usual:
             for word in self.usual.intersection(words):
-                _count(self.single[word], words, found)
+                _count(self.single[word], words, terms_of_names)
         if self.openings and not text.isascii() and _CJK.search(text):
-            found += self._chinese(closed_up(text.lower()))
-        return found
+            terms_of_names += self._chinese(closed_up(text.lower()))
+        return terms_of_names
 
     def _chinese(self, text: str) -> Iterator[str]:
         openings = self.openings
@@ -118,14 +118,14 @@ def _kept(words: Sequence[str]) -> list[str]:
     return [word for word in words if word not in stop]
 
 
-def _count(names: Sequence[Name], words: Sequence[str], found: list[str]) -> None:
+def _count(names: Sequence[Name], words: Sequence[str], counted: list[str]) -> None:
     """Add the term of each name once for each of its places among the words."""
     for name, term in names:
         first, length, at = name[0], len(name), -1
         for _ in range(words.count(first)):
             at = words.index(first, at + 1)
             if words[at : at + length] == name:
-                found.append(term)
+                counted.append(term)
 
 
 def _by_part(names: Sequence[Name], parts: Sequence[Sequence[Key]]) -> dict[Key, tuple[Name, ...]]:
@@ -135,21 +135,21 @@ def _by_part(names: Sequence[Name], parts: Sequence[Sequence[Key]]) -> dict[Key,
 
 
 def _grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, tuple[Value, ...]]:
-    found: dict[Key, list[Value]] = {}
+    values_of: dict[Key, list[Value]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return {key: tuple(values) for key, values in found.items()}
+        values_of.setdefault(key, []).append(value)
+    return {key: tuple(values) for key, values in values_of.items()}
 
 
 def _openings(names: Iterable[str]) -> dict[str, tuple[tuple[int, str], ...]]:
     """Names by the three characters that the fewest names have."""
-    kept = [name for name in names if WHOLE_CJK <= len(name) <= MAX_TOKEN_CHARACTERS]
-    usual = Counter(name[at : at + 3] for name in kept for at in range(len(name) - 2))
+    long_names = [name for name in names if WHOLE_CJK <= len(name) <= MAX_TOKEN_CHARACTERS]
+    usual = Counter(name[at : at + 3] for name in long_names for at in range(len(name) - 2))
 
     def rarest(name: str) -> int:
         return min(range(len(name) - 2), key=lambda at: usual[name[at : at + 3]])
 
-    return _grouped((name[at : at + 3], (at, name)) for name in kept for at in [rarest(name)])
+    return _grouped((name[at : at + 3], (at, name)) for name in long_names for at in [rarest(name)])
 
 
 def _table(openings: Collection[str]) -> npt.NDArray[np.bool_]:
@@ -164,6 +164,6 @@ def _table(openings: Collection[str]) -> npt.NDArray[np.bool_]:
 def _hashes(text: str, size: int) -> npt.NDArray[np.uint32]:
     """uint32[characters - 2]: a number below `size`, a power of two, for each three neighbouring characters."""
     codes: npt.NDArray[np.uint32] = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    one, two, three = _PRIMES
-    mixed = codes[:-2] * one + codes[1:-1] * two + codes[2:] * three
+    first_prime, two, three = _PRIMES
+    mixed = codes[:-2] * first_prime + codes[1:-1] * two + codes[2:] * three
     return np.asarray(mixed >> np.uint32(33 - size.bit_length()), dtype=np.uint32)

@@ -194,7 +194,7 @@ class AnswerState:
     passages: tuple[Ranked, ...] = ()  # what the context will be made of, best first
     sources: tuple[Source, ...] = ()
     whole_versions: frozenset[int] = frozenset()  # of documents all of whose tables are among the sources
-    written: WrittenText | None = None  # None: the last step of the flow writes
+    answer_text: WrittenText | None = None  # None: the last step of the flow writes
     steps: tuple[Step, ...] = ()
     records: tuple[StageRecord, ...] = ()
     stats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # stage -> figures for the response

@@ -44,7 +44,7 @@ Relation = Literal["head", "abbreviation", "long form", "synonym", "translation"
 class Expansion:
     """Another name of something that a question mentions. Its terms together never outweigh the asked ones."""
 
-    asked: tuple[str, ...]  # terms of the question
+    asked_terms: tuple[str, ...]  # terms of the question
     name: str
     relation: Relation  # of the name to the mentioned term
     terms: tuple[str, ...]  # of the name, for the lexical index
@@ -72,7 +72,7 @@ class Query:
     @property
     def embedded_text(self) -> str:
         """What the question's vector is made of: names in the other language, without which it would find nothing."""
-        names = [one.name for one in self.expansions if one.relation == "translation"]
+        names = [expansion.name for expansion in self.expansions if expansion.relation == "translation"]
         return f"{self.text} ({', '.join(names)})" if names else self.text
 
     @property
@@ -268,7 +268,9 @@ class State:
     reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # document -> why it has a boost
     alpha_shift: float = 0.0  # what the profile adds to alpha, in [-0.1, 0.1]
     names: Mapping[int, str] = field(default_factory=dict)  # document -> its name, of which the question has a part
-    named: frozenset[int] = frozenset()  # documents whose whole name the question gives: they lead every ranking
+    named_documents: frozenset[int] = (
+        frozenset()
+    )  # documents whose whole name the question gives: they lead every ranking
     graph: Mapping[str, Any] = field(default_factory=dict)  # what the graph of entities tells of the question
     scale: ScoreScale | None = None  # of the scores "rerank"; None: nothing was reranked
     # the running stage's note; the runner moves it into the stage's record
@@ -298,16 +300,16 @@ class State:
         for hit in hits:
             first.setdefault(hit.chunk, hit)
         scores = {chunk: hit.score for chunk, hit in first.items()}
-        others = {chunk: hit.representation for chunk, hit in first.items() if hit.representation != "body"}
+        representations = {chunk: hit.representation for chunk, hit in first.items() if hit.representation != "body"}
         pool = {**self.pool, **{chunk: hit for chunk, hit in first.items() if chunk not in self.pool}}
-        via = {**self.via, name: others} if others else self.via
+        via = {**self.via, name: representations} if representations else self.via
         return replace(self, pool=pool, arms={**self.arms, name: scores}, via=via)
 
     def boosted(self, factors: Mapping[int, float], reasons: Mapping[int, tuple[str, ...]]) -> State:
         """Multiply the factors of documents and add the reasons."""
         boosts = {d: self.boosts.get(d, 1.0) * factor for d, factor in factors.items()}
-        told = {d: (*self.reasons.get(d, ()), *why) for d, why in reasons.items()}
-        return replace(self, boosts={**self.boosts, **boosts}, reasons={**self.reasons, **told})
+        reasons_of_documents = {d: (*self.reasons.get(d, ()), *why) for d, why in reasons.items()}
+        return replace(self, boosts={**self.boosts, **boosts}, reasons={**self.reasons, **reasons_of_documents})
 
     def ranked(
         self, stage: str, scores: Mapping[int, float], *, keep: int, note: Mapping[str, Any] | None = None
@@ -317,29 +319,29 @@ class State:
         Whatever has no score is dropped too. Ties keep their present order. Documents that the question names come
         first, by their scores.
         """
-        left = self.ids()
-        order = sorted((chunk for chunk in left if chunk in scores), key=lambda chunk: scores[chunk], reverse=True)
-        if self.named:
-            order.sort(key=lambda chunk: self.pool[chunk].document not in self.named)
-        kept = self._as_candidates(order[:keep])
+        standing = self.ids()
+        order = sorted((chunk for chunk in standing if chunk in scores), key=lambda chunk: scores[chunk], reverse=True)
+        if self.named_documents:
+            order.sort(key=lambda chunk: self.pool[chunk].document not in self.named_documents)
+        best = self._as_candidates(order[:keep])
         return (
             replace(
                 self,
-                candidates=tuple(c.scored(stage, scores[c.chunk], rank) for rank, c in enumerate(kept, 1)),
+                candidates=tuple(c.scored(stage, scores[c.chunk], rank) for rank, c in enumerate(best, 1)),
                 is_ranked=True,
                 pending_note={**self.pending_note, **(note or {})},
             )
             ._dropping(
                 (tuple(order[keep:]), stage, f"below the best {keep}"),
-                (tuple(chunk for chunk in left if chunk not in scores), stage, "not in the ranking"),
+                (tuple(chunk for chunk in standing if chunk not in scores), stage, "not in the ranking"),
             )
             ._keeping_fallen(self)
         )
 
     def narrowed(self, candidates: Sequence[Candidate], *, stage: str, reason: str) -> State:
         """Keep these candidates, in this order, and record the others as dropped for one reason."""
-        kept = {c.chunk for c in candidates}
-        gone = tuple(chunk for chunk in self.ids() if chunk not in kept)
+        chunks = {c.chunk for c in candidates}
+        gone = tuple(chunk for chunk in self.ids() if chunk not in chunks)
         narrowed = replace(self, candidates=tuple(candidates), is_ranked=True)._dropping((gone, stage, reason))
         return narrowed._keeping_fallen(self)
 
@@ -349,18 +351,18 @@ class State:
 
     def _keeping_fallen(self, before: State) -> State:
         """Remember the candidates that `before` had and this state has no more, with all their scores."""
-        left = {c.chunk for c in self.candidates}
-        gone = {c.chunk: c for c in before.candidates if c.chunk not in left}
+        chunks = {c.chunk for c in self.candidates}
+        gone = {c.chunk: c for c in before.candidates if c.chunk not in chunks}
         return replace(self, fallen={**self.fallen, **gone}) if gone else self
 
     def _as_candidates(self, chunks: Sequence[int]) -> list[Candidate]:
         """Candidates with the scores and ranks of every arm, made of the pool unless they exist already."""
         if self.is_ranked:
-            known = {c.chunk: c for c in self.candidates}
-            return [known[chunk] for chunk in chunks]
-        wanted = set(chunks)
+            by_chunk = {c.chunk: c for c in self.candidates}
+            return [by_chunk[chunk] for chunk in chunks]
+        chosen = set(chunks)
         ranks = {
-            name: {chunk: rank for rank, chunk in enumerate(arm, 1) if chunk in wanted}
+            name: {chunk: rank for rank, chunk in enumerate(arm, 1) if chunk in chosen}
             for name, arm in self.arms.items()
         }
         return [
@@ -369,7 +371,7 @@ class State:
                 document=self.pool[chunk].document,
                 representation=self.pool[chunk].representation,
                 scores={name: self.arms[name][chunk] for name in self.arms if chunk in self.arms[name]},
-                ranks={name: found[chunk] for name, found in ranks.items() if chunk in found},
+                ranks={name: rank_of[chunk] for name, rank_of in ranks.items() if chunk in rank_of},
                 detail=self._via(chunk),
             )
             for chunk in chunks
@@ -377,7 +379,9 @@ class State:
 
     def _via(self, chunk: int) -> Mapping[str, Any]:
         """The detail "via" of a chunk: arm -> representation, where an arm found it by another than its body."""
-        via = {arm: found[chunk] for arm, found in self.via.items() if chunk in found}
+        via = {
+            arm: representation_of[chunk] for arm, representation_of in self.via.items() if chunk in representation_of
+        }
         return {"via": via} if via else {}
 
     def noted(self, **note: Any) -> State:

@@ -128,24 +128,24 @@ def _kind(text: str) -> tuple[QuestionKind, list[str]]:
     return "simple_fact", []
 
 
-def _named(found: list[str], **matches: re.Match[str] | None) -> list[str]:
-    return found + [name for name, match in matches.items() if match]
+def _named(signs: list[str], **matches: re.Match[str] | None) -> list[str]:
+    return signs + [name for name, match in matches.items() if match]
 
 
 def _comparison(text: str) -> list[str]:
-    found = cues("comparison").matches(text)
+    signs = cues("comparison").matches(text)
     if question_type(text) == "comparison":
-        found.append("cue")
-    return found + [name for name, pattern in _COMPARED if pattern.search(text)]
+        signs.append("cue")
+    return signs + [name for name, pattern in _COMPARED if pattern.search(text)]
 
 
 def _hops(text: str) -> list[str]:
     """Signs that something without a name must be found before what is asked for; none if they are too few."""
     links = [match.group() for match in _unnamed().finditer(text.lower())]
-    found = links + cues("hops").matches(text) + ["possessive"] * len(_POSSESSIVE.findall(text))
-    if found and len({match.group() for match in _NAMES.finditer(text[1:])}) >= 3:
-        found.append("names")
-    return found if links or len(found) >= HOPS_FROM else []
+    signs = links + cues("hops").matches(text) + ["possessive"] * len(_POSSESSIVE.findall(text))
+    if signs and len({match.group() for match in _NAMES.finditer(text[1:])}) >= 3:
+        signs.append("names")
+    return signs if links or len(signs) >= HOPS_FROM else []
 
 
 @cache
@@ -156,12 +156,15 @@ def _unnamed() -> re.Pattern[str]:
         "|".join(sorted((e for e in entries if e.isascii() == ascii_), key=len, reverse=True))
         for ascii_ in (True, False)
     )
-    described, asked = "of|who|that|which|where|whose|in which|from which|for which", r"(?:where|when|what \w+|how \w+)"
+    described, asking = (
+        "of|who|that|which|where|whose|in which|from which|for which",
+        r"(?:where|when|what \w+|how \w+)",
+    )
     return re.compile(
         rf"\b(?:of|by|for|to|from|in|with|than) (?:the |an? )?(?:\w+ )?(?:{latin}) (?:{described})\b"
-        rf"|\b{asked} (?:is|was|are|were|did|does|do|has) the (?:{latin}) (?:{described})\b"
+        rf"|\b{asking} (?:is|was|are|were|did|does|do|has) the (?:{latin}) (?:{described})\b"
         rf"|\b(?:the|an?) (?:\w+ ){{0,3}}(?:{latin}) (?:who|whose|where|in which|from which|for which)\b"
-        rf"|\b{asked} .*\w['’]s (?:{latin})\b|\bthe same (?:{latin}) as\b"
+        rf"|\b{asking} .*\w['’]s (?:{latin})\b|\bthe same (?:{latin}) as\b"
         rf"|\b(?:is|was) (?:on|in|from|by) an? (?:{latin})\b"
         rf"|['’]s (?:{latin})(?:['’]s| of (?:birth|origin)\b)"
         rf"|的(?:{han})(?:的|出生|毕业|畢業|来自|來自|还|還|所)"
@@ -232,10 +235,10 @@ async def analyse_question(
     by_rules = analyse_by_rules(text, history=history, tokenizer=tokenizer)
     if llm is None or not by_rules.needs_retrieval:
         return by_rules
-    said = await llm.json("analysis", _Said, max_tokens=_MAX_TOKENS, question=text)
-    if said is None:
+    reply = await llm.json("analysis", _Said, max_tokens=_MAX_TOKENS, question=text)
+    if reply is None:
         return by_rules
-    values = asdict(said)  # type: ignore[call-overload]  # a dataclass of pydantic is one
+    values = asdict(reply)  # type: ignore[call-overload]  # a dataclass of pydantic is one
     kind, difficulty = values.pop("type"), values.pop("complexity")
     values["needs_retrieval"] |= not may_be_small_talk(text, tokenizer)
     strategy = choose_strategy(kind, difficulty)
@@ -287,10 +290,10 @@ class Complexity:
 
 def compute_complexity(text: str, tokenizer: Tokenizer) -> Complexity:
     """The figures of a question. Words are as written; those of Chinese runs are the tokenizer's."""
-    written = written_words(text, tokenizer)
+    words = written_words(text, tokenizer)
     return Complexity(
-        word_length=sum(map(len, written)) / len(written) if written else 0.0,
-        relations=count_relations(written),
+        word_length=sum(map(len, words)) / len(words) if words else 0.0,
+        relations=count_relations(words),
         question_words=len(cues("question_words").matches(text)),
     )
 

@@ -95,7 +95,7 @@ def _resolve(text: str, attention: Attention, earlier: str, last: tuple[str, str
         lambda: _with_object(text, attention, tokenizer),
         lambda: _with_subject(text, earlier, attention, tokenizer),
     )
-    return next((done for step in steps if (done := step()) is not None), Resolution(text))
+    return next((resolution for step in steps if (resolution := step()) is not None), Resolution(text))
 
 
 def _with_pronouns(text: str, attention: Attention) -> Resolution | None:
@@ -107,17 +107,17 @@ def _with_pronouns(text: str, attention: Attention) -> Resolution | None:
         if any(start <= match.start() < end for start, end in blocked):
             return match.group()
         signs.append(match.group())
-        found = attention.best(_WANTED[kind]) if signs.count(match.group()) == 1 else None
-        return f"{before}{found.text}{after}" if found else match.group()
+        mention = attention.best(_WANTED[kind]) if signs.count(match.group()) == 1 else None
+        return f"{before}{mention.text}{after}" if mention else match.group()
 
-    done = _PLACE.sub(lambda m: put("place", m), text)
+    resolved = _PLACE.sub(lambda m: put("place", m), text)
     if not signs:
-        done = _PERSON.sub(lambda m: put(str(m.lastgroup), m), done)
+        resolved = _PERSON.sub(lambda m: put(str(m.lastgroup), m), resolved)
     if not signs:
-        done = _THIS.sub(lambda m: put("this", m), done, count=1)
+        resolved = _THIS.sub(lambda m: put("this", m), resolved, count=1)
     if not signs:
-        done = _ITS.sub(lambda m: put("topic", m, after="的"), done, count=1)
-    return Resolution(done, tuple(signs), done != text) if signs else None
+        resolved = _ITS.sub(lambda m: put("topic", m, after="的"), resolved, count=1)
+    return Resolution(resolved, tuple(signs), resolved != text) if signs else None
 
 
 def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
@@ -132,8 +132,8 @@ def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenize
         return Resolution(total, ("呢",), True)
     parts = units(what, tokenizer)
     if parts and all(unit.is_attribute or unit.text == "的" for unit in parts):
-        found = attention.best(_WANTED["topic"])
-        return Resolution(f"{found.text}的{what}是什么" if found else text, ("呢",), bool(found))
+        mention = attention.best(_WANTED["topic"])
+        return Resolution(f"{mention.text}的{what}是什么" if mention else text, ("呢",), bool(mention))
     is_title = _is_title(parts)
     names_one = is_title or (bool(parts) and all(unit.is_content or unit.text == "的" for unit in parts))
     if not names_one and what not in entries("chinese", "time units"):
@@ -182,10 +182,10 @@ def _swap_title(new: str, earlier: str, tokenizer: Tokenizer) -> str | None:
     )
     if len(title) < 2 or title[-1].text not in entries("chinese", "titles of text"):
         return None
-    named = [unit for unit in title if unit.text.isascii() or _is_place(unit.text)]
-    if not named:
+    proper = [unit for unit in title if unit.text.isascii() or _is_place(unit.text)]
+    if not proper:
         return f"{earlier[: title[0].start]}{new}{earlier[title[-1].end :]}"
-    return f"{earlier[: named[-1].end]}的{new}{earlier[title[-1].end :]}"
+    return f"{earlier[: proper[-1].end]}的{new}{earlier[title[-1].end :]}"
 
 
 def _is_role(text: str) -> bool:
@@ -205,16 +205,16 @@ def _counterpart(new: str, earlier: str, tokenizer: Tokenizer) -> str | None:
     times = entries("chinese", "time units")
     if new in times:
         return next((unit.text for unit in units(earlier, tokenizer) if unit.text in times), None)
-    found = [mention.text for mention in question_mentions(earlier, tokenizer) if mention.text != new]
-    alike = [text for text in found if kind_of(text) == kind_of(new)]
-    return max(alike or found, key=lambda text: len(set(text) & set(new)), default=None)
+    texts = [mention.text for mention in question_mentions(earlier, tokenizer) if mention.text != new]
+    alike = [text for text in texts if kind_of(text) == kind_of(new)]
+    return max(alike or texts, key=lambda text: len(set(text) & set(new)), default=None)
 
 
 def _why(text: str, earlier: str, last: tuple[str, str]) -> Resolution | None:
     if not _WHY.match(text) or not (earlier or last[1]):
         return None
-    said = re.split(r"[。！？!?\n]", last[1].strip())[0]
-    statement = said if 3 < len(said) <= 24 else _QUESTION.sub("", earlier)
+    sentence = re.split(r"[。！？!?\n]", last[1].strip())[0]
+    statement = sentence if 3 < len(sentence) <= 24 else _QUESTION.sub("", earlier)
     if statement.startswith(("为什么", "为何", "为啥")):
         return Resolution(statement, ("为什么",), True)
     return Resolution(f"为什么{statement}", ("为什么",), True)
@@ -225,8 +225,8 @@ def _nth(text: str, last: tuple[str, str]) -> Resolution | None:
     if match is None:
         return None
     at = _PLACES[match["which"][:2]]
-    for said in (last[1], last[0]):
-        items = find_enumeration(said)
+    for turn_text in (last[1], last[0]):
+        items = find_enumeration(turn_text)
         if len(items) > max(at, 1):
             return Resolution(text[: match.start()] + items[at] + text[match.end() :], (match["which"],), True)
     return Resolution(text, (match["which"],))
@@ -237,12 +237,12 @@ def _with_object(text: str, attention: Attention, tokenizer: Tokenizer) -> Resol
     match = _OBJECTLESS.match(text)
     if match is None or _own(text, tokenizer):
         return None
-    found = attention.best(_WANTED["topic"], besides=text)
-    if found is None:
+    mention = attention.best(_WANTED["topic"], besides=text)
+    if mention is None:
         return Resolution(text, ("object",))
     aspect = re.match(r"过|了(?=.)", match["tail"])
     tail = match["tail"][len(aspect.group()) :] if aspect else match["tail"]
-    return Resolution(f"{match['head']}{aspect.group() if aspect else ''}{found.text}{tail}", ("object",), True)
+    return Resolution(f"{match['head']}{aspect.group() if aspect else ''}{mention.text}{tail}", ("object",), True)
 
 
 def _with_counted(text: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
@@ -253,10 +253,10 @@ def _with_counted(text: str, attention: Attention, tokenizer: Tokenizer) -> Reso
     parts = units(match["where"], tokenizer)
     if not all(_is_no_thing(unit, following) for unit, following in zip(parts, [*parts[1:], None], strict=True)):
         return None
-    found = attention.best(_WANTED["topic"], besides=text)
-    if found is None:
+    mention = attention.best(_WANTED["topic"], besides=text)
+    if mention is None:
         return Resolution(text, ("counted",))
-    return Resolution(f"{match['head']}{found.text}{match['tail']}", ("counted",), True)
+    return Resolution(f"{match['head']}{mention.text}{match['tail']}", ("counted",), True)
 
 
 def _is_no_thing(unit: Unit, following: Unit | None) -> bool:
@@ -279,18 +279,18 @@ def _with_subject(text: str, earlier: str, attention: Attention, tokenizer: Toke
     is_open = _lacks_object(rest) or parts[0].text in _asked_verbs(earlier, tokenizer)
     if not is_open and _has_subject(parts, rest, tokenizer):
         return None
-    own = _own(rest, tokenizer)
-    if len(own) > 1 and any(own in mention.text or mention.text in own for mention in attention.ranked()):
+    words = _own(rest, tokenizer)
+    if len(words) > 1 and any(words in mention.text or mention.text in words for mention in attention.ranked()):
         return None  # it names itself what the conversation is about
-    found = attention.best(_WANTED["topic"], besides=text)
-    if found is None:
+    mention = attention.best(_WANTED["topic"], besides=text)
+    if mention is None:
         return Resolution(text, ("subject",))
     rest = _in_plain_words(rest)
     if _WHO_DID.match(rest) and not rest.startswith("是"):
         rest = f"是{rest}"
     elif parts[0].is_attribute:
         rest = f"的{rest}" if len(rest) > 2 else rest
-    return Resolution(f"{lead}{found.text}{rest}", ("subject",), True)
+    return Resolution(f"{lead}{mention.text}{rest}", ("subject",), True)
 
 
 def _lacks_object(text: str) -> bool:
@@ -325,9 +325,9 @@ def _has_subject(parts: Sequence[Unit], text: str, tokenizer: Tokenizer) -> bool
         return True
     if first.is_content and not first.is_attribute:
         return True
-    own = _own(text, tokenizer)
+    words = _own(text, tokenizer)
     asks = any(unit.text in entries("chinese", "asking") or unit.text[0] in "几幾" for unit in parts)
-    return bool(own) if asks or re.search("[A-Za-z0-9]", own) else len(own) > MOST_OWN
+    return bool(words) if asks or re.search("[A-Za-z0-9]", words) else len(words) > MOST_OWN
 
 
 def _own(text: str, tokenizer: Tokenizer) -> str:

@@ -57,17 +57,17 @@ class Unit:
 
 def units(text: str, tokenizer: Tokenizer) -> list[Unit]:
     """Words of Han runs as the tokenizer cuts them, and Latin names whole; punctuation is left out."""
-    found: list[Unit] = []
+    words: list[Unit] = []
     for match in UNIT.finditer(text):
         if match.lastgroup == "latin":
-            found.append(Unit(match.group(), match.start(), match.end()))
+            words.append(Unit(match.group(), match.start(), match.end()))
             continue
         at = match.start()
         for word in tokenizer.words(match.group()):
             if text.startswith(word, at):  # a lexicon phrase would come twice
-                found.append(Unit(word, at, at + len(word)))
+                words.append(Unit(word, at, at + len(word)))
                 at += len(word)
-    return _with_names(found, text)
+    return _with_names(words, text)
 
 
 def _with_names(parts: Sequence[Unit], text: str) -> list[Unit]:
@@ -92,21 +92,21 @@ def _is_counted(parts: Sequence[Unit]) -> bool:
 
 def groups(text: str, tokenizer: Tokenizer) -> list[list[Unit]]:
     """Maximal runs of neighbouring content words; 的 joins two of them."""
-    found: list[list[Unit]] = []
+    runs: list[list[Unit]] = []
     run: list[Unit] = []
     all_units = units(text, tokenizer)
     for at, unit in enumerate(all_units):
         if run and unit.start != run[-1].end and not _is_spaced(text, run[-1], unit):
-            found.append(run)
+            runs.append(run)
             run = []
         following = all_units[at + 1] if at + 1 < len(all_units) else None
         joins = run and unit.text in ("的", "之") and following and following.start == unit.end and following.is_content
         if unit.is_content or joins:
             run.append(unit)
         elif run:
-            found.append(run)
+            runs.append(run)
             run = []
-    return [*found, run] if run else found
+    return [*runs, run] if run else runs
 
 
 def _is_spaced(text: str, before: Unit, after: Unit) -> bool:
@@ -117,28 +117,28 @@ def _is_spaced(text: str, before: Unit, after: Unit) -> bool:
 
 def question_mentions(text: str, tokenizer: Tokenizer) -> list[Mention]:
     """Titles and topics of a question, the most important one first."""
-    found = [Mention(text=m[1], kind="thing", weight=FIRST, is_name=True) for m in TITLE.finditer(text)]
+    mentions = [Mention(text=m[1], kind="thing", weight=FIRST, is_name=True) for m in TITLE.finditer(text)]
     for number, group in enumerate(_topics(text, tokenizer)):
-        found.append(_mention(group, FIRST if number == 0 else LATER))
-    return found
+        mentions.append(_mention(group, FIRST if number == 0 else LATER))
+    return mentions
 
 
-def answer_mentions(text: str, tokenizer: Tokenizer, known: Sequence[Mention]) -> list[Mention]:
+def answer_mentions(text: str, tokenizer: Tokenizer, earlier: Sequence[Mention]) -> list[Mention]:
     """What an answer repeats of what is known, and the first topics that it brings itself."""
     head = without_leads(text)[:ANSWER_CHARACTERS]
     if (row := find_row(head)) is not None:
         head = " · ".join(row)
-    repeated = [m for m in known if m.text in head]
-    found = [_weighted(m, REPEATED) for m in repeated]
-    if not repeated and (shared := next((text for m in known if (text := _shared_start(m.text, head))), "")):
-        found.append(_mention(shared, REPEATED))
-        repeated = found[-1:]
-    found += [Mention(text=m[1], kind="thing", weight=IN_ANSWER, is_name=True) for m in TITLE.finditer(head)]
+    repeated = [m for m in earlier if m.text in head]
+    mentions = [_weighted(m, REPEATED) for m in repeated]
+    if not repeated and (shared := next((text for m in earlier if (text := _shared_start(m.text, head))), "")):
+        mentions.append(_mention(shared, REPEATED))
+        repeated = mentions[-1:]
+    mentions += [Mention(text=m[1], kind="thing", weight=IN_ANSWER, is_name=True) for m in TITLE.finditer(head)]
     for group in list(_topics(head, tokenizer))[:3]:
         mention = _mention(group, IN_ANSWER)
         if not any(mention.text in other.text or other.text in mention.text for other in repeated):
-            found.append(mention)
-    return found
+            mentions.append(mention)
+    return mentions
 
 
 def _shared_start(text: str, other: str) -> str:

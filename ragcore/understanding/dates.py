@@ -89,9 +89,9 @@ def resolve_dates(text: str, today: date | None) -> Resolution:
 
         return one
 
-    done = _ZH.sub(replaced(_chinese), text)
-    done = _EN.sub(replaced(_english), done)
-    return Resolution(done, tuple(signs), done != text)
+    resolved = _ZH.sub(replaced(_chinese), text)
+    resolved = _EN.sub(replaced(_english), resolved)
+    return Resolution(resolved, tuple(signs), resolved != text)
 
 
 def _is_of_asker(match: re.Match[str]) -> bool:
@@ -183,8 +183,8 @@ def _span_en(match: re.Match[str], today: date) -> Span:
         unit = match["unit2"].lower()
         return _around(back(today, _number_en(match["n2"]), unit), unit)
     if match["weekday"]:
-        wanted = _WEEKDAYS.index(match["d"].lower())
-        return Span.of(_weekday(today, wanted, match["w"].lower()))
+        weekday = _WEEKDAYS.index(match["d"].lower())
+        return Span.of(_weekday(today, weekday, match["w"].lower()))
     step, unit = _STEPS_EN[match["w2"].lower()], match["unit3"].lower()
     if unit == "week":
         return week(today, step)
@@ -193,13 +193,13 @@ def _span_en(match: re.Match[str], today: date) -> Span:
     return quarter(today, step) if unit == "quarter" else year(today.year + step)
 
 
-def _weekday(today: date, wanted: int, which: str) -> date:
+def _weekday(today: date, weekday: int, which: str) -> date:
     """last: the latest one before today; this: of this week; next: the first one after today."""
     if which == "last":
-        return today - timedelta(days=(today.weekday() - wanted - 1) % 7 + 1)
+        return today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
     if which == "next":
-        return today + timedelta(days=(wanted - today.weekday() - 1) % 7 + 1)
-    return week(today, 0).first + timedelta(days=wanted)
+        return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
+    return week(today, 0).first + timedelta(days=weekday)
 
 
 def _around(day: date, unit: str) -> Span:

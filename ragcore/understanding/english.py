@@ -107,13 +107,13 @@ def _resolve(text: str, attention: Attention, earlier: str, before: tuple[str, s
         lambda: _nth(text, before),
     )
     for step in steps:
-        if (done := step()) is not None:
-            return done
-    done = resolve_pronouns(text, attention)
-    if not attention.held:
-        return done
-    signs = list(done.signs)
-    full = resolve_there(done.text, attention, signs)
+        if (resolution := step()) is not None:
+            return resolution
+    resolution = resolve_pronouns(text, attention)
+    if not attention.mentions:
+        return resolution
+    signs = list(resolution.signs)
+    full = resolve_there(resolution.text, attention, signs)
     full = resolve_ones(full, attention, (before[1], before[0]), signs)
     full = resolve_definites(full, attention, signs)
     if signs:
@@ -127,10 +127,10 @@ def _with_attribute(text: str, attention: Attention) -> Resolution:
     match = _ATTRIBUTE.match(text)
     if match is None:
         return _completed(text, attention)
-    found = attention.best(_THINGS, besides=match["what"])
-    if found is None:
+    mention = attention.best(_THINGS, besides=match["what"])
+    if mention is None:
         return Resolution(text, ("attribute",))
-    return Resolution(f"{match['head']}{match['what']} of {found.phrase}{match['tail']}", ("attribute",), True)
+    return Resolution(f"{match['head']}{match['what']} of {mention.phrase}{match['tail']}", ("attribute",), True)
 
 
 def _completed(text: str, attention: Attention) -> Resolution:
@@ -139,27 +139,27 @@ def _completed(text: str, attention: Attention) -> Resolution:
     last = last_attribute(words)
     if last is None or len(words) > MOST_WORDS_OPEN or words[0].lower not in entries("english", "asking"):
         return Resolution(text)
-    found = attention.best(_THINGS, besides=text)
-    if found is None:
+    mention = attention.best(_THINGS, besides=text)
+    if mention is None:
         return Resolution(text, ("attribute",))
     tail = text[last.end :].strip()
     if tail.rstrip("?.! ") == "":
-        return Resolution(f"{text[: last.end]} of {found.phrase}{text[last.end :]}", ("attribute",), True)
+        return Resolution(f"{text[: last.end]} of {mention.phrase}{text[last.end :]}", ("attribute",), True)
     open_verb = re.fullmatch(
         rf"(?:(?:is|are|was|were|be)\s+)?{alternatives('english', 'open verbs')}\s*[?.!]*", tail, re.I
     )
     if open_verb is None:
         return Resolution(text)
     at = len(text.rstrip(" ?.!"))
-    return Resolution(f"{text[:at]} for {found.phrase}{text[at:]}", ("attribute",), True)
+    return Resolution(f"{text[:at]} for {mention.phrase}{text[at:]}", ("attribute",), True)
 
 
 def _nth(text: str, before: tuple[str, str]) -> Resolution | None:
     match = _ONE.search(text)
     if match is None:
         return None
-    for said in (before[1], before[0]):
-        items = find_enumeration(said)
+    for turn_text in (before[1], before[0]):
+        items = find_enumeration(turn_text)
         at = _NTH[match["which"].lower()]
         if len(items) > max(at, 1):
             return Resolution(text[: match.start()] + items[at] + text[match.end() :], ("ordinal",), True)
@@ -169,10 +169,10 @@ def _nth(text: str, before: tuple[str, str]) -> Resolution | None:
 def _indifferent(text: str, before: tuple[str, str]) -> Resolution | None:
     """The reply "I don't care" says about what: what was asked back."""
     match = _INDIFFERENT.search(text)
-    asked = _PREFERENCE.search(before[1]) if match else None
-    if match is None or asked is None:
+    preference = _PREFERENCE.search(before[1]) if match else None
+    if match is None or preference is None:
         return None
-    about = next(group for group in asked.groups() if group).strip()
+    about = next(group for group in preference.groups() if group).strip()
     verb = re.sub(r"\s+(?:about\s+)?(?:it|that)$", "", match.group())
     return Resolution(f"{text[: match.start()]}{verb} about {about}{text[match.end() :]}", ("reply",), True)
 
@@ -189,14 +189,14 @@ def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolut
         return Resolution(swapped, ("what about",), True)
     if match and (total := total_of_earlier(match["what"], earlier)):
         return Resolution(total, ("what about",), True)
-    asked = match["what"] if match else corrected_topic(text)
-    if asked is None or not earlier:
+    new_topic = match["what"] if match else corrected_topic(text)
+    if new_topic is None or not earlier:
         return None
-    if _ASKS.search(asked) or len(asked.split()) > MOST_WORDS_ABOUT:
+    if _ASKS.search(new_topic) or len(new_topic.split()) > MOST_WORDS_ABOUT:
         return None
-    asked = re.sub(r"^also\s+|\s+please$", "", asked, flags=re.I)
-    what = resolve_ones(resolve_pronouns(asked, attention).text, attention, ("", ""), [])
-    if _REFERS.search(asked) or not _is_question(earlier):
+    new_topic = re.sub(r"^also\s+|\s+please$", "", new_topic, flags=re.I)
+    what = resolve_ones(resolve_pronouns(new_topic, attention).text, attention, ("", ""), [])
+    if _REFERS.search(new_topic) or not _is_question(earlier):
         return _about_itself(text, what, earlier, attention)
     if _is_person(what) and (role := _role_in(earlier)):
         return Resolution(_with_its_article(earlier, role, what), ("what about",), True)
@@ -229,11 +229,11 @@ def _before_or_after(text: str, earlier: str) -> Resolution | None:
     match = _TURNED.match(text)
     if match is None:
         return None
-    wanted = match["when"].lower()
-    other = {"before": "after", "after": "before"}[wanted]
+    order = match["when"].lower()
+    other = {"before": "after", "after": "before"}[order]
     if re.search(rf"\b{other}\b", earlier, re.I) is None:
         return None
-    return Resolution(re.sub(rf"\b{other}\b", wanted, earlier, count=1, flags=re.I), ("what about",), True)
+    return Resolution(re.sub(rf"\b{other}\b", order, earlier, count=1, flags=re.I), ("what about",), True)
 
 
 def _elsewhere(preposition: str, what: str, earlier: str) -> Resolution:
@@ -242,11 +242,11 @@ def _elsewhere(preposition: str, what: str, earlier: str) -> Resolution:
     places = re.finditer(rf"\b{preposition}\s+(?:(?:the|a|an|my|our)\s+)?(?=\w)", earlier, re.I)
     for place in reversed(list(places)):
         rest = earlier[place.end() :]
-        named = [mention.text for mention in names(f"in {rest}")]
-        group = next((text for text in [*named, *content_groups(rest)] if rest.startswith(text)), "")
+        name_texts = [mention.text for mention in names(f"in {rest}")]
+        group = next((text for text in [*name_texts, *content_groups(rest)] if rest.startswith(text)), "")
         if group:
-            done = f"{earlier[: place.start()]}{preposition} {what}{rest[len(group) :]}"
-            return Resolution(done, ("what about",), True)
+            resolved = f"{earlier[: place.start()]}{preposition} {what}{rest[len(group) :]}"
+            return Resolution(resolved, ("what about",), True)
     return Resolution(f"{earlier[:end]} {preposition} {what}{earlier[end:]}", ("what about",), True)
 
 
@@ -281,17 +281,18 @@ def _counterpart(new: str, earlier: str) -> str | None:
     objects = _objects(earlier)
     nouns = {noun.text for noun in objects}
     spoken = [m for m in question_mentions(earlier) if m.is_name or m.text in nouns]
-    found = [m for m in [*spoken, *objects] if m.key != new.lower() and m.text in earlier]
-    if not found:
+    candidates = [m for m in [*spoken, *objects] if m.key != new.lower() and m.text in earlier]
+    if not candidates:
         return None
-    shape = [m for m in found if m.is_name == _is_name(new)] or found
-    is_time, asked = _is_time(new), _ASKED.search(earlier)
+    shape = [m for m in candidates if m.is_name == _is_name(new)] or candidates
+    is_time, quantity = _is_time(new), _ASKED.search(earlier)
     return max(
         shape,
         key=lambda m: (
             _shared_words(m.text, new),
             _is_time(m.text) == is_time,
-            asked is None or earlier.find(m.text) != asked.end(),  # "how many days": of the days something is asked
+            quantity is None
+            or earlier.find(m.text) != quantity.end(),  # "how many days": of the days something is asked
             m.weight,
         ),
     ).text
@@ -300,12 +301,12 @@ def _counterpart(new: str, earlier: str) -> str | None:
 def _objects(earlier: str) -> list[Mention]:
     """Groups of content words that stand where a noun stands; a participle at their end is none of the noun."""
     passive = re.match(r"(?:is|are|was|were|been)\b", earlier, re.I)
-    found = []
+    mentions = []
     for group in content_groups(earlier):
         noun = re.sub(r"(?:\s+\w+ed)+$", "", group) if passive else group
         if not _follows_subject(earlier, group):
-            found.append(Mention(text=noun, kind=kind_of(noun), weight=0.4))
-    return found
+            mentions.append(Mention(text=noun, kind=kind_of(noun), weight=0.4))
+    return mentions
 
 
 def _follows_subject(earlier: str, group: str) -> bool:
@@ -337,5 +338,5 @@ def _is_time(text: str) -> bool:
     return all(word in entries("english", "calendar") or word.isdigit() for word in text.lower().split())
 
 
-def _shared_words(one: str, other: str) -> int:
-    return len(set(one.lower().split()) & set(other.lower().split()))
+def _shared_words(first: str, other: str) -> int:
+    return len(set(first.lower().split()) & set(other.lower().split()))

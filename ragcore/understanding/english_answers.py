@@ -37,18 +37,18 @@ def answer_mentions(text: str, question: str = "") -> list[Mention]:
     head = without_leads(text)[:ANSWER_CHARACTERS]
     if (row := find_row(head)) is not None:
         return _row_mentions(*row, question)
-    found = [Mention(text=m[1], kind="thing", weight=IN_ANSWER, is_name=True) for m in QUOTED.finditer(head)]
-    named = [name for name in names(head) if not (_is_told_to_do(name, head) or _is_common_plural(name, head))]
-    found += [replace(name, weight=IN_ANSWER * name.weight * _certainty(name, head)) for name in named]
+    mentions = [Mention(text=m[1], kind="thing", weight=IN_ANSWER, is_name=True) for m in QUOTED.finditer(head)]
+    head_names = [name for name in names(head) if not (_is_told_to_do(name, head) or _is_common_plural(name, head))]
+    mentions += [replace(name, weight=IN_ANSWER * name.weight * _certainty(name, head)) for name in head_names]
     subject = subject_of(head)
     if not subject or subject.lower() in entries("english", "attributes"):
-        return found  # "The budget is …" tells what was asked of something
+        return mentions  # "The budget is …" tells what was asked of something
     alone = head.strip(" .,!") in (subject, f"The {subject}", f"the {subject}")
     if alone and _ASKS_PLACE.search(question):
-        return [replace(mention, kind="place") for mention in found]
+        return [replace(mention, kind="place") for mention in mentions]
     article = article_before(head, head.index(subject))
     weight = ALONE if alone else SUBJECT
-    return [*found, Mention(text=subject, kind=kind_of(subject), weight=weight, article=article)]
+    return [*mentions, Mention(text=subject, kind=kind_of(subject), weight=weight, article=article)]
 
 
 def _row_mentions(key: str, values: str, question: str) -> list[Mention]:
@@ -56,13 +56,17 @@ def _row_mentions(key: str, values: str, question: str) -> list[Mention]:
 
     The headings of its cells are nothing that is spoken about.
     """
-    named, said = names(values), {token.lower for token in tokens(f"{key} {values}")}
-    whole = [one for one in named if not any(f"{one.key} " in other.key for other in named)]
-    said |= entries("english", "function")
-    asked = [one for one in question_mentions(question) if said.issuperset(one.key.split()) and not one.is_name]
-    found = [replace(one, weight=IN_ANSWER) for one in (*whole, *asked)]
+    names_of_row, words_of_row = names(values), {token.lower for token in tokens(f"{key} {values}")}
+    whole = [name for name in names_of_row if not any(f"{name.key} " in other.key for other in names_of_row)]
+    words_of_row |= entries("english", "function")
+    topics_of_question = [
+        mention
+        for mention in question_mentions(question)
+        if words_of_row.issuperset(mention.key.split()) and not mention.is_name
+    ]
+    mentions = [replace(mention, weight=IN_ANSWER) for mention in (*whole, *topics_of_question)]
     chosen = _ASKS_WHICH.search(question) is not None and key.lower() not in question.lower()
-    return [*found, Mention(text=key, kind="thing", weight=CHOSEN if chosen else IN_ANSWER, is_name=True)]
+    return [*mentions, Mention(text=key, kind="thing", weight=CHOSEN if chosen else IN_ANSWER, is_name=True)]
 
 
 def _certainty(name: Mention, head: str) -> float:
@@ -93,16 +97,16 @@ def _is_common_plural(name: Mention, head: str) -> bool:
 def subject_of(text: str) -> str:
     """The content words before the first verb of an answer; "" where it begins in another way."""
     first = re.split(r"(?<=[.?!;])\s", text.strip(), maxsplit=1)[0]
-    taken: list[Token] = []
+    words: list[Token] = []
     for token in tokens(first):
         if is_verb(token) or token.lower in ("is", "are", "was", "were", "has", "have", "can", "will"):
             break
-        taken.append(token)
+        words.append(token)
     else:
-        if len(taken) > MOST_WORDS_ALONE or not any(token.text[0].isupper() for token in taken):
+        if len(words) > MOST_WORDS_ALONE or not any(token.text[0].isupper() for token in words):
             return ""  # a fragment; a short one with a name is the answer itself
-    while taken and taken[0].lower in ("the", "a", "an", "yes", "no", "both"):
-        taken = taken[1:]
-    if not taken or len(taken) > MOST_WORDS or any(token.lower in entries("english", "function") for token in taken):
+    while words and words[0].lower in ("the", "a", "an", "yes", "no", "both"):
+        words = words[1:]
+    if not words or len(words) > MOST_WORDS or any(token.lower in entries("english", "function") for token in words):
         return ""
-    return first[taken[0].start : taken[-1].end]
+    return first[words[0].start : words[-1].end]

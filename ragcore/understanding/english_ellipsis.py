@@ -79,19 +79,19 @@ def resolve_bare_question(text: str, earlier: str, answer: str) -> Resolution | 
             return Resolution(f"{word} {earlier[0].lower()}{earlier[1:]}", ("bare",), True)
         return Resolution(f"{word}? {earlier}", ("bare",), True)
     if match := _ELSE.match(text):
-        found = _with_else(earlier)
-        return Resolution(found or text, ("else",), bool(found))
+        resolved = _with_else(earlier)
+        return Resolution(resolved or text, ("else",), bool(resolved))
     return None
 
 
 def _why(text: str, earlier: str, answer: str) -> Resolution:
-    said = re.split(r"(?<=[.?!])\s", answer.strip(), maxsplit=1)[0]
+    sentence = re.split(r"(?<=[.?!])\s", answer.strip(), maxsplit=1)[0]
     if _YES_NO.match(earlier) and not re.search(r"\bnot\b", text, re.I):
         return Resolution(f"Why {earlier[0].lower()}{earlier[1:]}", ("why",), True)
     if re.search(r"\bnot\b", text, re.I) and earlier:
         return Resolution(f"Why not? {earlier}", ("why",), True)
-    if 2 < len(said.split()) <= SHORT_WORDS:
-        return Resolution(f"Why: {said.rstrip('.')}?", ("why",), True)
+    if 2 < len(sentence.split()) <= SHORT_WORDS:
+        return Resolution(f"Why: {sentence.rstrip('.')}?", ("why",), True)
     return Resolution(f"Why? {earlier}" if earlier else text, ("why",), bool(earlier))
 
 
@@ -121,7 +121,12 @@ def resolve_ones(text: str, attention: Attention, turn: tuple[str, str], signs: 
     if (match := _WHICH_ONE.search(text)) is not None:
         signs.append("one")
         items = next(
-            (items for said in turn if 1 < len(items := find_enumeration(said)) <= 3 and all(map(_is_item, items))), []
+            (
+                items
+                for turn_text in turn
+                if 1 < len(items := find_enumeration(turn_text)) <= 3 and all(map(_is_item, items))
+            ),
+            [],
         )
         if items:
             rest = " is" if match.group().lower().endswith("s") else ""
@@ -163,19 +168,19 @@ def resolve_there(text: str, attention: Attention, signs: list[str]) -> str:
     match = _THERE.search(text)
     if match is None or re.match(r"\s*there\b", text, re.I):
         return text
-    found = attention.best(_PLACE)
+    place = attention.best(_PLACE)
     preposition = "in"
     institutions = [m for m in attention.ranked() if m.is_name and _is_institution(m.text)]
     things = institutions or [m for m in attention.ranked() if m.is_name and m.kind == "thing"]
-    stronger = institutions and found and attention.value(institutions[0]) >= attention.value(found)
-    if things and (found is None or not found.is_name or stronger):
-        found, preposition = things[0], "at"
+    stronger = institutions and place and attention.value(institutions[0]) >= attention.value(place)
+    if things and (place is None or not place.is_name or stronger):
+        place, preposition = things[0], "at"
     signs.append("there")
-    if found is None or found.key in text.lower():
+    if place is None or place.key in text.lower():
         return text
     if re.search(r"\b(?:from|to|in|at|near|around|over)\s+$", text[: match.start()], re.I):
         preposition = ""
-    return f"{text[: match.start()]}{preposition} {found.phrase}{text[match.end() :]}".replace("  ", " ")
+    return f"{text[: match.start()]}{preposition} {place.phrase}{text[match.end() :]}".replace("  ", " ")
 
 
 def _is_institution(text: str) -> bool:
@@ -200,22 +205,22 @@ def resolve_definites(text: str, attention: Attention, signs: list[str]) -> str:
         return match.group()
 
     def named(match: re.Match[str]) -> str:
-        found = next((m for m in attention.ranked() if m.is_name and m.kind in _THING), None)
+        mention = next((m for m in attention.ranked() if m.is_name and m.kind in _THING), None)
         if (
-            found is None
-            or attention.value(found) < ASKED_ABOUT
+            mention is None
+            or attention.value(mention) < ASKED_ABOUT
             or signs
-            or found.key in text.lower()
-            or match["noun"].lower() in found.key.split()
+            or mention.key in text.lower()
+            or match["noun"].lower() in mention.key.split()
         ):
             return match.group()
         signs.append(match.group().lower())
-        return f"{match.group()} {found.text}"
+        return f"{match.group()} {mention.text}"
 
-    done = _HEAD.sub(full, text)
+    resolved = _HEAD.sub(full, text)
     if signs or names_something(text):
-        return done
-    return _CLASS.sub(named, done, count=1)
+        return resolved
+    return _CLASS.sub(named, resolved, count=1)
 
 
 def names_something(text: str) -> bool:

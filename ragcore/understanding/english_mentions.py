@@ -56,36 +56,38 @@ def tokens(text: str) -> list[Token]:
 
 def question_mentions(text: str) -> list[Mention]:
     """Names of a question, then its topic, strongest last so that it wins ties."""
-    found = [Mention(text=m[1], kind="thing", weight=NAME, is_name=True) for m in QUOTED.finditer(text)]
-    found += names(text)
+    mentions = [Mention(text=m[1], kind="thing", weight=NAME, is_name=True) for m in QUOTED.finditer(text)]
+    mentions += names(text)
     topic = topic_of(text)
-    full = _with_its_code(text, topic, found)
-    if topic and not any(topic.lower() == name.key for name in found):
+    full = _with_its_code(text, topic, mentions)
+    if topic and not any(topic.lower() == name.key for name in mentions):
         article = article_before(text, text.rindex(topic))
         weight = DESCRIBED if article in ("a", "an") and not _DEFINED.match(text) else TOPIC
-        if full != topic or _ends_in_code(topic, found):
+        if full != topic or _ends_in_code(topic, mentions):
             weight, article = NAME, article or "the"
-            found = [replace(one, weight=MODIFIER) if one.key in full.lower() else one for one in found]
-        found.append(Mention(text=full, kind=kind_of(topic), weight=weight, article=article))
-    return found
+            mentions = [
+                replace(mention, weight=MODIFIER) if mention.key in full.lower() else mention for mention in mentions
+            ]
+        mentions.append(Mention(text=full, kind=kind_of(topic), weight=weight, article=article))
+    return mentions
 
 
-def _with_its_code(text: str, topic: str, named: Sequence[Mention]) -> str:
+def _with_its_code(text: str, topic: str, name_mentions: Sequence[Mention]) -> str:
     """The drive motor for QX12: a thing that a code says more of is spoken about with it, and the code without it
     is not."""
     if not topic or topic.split()[-1].lower() in entries("english", "attributes"):
         return topic
     at = text.rfind(topic) + len(topic)
-    if (found := _OF_CODE.match(text, at)) is None:
+    if (link := _OF_CODE.match(text, at)) is None:
         return topic
-    code = next((one.text for one in named if text.startswith(one.text, found.end())), "")
-    return text[at - len(topic) : found.end() + len(code)] if any(map(str.isdigit, code)) else topic
+    code = next((name.text for name in name_mentions if text.startswith(name.text, link.end())), "")
+    return text[at - len(topic) : link.end() + len(code)] if any(map(str.isdigit, code)) else topic
 
 
-def _ends_in_code(topic: str, named: Sequence[Mention]) -> bool:
+def _ends_in_code(topic: str, name_mentions: Sequence[Mention]) -> bool:
     """The drive motor QX12: common nouns before a code say what is spoken about, the code says only which one."""
-    codes = [one for one in named if any(c.isdigit() for c in one.text) and f" {one.key}" in topic.lower()]
-    before = min((topic.lower().index(one.key) for one in codes), default=0)
+    codes = [name for name in name_mentions if any(c.isdigit() for c in name.text) and f" {name.key}" in topic.lower()]
+    before = min((topic.lower().index(name.key) for name in codes), default=0)
     nouns = tokens(topic[:before])
     return bool(nouns) and not any(_is_generic(noun) or noun.lower in entries("english", "classes") for noun in nouns)
 
@@ -103,7 +105,7 @@ def article_before(text: str, at: int) -> str:
 
 def names(text: str) -> list[Mention]:
     """Runs of capitalised words and words with digits or capitals inside, each once."""
-    found: dict[str, Mention] = {}
+    by_key: dict[str, Mention] = {}
     for run in _runs(text, _is_name_part):
         if all(token.lower in entries("english", "calendar") or token.text.isdigit() for token in run):
             continue  # a date is nothing that is spoken about
@@ -114,8 +116,8 @@ def names(text: str) -> list[Mention]:
             weight=MODIFIER if _modifies(text, run[-1]) else NAME,
             article=article_before(text, run[0].start),
         )
-        found.setdefault(name.key, name)
-    return list(found.values())
+        by_key.setdefault(name.key, name)
+    return list(by_key.values())
 
 
 def _kind_here(text: str, run: list[Token], name: Mention) -> Kind:
@@ -167,17 +169,17 @@ def last_attribute(words: list[Token]) -> Token | None:
     Common adjectives before such a noun belong to it. "my" and "your" say whose it is.
     """
     attributes, adjectives = entries("english", "attributes"), entries("english", "adjectives")
-    found: Token | None = None
+    attribute: Token | None = None
     for at, token in enumerate(words):
         if token.lower in ("my", "your", "our", "i", "you", "we", "that", "one", "ones", "others"):
             return None
         if token.lower in attributes:
-            found = token
+            attribute = token
         elif token.lower in adjectives or token.lower in entries("english", "open verbs"):
             continue
         elif _is_content(token, at == 0) and not _is_generic(token):
             return None
-    return found
+    return attribute
 
 
 def _topic_of_sentence(sentence: str) -> str:
@@ -205,39 +207,45 @@ def _without_attribute(keywords: str) -> str:
 
 def content_groups(text: str) -> list[str]:
     """Groups of content words in order; the verb after do, can or to is none of them."""
-    found: list[str] = []
+    texts: list[str] = []
     for run in _runs(text, _is_content):
-        taken = list(run)
-        before = text[: taken[0].start]
-        asks = len(taken) > 1 and _SUPPORTED.search(before) and not text[taken[-1].end :].strip(" ?.!,")
-        if asks and taken[-1].text.islower() and not taken[-1].lower.endswith(("s", "tion", "ment", "ing")):
-            taken = taken[:-1]
+        group_tokens = list(run)
+        before = text[: group_tokens[0].start]
+        asks = len(group_tokens) > 1 and _SUPPORTED.search(before) and not text[group_tokens[-1].end :].strip(" ?.!,")
+        if (
+            asks
+            and group_tokens[-1].text.islower()
+            and not group_tokens[-1].lower.endswith(("s", "tion", "ment", "ing"))
+        ):
+            group_tokens = group_tokens[:-1]
         last = next((token.lower for token in reversed(tokens(before))), "")
-        if last in entries("english", "subjects") or (last in _PASSIVE and taken[0].lower.endswith("ed")):
-            taken = taken[1:]  # "if I miss the deadline", "can it be bridged": what somebody does is no thing
+        if last in entries("english", "subjects") or (last in _PASSIVE and group_tokens[0].lower.endswith("ed")):
+            group_tokens = group_tokens[
+                1:
+            ]  # "if I miss the deadline", "can it be bridged": what somebody does is no thing
         elif _BE.search(before) and not text[run[-1].end :].strip(" ?.!"):
-            while len(taken) > 1 and taken[-1].lower in entries("english", "states"):
-                taken = taken[:-1]  # "is my password valid"
-        if not taken:
+            while len(group_tokens) > 1 and group_tokens[-1].lower in entries("english", "states"):
+                group_tokens = group_tokens[:-1]  # "is my password valid"
+        if not group_tokens:
             continue
-        group = _POSSESSIVE.sub("", text[taken[0].start : taken[-1].end])
-        if len(taken) <= MOST_WORDS and not all(_is_generic(t) or t.text.isdigit() for t in taken):
-            found.append(group)
-    return found
+        group = _POSSESSIVE.sub("", text[group_tokens[0].start : group_tokens[-1].end])
+        if len(group_tokens) <= MOST_WORDS and not all(_is_generic(t) or t.text.isdigit() for t in group_tokens):
+            texts.append(group)
+    return texts
 
 
-def _runs(text: str, wanted: Wanted) -> Iterator[list[Token]]:
+def _runs(text: str, is_part: Wanted) -> Iterator[list[Token]]:
     """Maximal runs of neighbouring words that are wanted; "of" and the like may join two of them."""
     all_tokens = tokens(text)
     run: list[Token] = []
     for at, token in enumerate(all_tokens):
         gap = text[run[-1].end : token.start] if run else " "
-        abbreviated = bool(run) and wanted is _is_name_part and gap.strip(" ") == "." and _is_abbreviation(run[-1])
+        abbreviated = bool(run) and is_part is _is_name_part and gap.strip(" ") == "." and _is_abbreviation(run[-1])
         if run and gap.strip(" ") and not abbreviated:
             yield run
             run = []
         begins = not abbreviated and (at == 0 or begins_sentence(text, token.start))
-        if wanted(token, begins) or (run and token.lower in _JOINING and _joins(text, all_tokens, at, wanted)):
+        if is_part(token, begins) or (run and token.lower in _JOINING and _joins(text, all_tokens, at, is_part)):
             run.append(token)
         elif run:
             yield run
@@ -263,17 +271,17 @@ def _modifies(text: str, last: Token) -> bool:
     )
 
 
-def _joins(text: str, all_tokens: list[Token], at: int, wanted: Wanted) -> bool:
+def _joins(text: str, all_tokens: list[Token], at: int, is_part: Wanted) -> bool:
     """ "of" and "the" between two wanted words; "and" only inside names."""
     following = all_tokens[at + 1 : at + 3]
-    if all_tokens[at].lower != "of" and wanted is not _is_name_part:
+    if all_tokens[at].lower != "of" and is_part is not _is_name_part:
         return False
     if all_tokens[at].lower == "and":
         return False
     for token in following:
         if text[all_tokens[at].end : token.start].strip(" ") and token is following[0]:
             return False
-        if wanted(token, False):
+        if is_part(token, False):
             return True
         if token.lower not in _JOINING:
             return False
@@ -310,11 +318,11 @@ def _is_generic(token: Token) -> bool:
     return token.lower in entries("english", "generic") or token.lower in entries("english", "attributes")
 
 
-def _name(words: list[str], written: str) -> Mention:
+def _name(words: list[str], text_as_is: str) -> Mention:
     if len(words) % 2 == 0 and words[: len(words) // 2] == words[len(words) // 2 :]:
         words = words[: len(words) // 2]  # a heading, then the same words
     lower = [word.lower() for word in words]
-    text = _POSSESSIVE.sub("", written if len(written.split()) == len(words) else " ".join(words))
+    text = _POSSESSIVE.sub("", text_as_is if len(text_as_is.split()) == len(words) else " ".join(words))
     while len(words) > 2 and lower[0].rstrip(".") in entries("english", "professions"):
         words, lower = words[1:], lower[1:]
         text = text.split(" ", 1)[-1].lstrip(". ")

@@ -50,10 +50,12 @@ def resolve_pronouns(text: str, attention: Attention) -> Resolution:
     signs: list[str] = []
     blocked = [match.span() for match in _EXPLETIVE.finditer(text)]
     done_kinds: set[str] = set()
-    own = {mention.key for mention in names(text)}
+    names_of_text = {mention.key for mention in names(text)}
 
     def pronoun(match: re.Match[str]) -> str:
-        if any(start <= match.start() < end for start, end in blocked) or _has_own_antecedent(text, match, own):
+        if any(start <= match.start() < end for start, end in blocked) or _has_own_antecedent(
+            text, match, names_of_text
+        ):
             return match.group()
         kind = str(match.lastgroup if match.lastgroup != "is" else next(k for k in _WANTED if match[k]))
         signs.append(match[kind].lower())
@@ -61,14 +63,14 @@ def resolve_pronouns(text: str, attention: Attention) -> Resolution:
             return match.group()
         done_kinds.add(kind)
         she = match[kind].lower() in ("she", "her", "hers") if kind == "person" else None
-        found = attention.best(_WANTED["person" if _is_spoken_to(match) else kind], she=she)
-        return _in_place(match, found.phrase) if found else match.group()
+        mention = attention.best(_WANTED["person" if _is_spoken_to(match) else kind], she=she)
+        return _in_place(match, mention.phrase) if mention else match.group()
 
-    done = PRONOUN.sub(pronoun, text)
-    if not own and not (signs or _has_earlier_sentence(text)):
-        done = _THIS.sub(lambda match: _this(match, attention, signs), done)
-    done = _THIS_NOUN.sub(lambda match: _this_noun(match, attention, signs, bool(own)), done)
-    return Resolution(done, tuple(signs), done != text)
+    resolved = PRONOUN.sub(pronoun, text)
+    if not names_of_text and not (signs or _has_earlier_sentence(text)):
+        resolved = _THIS.sub(lambda match: _this(match, attention, signs), resolved)
+    resolved = _THIS_NOUN.sub(lambda match: _this_noun(match, attention, signs, bool(names_of_text)), resolved)
+    return Resolution(resolved, tuple(signs), resolved != text)
 
 
 def _is_spoken_to(match: re.Match[str]) -> bool:
@@ -77,22 +79,22 @@ def _is_spoken_to(match: re.Match[str]) -> bool:
     return bool(before and before[0].lower in entries("english", "contact verbs"))
 
 
-def _has_own_antecedent(text: str, match: re.Match[str], own: set[str]) -> bool:
+def _has_own_antecedent(text: str, match: re.Match[str], names_of_text: set[str]) -> bool:
     """A name earlier in the same text is what the pronoun means, and for things a noun of an earlier clause."""
     before = text[: match.start()]
-    if any(name in before.lower() for name in own):
+    if any(name in before.lower() for name in names_of_text):
         return True
-    said = _CLAUSES.split(before)[:-1]
-    if match["person"] or not said:
+    clauses = _CLAUSES.split(before)[:-1]
+    if match["person"] or not clauses:
         return False
-    wanted = "plural" if match["plural"] else "thing"
-    return any(kind_of(group) == wanted for sentence in said for group in content_groups(sentence))
+    kind = "plural" if match["plural"] else "thing"
+    return any(kind_of(group) == kind for sentence in clauses for group in content_groups(sentence))
 
 
 def _has_earlier_sentence(text: str) -> bool:
     """Whether "that" at its end may mean what the text itself has just said."""
-    said = re.split(r"(?<=[.?!])\s", text.strip())[:-1]
-    return any(content_groups(sentence) for sentence in said)
+    earlier = re.split(r"(?<=[.?!])\s", text.strip())[:-1]
+    return any(content_groups(sentence) for sentence in earlier)
 
 
 def _in_place(match: re.Match[str], antecedent: str) -> str:
@@ -118,8 +120,8 @@ def _next_is_function(following: str) -> bool:
 def _this(match: re.Match[str], attention: Attention, signs: list[str]) -> str:
     word = (match["a"] or match["b"] or match["c"]).lower()
     signs.append(word)
-    found = attention.best(_WANTED["plural" if word in ("these", "those") else "thing"])
-    return (match["before"] or match["verb"] or "") + found.phrase if found else match.group()
+    mention = attention.best(_WANTED["plural" if word in ("these", "those") else "thing"])
+    return (match["before"] or match["verb"] or "") + mention.phrase if mention else match.group()
 
 
 def _this_noun(match: re.Match[str], attention: Attention, signs: list[str], names_own: bool) -> str:
@@ -137,8 +139,8 @@ def _this_noun(match: re.Match[str], attention: Attention, signs: list[str], nam
     for mention in attention.ranked():
         if noun.rstrip("s") in mention.key.split()[-1] and noun != mention.key:
             return mention.phrase if mention.is_name or mention.article else f"the {mention.text}"
-    found = attention.best(_WANTED["thing"]) if noun in entries("english", "classes") else None
-    return found.phrase if found else match.group()
+    referent = attention.best(_WANTED["thing"]) if noun in entries("english", "classes") else None
+    return referent.phrase if referent else match.group()
 
 
 def _document(match: re.Match[str], attention: Attention, signs: list[str]) -> str:
@@ -146,5 +148,5 @@ def _document(match: re.Match[str], attention: Attention, signs: list[str]) -> s
     if match["det"].lower() == "that" or re.match(r"\s+(?:on|about|of|by|from)\b", match.string[match.end() :], re.I):
         return match.group()
     signs.append(match.group().lower())
-    found = attention.best(_ANYTHING)
-    return f"{match.group()} on {found.phrase}" if found else match.group()
+    mention = attention.best(_ANYTHING)
+    return f"{match.group()} on {mention.phrase}" if mention else match.group()

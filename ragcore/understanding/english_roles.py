@@ -23,10 +23,10 @@ def name_role(text: str, earlier: str) -> str:
         return text
     name = re.escape(re.sub(r"^(?:the|our|this)\s+", "", match["what"], flags=re.I))
     classed = rf"\b(?:(?P<before>{_CLASS})\s+{name}\b|{name}\s+(?P<after>{_CLASS})\b)"
-    found = re.search(classed, earlier, re.I) or re.search(rf"\b(?P<own>{_CLASS})\b", match["what"], re.I)
-    if found is None:
+    class_match = re.search(classed, earlier, re.I) or re.search(rf"\b(?P<own>{_CLASS})\b", match["what"], re.I)
+    if class_match is None:
         return text
-    noun = next(group for group in found.groups() if group).lower()
+    noun = next(group for group in class_match.groups() if group).lower()
     return f"{text[: match.start()]}who is the {_role(noun)} of {match['what']}{match['end']}"
 
 

@@ -111,8 +111,8 @@ def read_file_question(question: str) -> FileQuestion:
     wants_others = bool(_COMPARES.search(text) and _OTHERS.search(text)) or bool(_SEARCH_OTHERS.search(text))
     plain = _POLITE.sub("", text)
 
-    def of(kind: FileQuestionKind, asked: str) -> FileQuestion:
-        return FileQuestion(kind=kind, text=asked, names_file=names_file, wants_others=wants_others)
+    def of(kind: FileQuestionKind, text_of_file: str) -> FileQuestion:
+        return FileQuestion(kind=kind, text=text_of_file, names_file=names_file, wants_others=wants_others)
 
     for pattern in _TOPICS:
         if match := pattern.search(plain):

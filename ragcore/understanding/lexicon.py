@@ -42,11 +42,11 @@ class LexiconChain:
 
     def alternatives(self, term: str) -> tuple[str, ...]:
         """Other names, each once."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for lexicon in self._lexicons:
             for name in lexicon.alternatives(term):
-                found.setdefault(_key(name), name)
-        return tuple(found.values())
+                names.setdefault(_key(name), name)
+        return tuple(names.values())
 
 
 def lexicon_names() -> tuple[str, ...]:
@@ -65,11 +65,11 @@ def term_spans(text: str, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
 
 def _parts(text: str) -> list[tuple[int, int]]:
     """Latin names are taken apart at spaces."""
-    found, at = [], 0
+    places, at = [], 0
     for part in text.split(" "):
-        found.append((at, at + len(part)))
+        places.append((at, at + len(part)))
         at += len(part) + 1
-    return found
+    return places
 
 
 def _key(name: str) -> str:

@@ -70,17 +70,17 @@ class Mention:
 class Attention:
     """Mentions by their attention, the strongest first."""
 
-    held: dict[str, tuple[Mention, float]] = field(default_factory=dict)
+    mentions: dict[str, tuple[Mention, float]] = field(default_factory=dict)
 
     def fade(self) -> None:
         """One utterance has passed."""
-        self.held = {key: (mention, value * DECAY) for key, (mention, value) in self.held.items()}
+        self.mentions = {key: (mention, value * DECAY) for key, (mention, value) in self.mentions.items()}
 
     def add(self, mention: Mention) -> None:
         """One more mention; a part of a longer name counts for that name, which stays as written in full."""
         full = self._full_name(mention)
-        known, value = self.held.pop(full.key, (full, 0.0))
-        self.held[full.key] = (known, value + mention.weight)
+        longest, value = self.mentions.pop(full.key, (full, 0.0))
+        self.mentions[full.key] = (longest, value + mention.weight)
 
     def best(
         self, kinds: Mapping[Kind, float] = ANY_KIND, *, besides: str = "", she: bool | None = None
@@ -92,33 +92,37 @@ class Attention:
         around = besides.lower()
         fitting = [
             (value * kinds[mention.kind], -at, mention)
-            for at, (mention, value) in enumerate(reversed(self.held.values()))
+            for at, (mention, value) in enumerate(reversed(self.mentions.values()))
             if kinds.get(mention.kind) and mention.key not in around and not _other_gender(mention, she)
         ]
         return max(fitting, key=lambda item: item[:2])[2] if fitting else None
 
     def value(self, mention: Mention) -> float:
         """The attention of a mention, 0 for an unknown one."""
-        return self.held.get(mention.key, (mention, 0.0))[1]
+        return self.mentions.get(mention.key, (mention, 0.0))[1]
 
     def ranked(self) -> list[Mention]:
-        return [mention for mention, _ in sorted(self.held.values(), key=lambda item: -item[1])]
+        return [mention for mention, _ in sorted(self.mentions.values(), key=lambda item: -item[1])]
 
     def _full_name(self, mention: Mention) -> Mention:
         if not mention.is_name or not mention.text.isascii():
             return mention
         words = mention.key.split()
-        for known, value in list(self.held.values()):
-            have = known.key.split()
+        for earlier, value in list(self.mentions.values()):
+            have = earlier.key.split()
             if (
-                known.is_name
+                earlier.is_name
                 and len(words) < len(have)
                 and (have[-len(words) :] == words or have[: len(words)] == words)
             ):
-                return known
-            if known.is_name and len(have) < len(words) and (words[-len(have) :] == have or words[: len(have)] == have):
-                del self.held[known.key]
-                self.held[mention.key] = (mention, value)
+                return earlier
+            if (
+                earlier.is_name
+                and len(have) < len(words)
+                and (words[-len(have) :] == have or words[: len(have)] == have)
+            ):
+                del self.mentions[earlier.key]
+                self.mentions[mention.key] = (mention, value)
         return mention
 
 
@@ -134,8 +138,8 @@ def find_enumeration(text: str) -> list[str]:
         return lines
     if (run := _RUN_ZH.search(text)) is not None:
         return [item for item in re.split(r"、|以及|还是|和|与|及|或", run.group()) if item]
-    if (found := _RUN_EN.search(text)) is not None:
-        items = re.split(r",\s*(?:and|or)?\s*|\s+(?:and|or|versus|vs)\s+", found["run"])
+    if (sequence := _RUN_EN.search(text)) is not None:
+        items = re.split(r",\s*(?:and|or)?\s*|\s+(?:and|or|versus|vs)\s+", sequence["run"])
         cleaned = [_LEAD_EN.sub("", item).strip() for item in items if item]
         return [item for item in cleaned if item]
     return []

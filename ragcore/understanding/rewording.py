@@ -50,5 +50,5 @@ def _identifiers(text: str) -> set[str]:
 
 def _common(earlier: str, later: str, tokenizer: Tokenizer) -> float:
     """Common keywords by those of the longer question, 0 to 1."""
-    one, other = set(keywords(earlier, tokenizer)), set(keywords(later, tokenizer))
-    return len(one & other) / max(len(one), len(other)) if one and other else 0.0
+    words, other = set(keywords(earlier, tokenizer)), set(keywords(later, tokenizer))
+    return len(words & other) / max(len(words), len(other)) if words and other else 0.0

@@ -127,8 +127,8 @@ def choose_method(method: str, *, query: str, question: Question, streaming: boo
 async def _forms(query: str, name: str, question: Question, ports: StagePorts) -> list[str]:
     """By the model, or by rules where it gives nothing that can be used."""
     method = METHODS[name]
-    found = await _by_model(ports.llm, query, method, question, ports) if ports.llm is not None else []
-    texts = (found or method.by_rules(query, ports))[: method.most]
+    forms = await _by_model(ports.llm, query, method, question, ports) if ports.llm is not None else []
+    texts = (forms or method.by_rules(query, ports))[: method.most]
     return await _related(query, texts, ports.embedder) if name == "decompose" else texts
 
 
@@ -140,12 +140,12 @@ async def _by_model(llm: LlmClient, query: str, method: Method, question: Questi
         max_tokens=FORM_TOKENS,
         **_values(query, question),
     )
-    said = [*_said(question), *rules.other_names(query, ports.tokenizer, ports.lexicon)]
-    found: dict[str, str] = {query.strip().lower(): ""}
+    context = [*_said(question), *rules.other_names(query, ports.tokenizer, ports.lexicon)]
+    forms: dict[str, str] = {query.strip().lower(): ""}
     for text in reply.queries if reply else ():
-        form = validate_form(text, query, said, ports.tokenizer, any_language=method.any_language, same=False)
-        found.setdefault(form.lower(), form)
-    return [form for form in found.values() if form]
+        form = validate_form(text, query, context, ports.tokenizer, any_language=method.any_language, same=False)
+        forms.setdefault(form.lower(), form)
+    return [form for form in forms.values() if form]
 
 
 async def _hypothetical(query: str, question: Question, ports: StagePorts) -> tuple[Rewrite, ...]:
@@ -170,8 +170,8 @@ async def _imagined(llm: LlmClient, query: str, question: Question, ports: Stage
 def is_unwilling(text: str) -> bool:
     """Whether a text says that there is no answer, which is near to every other text that says so."""
     begin = re.split(r"(?<=[.!?。！？])", text, maxsplit=1)[0]
-    said = re.search(alternatives("phrasing", "unwilling en", "unwilling zh"), begin.replace("’", "'"), flags=re.I)
-    return said is not None or is_refusal(text)
+    unwilling = re.search(alternatives("phrasing", "unwilling en", "unwilling zh"), begin.replace("’", "'"), flags=re.I)
+    return unwilling is not None or is_refusal(text)
 
 
 def is_foreign(text: str, query: str) -> bool:
@@ -232,8 +232,8 @@ def validate_form(
         return ""
     if not any_language and "other" not in (pair := (language_of(form), language_of(question))) and pair[0] != pair[1]:
         return ""
-    said = set(tokenizer.words(" ".join((question, *history))))
-    if not said & set(keywords(form, tokenizer)):
+    words = set(tokenizer.words(" ".join((question, *history))))
+    if not words & set(keywords(form, tokenizer)):
         return ""
     must_be_same = not any_language if same is None else same
     return form if not must_be_same or is_same_question(form, question, history, tokenizer) else ""
@@ -254,8 +254,8 @@ def is_same_question(form: str, question: str, history: Sequence[str], tokenizer
         return False
     if not when.signs and not whose.signs and not have <= numbers(" ".join((question, *history))):
         return False
-    own = {word for word in keywords(rest, tokenizer) if not any(c.isdigit() for c in word)}
-    return len(own & set(tokenizer.words(form))) >= KEPT_SHARE * len(own)
+    words = {word for word in keywords(rest, tokenizer) if not any(c.isdigit() for c in word)}
+    return len(words & set(tokenizer.words(form))) >= KEPT_SHARE * len(words)
 
 
 def is_question(text: str) -> bool:

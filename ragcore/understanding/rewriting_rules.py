@@ -64,9 +64,9 @@ def multi(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str
     """Two other forms: its topic with words of the answer that is asked for, and in other terms or keywords alone."""
     kind = question_type(query)
     topic = topic_words(query, tokenizer)
-    asked = _joined([topic, *section("phrasing", f"{kind} {_tongue(query)}")])
-    others = expand(query, tokenizer, lexicon)[:1] or [" ".join(keywords(query, tokenizer))]
-    return _new([asked, *others], query)[:2]
+    with_kind = _joined([topic, *section("phrasing", f"{kind} {_tongue(query)}")])
+    in_other_terms = expand(query, tokenizer, lexicon)[:1] or [" ".join(keywords(query, tokenizer))]
+    return _new([with_kind, *in_other_terms], query)[:2]
 
 
 def expand(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str]:
@@ -91,17 +91,17 @@ def other_names(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> li
     """All alternatives of the terms that the lexicon knows, in any language."""
     if lexicon is None:
         return []
-    known = _known(query, tokenizer, lexicon)
-    return [name for start, end in known for name in lexicon.alternatives(query[start:end])]
+    places = _known(query, tokenizer, lexicon)
+    return [name for start, end in places for name in lexicon.alternatives(query[start:end])]
 
 
 def variants(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str]:
     """Terms of the lexicon; for a definition its concept and basics, and how it works with details."""
-    found = expand(query, tokenizer, lexicon)[:1]
+    forms = expand(query, tokenizer, lexicon)[:1]
     if question_type(query) == "definition":
         topic, tongue = topic_words(query, tokenizer), _tongue(query)
-        found += [_joined([topic, *section("phrasing", f"{name} {tongue}")]) for name in ("definition", "principle")]
-    return _new(found, query)[:MOST]
+        forms += [_joined([topic, *section("phrasing", f"{name} {tongue}")]) for name in ("definition", "principle")]
+    return _new(forms, query)[:MOST]
 
 
 def decompose(query: str, tokenizer: Tokenizer) -> list[str]:
@@ -176,8 +176,8 @@ def hypothetical(query: str) -> str:
 def topic_words(query: str, tokenizer: Tokenizer) -> str:
     """What a question is about, as written there; its keywords where no topic is found."""
     if _tongue(query) == "zh":
-        found = [query[group[0].start : group[-1].end] for group in groups(query, tokenizer)]
-        topics = [without_attribute(text) for text in found]
+        phrases = [query[group[0].start : group[-1].end] for group in groups(query, tokenizer)]
+        topics = [without_attribute(text) for text in phrases]
         topics = [text for text in topics if text not in entries("chinese", "attributes")]
     else:
         topics = content_groups(query)
@@ -212,12 +212,12 @@ def _known(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[tu
     capitals, see `is_meant`."""
     if lexicon is None:
         return []
-    taken: list[tuple[int, int]] = []
+    places: list[tuple[int, int]] = []
     for start, end in sorted(term_spans(query, tokenizer), key=lambda span: span[0] - span[1]):
-        free = all(end <= other or start >= last for other, last in taken)
+        free = all(end <= other or start >= last for other, last in places)
         if free and is_meant(query[start:end], query) and lexicon.alternatives(query[start:end]):
-            taken.append((start, end))
-    return sorted(taken)
+            places.append((start, end))
+    return sorted(places)
 
 
 def _ordered(term: str, query: str, lexicon: Lexicon) -> list[str]:
@@ -230,14 +230,14 @@ def _usual(term: str, query: str, lexicon: Lexicon) -> str:
     """The usual name of a thing in the language of the question; the term itself where that is unknown."""
     if _is_abbreviation(term):
         return _best(term, query, lexicon) or term
-    others = lexicon.alternatives(term)
-    usual = next(iter(lexicon.alternatives(others[-1])), term) if len(others) > 1 else term
+    names = lexicon.alternatives(term)
+    usual = next(iter(lexicon.alternatives(names[-1])), term) if len(names) > 1 else term
     return usual if _tongue(usual) == _tongue(query) else term
 
 
 def _best(term: str, query: str, lexicon: Lexicon) -> str:
-    found = [name for name in _ordered(term, query, lexicon) if not name.isupper()]
-    return found[0] if found else ""
+    candidates = [name for name in _ordered(term, query, lexicon) if not name.isupper()]
+    return candidates[0] if candidates else ""
 
 
 def _is_abbreviation(term: str) -> bool:
@@ -262,13 +262,13 @@ def _tongue(text: str) -> str:
 
 def _new(texts: list[str], query: str) -> list[str]:
     """Each once, without empty ones and the question itself."""
-    known = {query.strip().lower()}
-    found: list[str] = []
+    keys = {query.strip().lower()}
+    forms: list[str] = []
     for text in texts:
-        if (key := text.strip().lower()) and key not in known:
-            known.add(key)
-            found.append(text.strip())
-    return found
+        if (key := text.strip().lower()) and key not in keys:
+            keys.add(key)
+            forms.append(text.strip())
+    return forms
 
 
 # ── sub-questions ───────────────────────────────────────────────────────────────────────────────────
@@ -279,8 +279,8 @@ def split_sub_questions(query: str) -> list[str]:
     sentences = [text.strip() for text in _SENTENCES.split(query) if len(text.strip()) > 2]
     if len(sentences) > 1:
         return sentences
-    found = _parts_zh(query) if language_of(query) == "zh" else _parts_en(query)
-    return found if len(found) > 1 else []
+    parts = _parts_zh(query) if language_of(query) == "zh" else _parts_en(query)
+    return parts if len(parts) > 1 else []
 
 
 def _parts_zh(query: str) -> list[str]:

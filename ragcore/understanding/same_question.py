@@ -33,11 +33,11 @@ def question_form(text: str) -> tuple[str, ...] | None:
 
     Equal forms mean the same question. The reverse does not hold: most paraphrases have different forms.
     """
-    written = _ENDING.sub("", normalise_query(text))
-    if not written or len(written) > MOST_CHARACTERS or _SEVERAL.search(written):
+    plain = _ENDING.sub("", normalise_query(text))
+    if not plain or len(plain) > MOST_CHARACTERS or _SEVERAL.search(plain):
         return None
-    found = _chinese(written.casefold()) if language_of(text) == "zh" else _english(written)
-    return found if len(found) > 1 else None
+    form = _chinese(plain.casefold()) if language_of(text) == "zh" else _english(plain)
+    return form if len(form) > 1 else None
 
 
 def is_same_question(text: str, other: str) -> bool:

@@ -41,16 +41,16 @@ def small_talk_kind(text: str) -> SmallTalk | None:
     plain = _plain(text)
     if not plain or len(plain) > MAX_CHARACTERS:
         return None
-    said = _courtesies(plain)
-    if said:
-        return next(kind for kind in get_args(Courtesy) if kind in said)
+    kinds = _courtesies(plain)
+    if kinds:
+        return next(kind for kind in get_args(Courtesy) if kind in kinds)
     return next((subject for subject in get_args(Subject) if _about(subject).fullmatch(plain)), None)
 
 
 def may_be_small_talk(text: str, tokenizer: Tokenizer) -> bool:
     """Whether every keyword is a word of talk about talk: then a language model may say that nothing is to be found."""
-    found = keywords(_plain(text), tokenizer)
-    return len(text) <= MAX_CHARACTERS and all(word in _talk() for word in found)
+    words = keywords(_plain(text), tokenizer)
+    return len(text) <= MAX_CHARACTERS and all(word in _talk() for word in words)
 
 
 def _plain(text: str) -> str:
@@ -70,15 +70,15 @@ def _courtesies(plain: str) -> set[str]:
     The longest fit is taken at each place, once for all.
     """
     at = 0
-    said: set[str] = set()
+    kinds: set[str] = set()
     while at < len(plain):
         ends = {section: _longest(section, plain, at) for section in ("fillers", *get_args(Courtesy))}
         section = max(reversed(ends), key=lambda name: ends[name])  # a phrase before a filler
         if ends[section] == at:
             return set()
-        said |= {section} - {"fillers"}
+        kinds |= {section} - {"fillers"}
         at = ends[section]
-    return said
+    return kinds
 
 
 def _longest(section: str, plain: str, at: int) -> int:

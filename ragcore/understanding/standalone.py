@@ -67,17 +67,17 @@ def standalone_by_rules(question: Question, tokenizer: Tokenizer) -> Standalone:
     turns = [(turn.question, turn.answer) for turn in question.history[-EARLIER_TURNS:]]
     whose = resolve_user_profile(question.text, question.profile)
     when = resolve_dates(whose.text, question.today)
-    found = _resolve(when.text, turns, tokenizer) if turns else Resolution(when.text)
+    resolution = _resolve(when.text, turns, tokenizer) if turns else Resolution(when.text)
     depends: dict[Dependence, bool] = {
-        "history": bool(found.signs),
+        "history": bool(resolution.signs),
         "date": bool(when.signs),
         "profile": bool(whose.signs),
     }
     return Standalone(
-        text=found.text,
-        changed=found.text != question.text,
-        signs=(*whose.signs, *when.signs, *found.signs),
-        terms=_terms(found, turns, tokenizer),
+        text=resolution.text,
+        changed=resolution.text != question.text,
+        signs=(*whose.signs, *when.signs, *resolution.signs),
+        terms=_terms(resolution, turns, tokenizer),
         depends_on=frozenset(name for name, yes in depends.items() if yes),
     )
 
@@ -91,9 +91,9 @@ def names_of(text: str, tokenizer: Tokenizer) -> list[str]:
     """Names in a question: capitalised or with digits in English, titles, persons and Latin words in Chinese."""
     if language_of(text) != "zh":
         return [mention.text for mention in names(text)]
-    found = _mentions(text, tokenizer)
+    mentions = _mentions(text, tokenizer)
     return [
-        m.text for m in found if m.is_name or m.kind == "person" or any(c.isascii() and c.isalnum() for c in m.text)
+        m.text for m in mentions if m.is_name or m.kind == "person" or any(c.isascii() and c.isalnum() for c in m.text)
     ]
 
 
@@ -110,10 +110,12 @@ def _attention(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> Attent
     return english.track_attention(turns)[0]
 
 
-def _terms(found: Resolution, turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> tuple[str, ...]:
-    own = [mention.text for mention in _mentions(found.text, tokenizer)] or keywords(found.text, tokenizer)
-    context = topics(turns, tokenizer) if found.signs and turns else []
-    return tuple({term.lower(): term for term in reversed([*own, *context])}.values())[::-1][:MOST_TERMS]
+def _terms(resolution: Resolution, turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> tuple[str, ...]:
+    names_of_question = [mention.text for mention in _mentions(resolution.text, tokenizer)] or keywords(
+        resolution.text, tokenizer
+    )
+    context = topics(turns, tokenizer) if resolution.signs and turns else []
+    return tuple({term.lower(): term for term in reversed([*names_of_question, *context])}.values())[::-1][:MOST_TERMS]
 
 
 def _mentions(text: str, tokenizer: Tokenizer) -> list[Mention]:
@@ -127,7 +129,7 @@ def _mentions(text: str, tokenizer: Tokenizer) -> list[Mention]:
 
 def resolve_user_profile(text: str, profile: Profile | None) -> Resolution:
     """Replaces what the profile knows and names the other signs; 我 and "I" without a duty mean nothing here."""
-    known = profile or Profile()
+    asker = profile or Profile()
     signs: list[str] = []
 
     def put(pattern: re.Pattern[str], value: str, form: str, within: str) -> str:
@@ -141,15 +143,15 @@ def resolve_user_profile(text: str, profile: Profile | None) -> Resolution:
 
         return pattern.sub(one, within)
 
-    done = put(_DEPARTMENT_ZH, known.department, "{value}", text)
-    done = put(_PRODUCT_ZH, known.product, "{value}", done)
-    done = put(_ROLE_ZH, known.role, "{value}{noun}", done)
-    done = put(_DUTY_ZH, known.role, "{value}", done)
-    done = put(_DEPARTMENT_EN, known.department, "the {value} {noun}", done)
-    done = put(_PRODUCT_EN, known.product, "{value}", done)
-    done = put(_ROLE_EN, known.role, "the {value} {noun}", done)
-    done = put(_DUTY_EN, known.role, "{aux} I as {value}", done)
-    return Resolution(done, tuple(signs), done != text)
+    resolved = put(_DEPARTMENT_ZH, asker.department, "{value}", text)
+    resolved = put(_PRODUCT_ZH, asker.product, "{value}", resolved)
+    resolved = put(_ROLE_ZH, asker.role, "{value}{noun}", resolved)
+    resolved = put(_DUTY_ZH, asker.role, "{value}", resolved)
+    resolved = put(_DEPARTMENT_EN, asker.department, "the {value} {noun}", resolved)
+    resolved = put(_PRODUCT_EN, asker.product, "{value}", resolved)
+    resolved = put(_ROLE_EN, asker.role, "the {value} {noun}", resolved)
+    resolved = put(_DUTY_EN, asker.role, "{aux} I as {value}", resolved)
+    return Resolution(resolved, tuple(signs), resolved != text)
 
 
 # ── the conversation ────────────────────────────────────────────────────────────────────────────────
@@ -173,13 +175,13 @@ def add_context(query: str, question: Question, tokenizer: Tokenizer) -> str:
     """
     if has_new_subject(query, question, tokenizer):
         return ""
-    own = {word.lower() for word in keywords(query, tokenizer)}
+    words_of_query = {word.lower() for word in keywords(query, tokenizer)}
     words: dict[str, None] = {}
     for turn in reversed(question.history[-CONTEXT_TURNS:]):
-        words |= dict.fromkeys(word for word in keywords(turn.question, tokenizer) if word not in own)
+        words |= dict.fromkeys(word for word in keywords(turn.question, tokenizer) if word not in words_of_query)
     pairs = [(turn.question, turn.answer) for turn in question.history]
-    named = [text for text in topics(pairs, tokenizer)[:MOST_NAMED] if text.lower() not in query.lower()]
-    context = [*named, *list(words)[:MOST_CONTEXT]]
+    names_of_context = [text for text in topics(pairs, tokenizer)[:MOST_NAMED] if text.lower() not in query.lower()]
+    context = [*names_of_context, *list(words)[:MOST_CONTEXT]]
     return " ".join([query] * OWN_TIMES + context) if context else ""
 
 
@@ -189,13 +191,13 @@ def within_conversation(query: str, question: Question, tokenizer: Tokenizer) ->
     Where the one before has few words itself, the one before that stands there, too.
     """
     pairs = [(turn.question, turn.answer) for turn in question.history[-EARLIER_TURNS:]]
-    said: list[str] = []
+    understood: list[str] = []
     for last in range(len(pairs), max(len(pairs) - CONTEXT_TURNS, 0), -1):
-        said.insert(0, _understood(pairs[:last], tokenizer))
-        if len(set(keywords(said[0], tokenizer))) >= FEW_WORDS:
+        understood.insert(0, _understood(pairs[:last], tokenizer))
+        if len(set(keywords(understood[0], tokenizer))) >= FEW_WORDS:
             break
-    earlier, own = set(keywords(" ".join(said), tokenizer)), set(keywords(query, tokenizer))
-    return " ".join([*said, query]) if 2 * len(earlier & own) < len(earlier) else ""
+    earlier, words_of_query = set(keywords(" ".join(understood), tokenizer)), set(keywords(query, tokenizer))
+    return " ".join([*understood, query]) if 2 * len(earlier & words_of_query) < len(earlier) else ""
 
 
 def _understood(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> str:
@@ -210,8 +212,8 @@ def has_new_subject(query: str, question: Question, tokenizer: Tokenizer) -> boo
 
     Without a name it may well be about what was spoken of in other words, and a question that was rewritten is.
     """
-    own = set(keywords(query, tokenizer))
-    if query != question.text or len(own) < FEW_WORDS or not names_of(query, tokenizer):
+    words_of_query = set(keywords(query, tokenizer))
+    if query != question.text or len(words_of_query) < FEW_WORDS or not names_of(query, tokenizer):
         return False
-    said = " ".join(f"{turn.question} {turn.answer}" for turn in question.history[-CONTEXT_TURNS:])
-    return not own & set(tokenizer.words(said))
+    conversation = " ".join(f"{turn.question} {turn.answer}" for turn in question.history[-CONTEXT_TURNS:])
+    return not words_of_query & set(tokenizer.words(conversation))

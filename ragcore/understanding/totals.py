@@ -24,5 +24,5 @@ def total_of_earlier(what: str, earlier: str) -> str | None:
     """
     if _TOTAL.fullmatch(what.strip()) is None or (time := _TIME.search(earlier)) is None:
         return None
-    left = f"{earlier[: time.start()]}{earlier[time.end() :]}".rstrip(" ?？.。")
-    return f"{left} in total" if left.isascii() else f"{left}，合计"
+    remainder = f"{earlier[: time.start()]}{earlier[time.end() :]}".rstrip(" ?？.。")
+    return f"{remainder} in total" if remainder.isascii() else f"{remainder}，合计"

@@ -18,11 +18,11 @@ class DatabaseWrapper(MeasuredWrapper):  # type: ignore[misc]  # the library has
         if self.alias == NO_DB_ALIAS or not options:
             return None
         if self.alias not in self._connection_pools:
-            made = CheckedPool(
+            new_pool = CheckedPool(
                 kwargs={**self.get_connection_params(), "autocommit": True},  # Django sets it properly later on
                 configure=self._configure_connection,
                 **options,
             )
-            self._connection_pools.setdefault(self.alias, made)  # another thread may have been faster
+            self._connection_pools.setdefault(self.alias, new_pool)  # another thread may have been faster
         pool: CheckedPool = self._connection_pools[self.alias]
         return pool

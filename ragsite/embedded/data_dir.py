@@ -74,10 +74,10 @@ class Runtime:
     def read(cls, data_dir: Path) -> Runtime:
         """The record of the running instance; an empty one where nothing runs, also after a crash."""
         try:
-            found = cls(**json.loads((data_dir / RUNTIME_FILE).read_text(encoding="utf-8")))
+            runtime = cls(**json.loads((data_dir / RUNTIME_FILE).read_text(encoding="utf-8")))
         except FileNotFoundError:
             return cls()
-        return found if is_running(found.pid) else cls()
+        return runtime if is_running(runtime.pid) else cls()
 
     def write(self, data_dir: Path) -> None:
         write_private(data_dir / RUNTIME_FILE, json.dumps(asdict(self), indent=1))

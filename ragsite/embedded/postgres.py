@@ -71,10 +71,10 @@ class UserIdentity:
                     )
 
     def _may_enter(self, folder: Path) -> bool:
-        found = folder.stat()
-        if found.st_uid == self.uid:
-            return bool(found.st_mode & 0o100)
-        return bool(found.st_mode & (0o010 if found.st_gid == self.gid else 0o001))
+        status = folder.stat()
+        if status.st_uid == self.uid:
+            return bool(status.st_mode & 0o100)
+        return bool(status.st_mode & (0o010 if status.st_gid == self.gid else 0o001))
 
 
 Identity = NamespaceIdentity | UserIdentity | None  # None: as we are
@@ -244,11 +244,13 @@ class Postgres:
             if not self.durable:
                 command.append("--no-sync")
             front = launcher(self.identity.options() if self.identity else None)
-            done = subprocess.run([*front, *command], capture_output=True, text=True, check=False, cwd="/")
+            process = subprocess.run([*front, *command], capture_output=True, text=True, check=False, cwd="/")
         finally:
             password.unlink()
-        if done.returncode != 0:
-            raise ServiceError(f"PostgreSQL could not be set up in {self.data_dir}:\n{done.stderr or done.stdout}")
+        if process.returncode != 0:
+            raise ServiceError(
+                f"PostgreSQL could not be set up in {self.data_dir}:\n{process.stderr or process.stdout}"
+            )
         nascent.rename(self.folder)
 
     def _wait_for_predecessor(self) -> None:
@@ -279,8 +281,8 @@ class Postgres:
 
     def _create_database(self) -> None:
         with self._connect("postgres") as connection:
-            known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
-            if not known:
+            row = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+            if not row:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
         with self._connect(DATABASE) as connection:
             for extension in EXTENSIONS:
@@ -315,7 +317,7 @@ def _unicode_ctype() -> str:
 def _shared_memory_bytes() -> int:
     """Size of /dev/shm; containers often have 64 MB."""
     try:
-        found = os.statvfs("/dev/shm")  # noqa: S108 - asked for its size, nothing is written
+        status = os.statvfs("/dev/shm")  # noqa: S108 - asked for its size, nothing is written
     except OSError:
         return 0
-    return found.f_frsize * found.f_blocks
+    return status.f_frsize * status.f_blocks

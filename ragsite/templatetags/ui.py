@@ -220,8 +220,8 @@ def ratings() -> list[tuple[int, str]]:
 @register.simple_tag
 def votes_of(user: User, turns: Iterable[TurnView]) -> dict[Any, Vote]:
     """The user's votes on these answers: message id → vote."""
-    found = Vote.objects.filter(user=user, message__in=[turn.message.pk for turn in turns])
-    return {vote.message_id: vote for vote in found}
+    votes = Vote.objects.filter(user=user, message__in=[turn.message.pk for turn in turns])
+    return {vote.message_id: vote for vote in votes}
 
 
 @register.filter

@@ -16,7 +16,9 @@ def found(scores, *, stage="rerank", named=()):
         Candidate(chunk=chunk, document=chunk, scores={"fuse.rsf": 0.5, stage: scores[chunk]}, ranks={stage: rank})
         for rank, chunk in enumerate(order, 1)
     )
-    state = State(query=Query(text="q", terms=()), candidates=candidates, is_ranked=True, named=frozenset(named))
+    state = State(
+        query=Query(text="q", terms=()), candidates=candidates, is_ranked=True, named_documents=frozenset(named)
+    )
     return Retrieved(state=state, relevant=False, timings_ms={"total": 1.0}, searched=9)
 
 

@@ -144,14 +144,14 @@ def test_a_name_that_was_given_is_relevant_even_if_no_word_stands_in_the_text(ow
     stored(owner, common, name="wx-99-8871.txt")
 
     assert search(owner, "wx-99-8871.txt").relevant
-    assert search(owner, "wx-99-8871.txt").state.named == {Document.objects.get(title="Antenna work").pk}
+    assert search(owner, "wx-99-8871.txt").state.named_documents == {Document.objects.get(title="Antenna work").pk}
     assert not search(owner, "wx-99-8872.txt", mode="bm25").relevant
 
 
 def test_the_option_switches_it_off(owner, common, others):
     stored(owner, common, name="wx-99-8871.txt")
 
-    assert search(owner, "wx-99-8871.txt", options={"names": False}).state.named == frozenset()
+    assert search(owner, "wx-99-8871.txt", options={"names": False}).state.named_documents == frozenset()
 
 
 # ── by folder ───────────────────────────────────────────────────────────────────────────────────
@@ -282,14 +282,14 @@ def test_words_that_many_names_have_move_nothing(owner, common):
     Document.objects.filter(external_id__startswith="Reports").update(title="report")
 
     assert search(owner, "handover reports").state.names == {}
-    assert len(search(owner, "Reports/Handover").state.named) == 25
+    assert len(search(owner, "Reports/Handover").state.named_documents) == 25
 
 
 def test_a_title_that_says_the_same_is_left_to_words(owner, common, others):
     stored(owner, common, name="release_notes_extra.txt", title="Extra release notes")
 
     assert search(owner, "extra release notes").state.names == {}
-    assert search(owner, "release_notes_extra.txt").state.named
+    assert search(owner, "release_notes_extra.txt").state.named_documents
 
 
 # ── renamed and moved ───────────────────────────────────────────────────────────────────────────
@@ -313,7 +313,7 @@ def test_a_file_that_is_moved_in_its_folder_is_found_by_its_new_place_only(owner
     assert before == ["tilt_plan_7", "tilt_plan_7"]
     assert [titles(owner, asked)[0] for asked in ("Archive/tilt_plan_8", "tilt_plan_8.txt")] == ["tilt_plan_8"] * 2
     assert search(owner, "Radio/Beams").state.names == {}
-    assert search(owner, "tilt_plan_7.txt").state.named == frozenset()
+    assert search(owner, "tilt_plan_7.txt").state.named_documents == frozenset()
 
 
 def composed(owner, source):
@@ -337,7 +337,7 @@ def test_a_file_that_is_renamed_under_the_same_id_is_found_by_its_new_name_witho
     assert again.job_id is None
     assert Document.objects.get(source=source).versions.count() == 1
     assert titles(owner, "tilt_plan_8.txt")[0] == "Antenna work"
-    assert search(owner, "tilt_plan_7.txt").state.named == frozenset()
+    assert search(owner, "tilt_plan_7.txt").state.named_documents == frozenset()
 
 
 def test_a_page_that_sends_the_same_bytes_under_another_name_is_renamed(owner, others, settings):
@@ -353,8 +353,8 @@ def test_a_page_that_sends_the_same_bytes_under_another_name_is_renamed(owner, o
 
     document = Document.objects.get(source=source)
     assert document.versions.count() == 1
-    assert search(owner, "tilt_plan_8.txt").state.named == {document.pk}
-    assert search(owner, "tilt_plan_7.txt").state.named == frozenset()
+    assert search(owner, "tilt_plan_8.txt").state.named_documents == {document.pk}
+    assert search(owner, "tilt_plan_7.txt").state.named_documents == frozenset()
 
 
 def test_a_rename_makes_cached_answers_stale_once(owner, common, others):
@@ -376,4 +376,4 @@ def test_who_adds_the_same_bytes_to_a_set_of_their_own_does_not_rename_them(owne
     upload(other, mine, name="zz-11-2233.txt", content=TEXT.encode(), title="Antenna work")
 
     assert titles(owner, "wx-99-8871.txt")[0] == "Antenna work"
-    assert search(owner, "zz-11-2233.txt").state.named == frozenset()
+    assert search(owner, "zz-11-2233.txt").state.named_documents == frozenset()

@@ -77,7 +77,7 @@ def prompt(sources: Sequence[Source], question: str = "How high is the mast?") -
 
 
 def streamed(reply: str, sources: Sequence[Source], size: int) -> str:
-    markers, links = MarkerStream.of(sources), LinkStream(known=known_addresses(sources))
+    markers, links = MarkerStream.of(sources), LinkStream(known_urls=known_addresses(sources))
     pieces = (reply[at : at + size] for at in range(0, len(reply), size))
     shown = "".join(links.feed(markers.feed(piece)) for piece in pieces)
     return shown + links.feed(markers.flush()) + links.flush()

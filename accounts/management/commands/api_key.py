@@ -44,15 +44,15 @@ class Command(BaseCommand):
         requests_per_minute: int | None = None,
         **options: Any,
     ) -> None:
-        found = User.objects.filter(username=user).first()
-        if found is None:
+        person = User.objects.filter(username=user).first()
+        if person is None:
             raise CommandError(f"There is no user {user!r}.")
         for label, value in (("--days", days), ("--requests-per-minute", requests_per_minute)):
             if value is not None and value < 1:
                 raise CommandError(f"{label} must be at least 1.")
-        everything = ALL_SCOPES if may_give_keys_scope(found) else EVERYDAY_SCOPES
+        everything = ALL_SCOPES if may_give_keys_scope(person) else EVERYDAY_SCOPES
         _, secret = api_key_create(
-            user=found,
+            user=person,
             name=name,
             scopes=scope or everything,
             expires=None if days is None else timezone.now() + timedelta(days=days),

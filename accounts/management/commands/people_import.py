@@ -37,8 +37,8 @@ class Command(BaseCommand):
             self.stdout.write(_line(change))
         for number, fault in result.faults:
             self.stderr.write(f"record {number}: {fault}")
-        done = "Would change" if dry_run else "Changed"
-        self.stdout.write(f"{done} {len(result.changes)} people; {len(result.faults)} records were left out.")
+        verb = "Would change" if dry_run else "Changed"
+        self.stdout.write(f"{verb} {len(result.changes)} people; {len(result.faults)} records were left out.")
         if result.faults:
             raise CommandError("Some records cannot be used; see above.")
 

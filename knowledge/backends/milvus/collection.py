@@ -253,8 +253,8 @@ def entries_count(collection: str, *, tenant_id: int) -> int:
 
 def rows_compared(collection: str, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
     """What is stored about some entries, without their vectors, by id."""
-    found = _query(collection, f"id in {sorted(ids)}", ["id", *COMPARED]) if ids else []
-    return {int(row["id"]): row for row in found}
+    rows = _query(collection, f"id in {sorted(ids)}", ["id", *COMPARED]) if ids else []
+    return {int(row["id"]): row for row in rows}
 
 
 def _ids(collection: str, expression: str) -> set[int]:

@@ -42,8 +42,8 @@ class Reach:
         if self.known is None:
             self.known = self.visible.bounds() if self.visible.bounds else self._widest()
             if not self.known.is_exact and not is_empty(self.known):
-                found = document_ids_load(scope=self.scope, visible=self.visible, limit=NAMED_DOCUMENTS + 1)
-                self.documents = found if len(found) <= NAMED_DOCUMENTS else None
+                document_ids = document_ids_load(scope=self.scope, visible=self.visible, limit=NAMED_DOCUMENTS + 1)
+                self.documents = document_ids if len(document_ids) <= NAMED_DOCUMENTS else None
         return self.known
 
     def expression(self, **narrower: Any) -> str:
@@ -52,8 +52,8 @@ class Reach:
     def is_empty(self) -> bool:
         return is_empty(self.bounds()) or self.documents == []
 
-    def confirmed(self, found: Found) -> dict[int, ConfirmedHit]:
-        entries = sorted({entry for ranking in found for entry, _ in ranking})
+    def confirmed(self, rankings: Found) -> dict[int, ConfirmedHit]:
+        entries = sorted({entry for ranking in rankings for entry, _ in ranking})
         return confirmed_hits_load(scope=self.scope, visible=self.visible, entries=entries) if entries else {}
 
     def _widest(self) -> Bounds:
@@ -75,18 +75,20 @@ class Searched:
         """
         if not len(vectors) or self.reach.is_empty():
             return [[] for _ in vectors]
-        expression, asked = self.reach.expression(**narrower), limit
+        expression, window = self.reach.expression(**narrower), limit
         while True:
-            asked = min(asked, WINDOW)
-            found = self._search_vectors(vectors, asked, expression, anns_field)
-            known = self.reach.confirmed(found)
-            ranked = [_ranked(ranking, known, limit) for ranking in found]
-            short = [len(ranking) >= asked and len(hits) < limit for ranking, hits in zip(found, ranked, strict=True)]
+            window = min(window, WINDOW)
+            rankings = self._search_vectors(vectors, window, expression, anns_field)
+            confirmed = self.reach.confirmed(rankings)
+            ranked = [_ranked(ranking, confirmed, limit) for ranking in rankings]
+            short = [
+                len(ranking) >= window and len(hits) < limit for ranking, hits in zip(rankings, ranked, strict=True)
+            ]
             if not any(short):
                 return ranked
-            if asked >= WINDOW:
+            if window >= WINDOW:
                 raise BackendTooDeepError
-            asked *= DEEPER
+            window *= DEEPER
 
     def of_chunks(
         self, vector: Any, *, chunks: Sequence[int], limit: int, anns_field: str, **narrower: Any
@@ -97,21 +99,21 @@ class Searched:
         Raises BackendTooDeepError where that does not help.
         """
         best: dict[int, Hit] = {}
-        missing, asked = set(chunks), 0
+        missing, window = set(chunks), 0
         while missing and len(best) < limit and not self.reach.is_empty():
-            asked = min(max(asked, EACH * min(limit, len(missing))), WINDOW)
+            window = min(max(window, EACH * min(limit, len(missing))), WINDOW)
             expression = self.reach.expression(chunks=sorted(missing), **narrower)
-            found = self._search_vectors([vector], asked, expression, anns_field)
+            rankings = self._search_vectors([vector], window, expression, anns_field)
             new: dict[int, Hit] = {}
-            for hit in _ranked(found[0], self.reach.confirmed(found), asked):
+            for hit in _ranked(rankings[0], self.reach.confirmed(rankings), window):
                 new.setdefault(hit.chunk, hit)
             best |= new
             missing -= new.keys()
-            if len(found[0]) < asked:  # these were all entries
+            if len(rankings[0]) < window:  # these were all entries
                 break
-            if not new and asked >= WINDOW:
+            if not new and window >= WINDOW:
                 raise BackendTooDeepError
-            asked = 0 if new else asked * DEEPER  # entries that are not visible any more have taken all places
+            window = 0 if new else window * DEEPER  # entries that are not visible any more have taken all places
         return sorted(best.values(), key=lambda hit: (-hit.score, hit.chunk))[:limit]
 
     def _search_vectors(self, vectors: Sequence[Any], limit: int, expression: str, anns_field: str) -> Found:
@@ -129,12 +131,12 @@ class Searched:
         return [[(int(hit["id"]), float(hit["distance"])) for hit in answer] for answer in answers]
 
 
-def _ranked(ranking: Sequence[tuple[int, float]], known: Mapping[int, ConfirmedHit], limit: int) -> list[Hit]:
+def _ranked(ranking: Sequence[tuple[int, float]], confirmed: Mapping[int, ConfirmedHit], limit: int) -> list[Hit]:
     """Confirmed hits; what chunk and document they belong to, Postgres has said."""
     hits = [
-        Hit(chunk=one.chunk, document=one.document, representation=one.representation, score=score)
+        Hit(chunk=hit.chunk, document=hit.document, representation=hit.representation, score=score)
         for entry, score in ranking
-        if (one := known.get(entry)) is not None
+        if (hit := confirmed.get(entry)) is not None
     ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk))[:limit]
 
@@ -155,8 +157,8 @@ class MilvusLexicalIndex:
     def search_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
         """Queries without a known term find nothing and are not sent."""
         sides = [self.postgres.query_side(query).weights for query in queries]
-        sent = [dict(side) for side in sides if side]
-        answers = iter(self.searched.hits(sent, limit=limit, anns_field="sparse"))
+        vectors = [dict(side) for side in sides if side]
+        answers = iter(self.searched.hits(vectors, limit=limit, anns_field="sparse"))
         return [[hit for hit in next(answers) if hit.score > 0] if side else [] for side in sides]
 
 
@@ -171,23 +173,23 @@ class MilvusVectorIndex:
         return False  # whole vectors stand on its disk: it compares them for few passages only
 
     def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        sent = [_sent(plain(vector)) for vector in vectors]
-        return self.searched.hits(sent, limit=limit, anns_field="fine", model=self.model)
+        values = [_sent(plain(vector)) for vector in vectors]
+        return self.searched.hits(values, limit=limit, anns_field="fine", model=self.model)
 
     def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
         return self.coarse_many(vector[None, :], limit=limit)[0]
 
     def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        sent = [_sent(vector[:COARSE_DIMENSIONS]) for vector in vectors]
-        return self.searched.hits(sent, limit=limit, anns_field="coarse", model=self.model)
+        values = [_sent(vector[:COARSE_DIMENSIONS]) for vector in vectors]
+        return self.searched.hits(values, limit=limit, anns_field="coarse", model=self.model)
 
     def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
-        sent = _sent(vector[:COARSE_DIMENSIONS])
-        return self.searched.of_chunks(sent, chunks=chunks, limit=len(chunks), anns_field="coarse", model=self.model)
+        values = _sent(vector[:COARSE_DIMENSIONS])
+        return self.searched.of_chunks(values, chunks=chunks, limit=len(chunks), anns_field="coarse", model=self.model)
 
     def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
-        sent = _sent(plain(vector))
-        return self.searched.of_chunks(sent, chunks=chunks, limit=limit, anns_field="fine", model=self.model)
+        values = _sent(plain(vector))
+        return self.searched.of_chunks(values, chunks=chunks, limit=limit, anns_field="fine", model=self.model)
 
 
 def _sent(vector: FloatArray) -> Any:

@@ -59,9 +59,9 @@ class Command(BaseCommand):
         tenant = tenant_ensure_default()
         admin = self._ensure_admin(tenant)
         ensure_reviewers()
-        for one in Tenant.objects.all():
-            handlers_seed(one)
-            attributes_seed(one)
+        for each in Tenant.objects.all():
+            handlers_seed(each)
+            attributes_seed(each)
         if demo and not tenant.demo_loaded:
             sets, documents = demo_load(admin)
             self.stdout.write(f"Demo: {sets} knowledge sets, {documents} documents to be ingested.")
@@ -76,25 +76,27 @@ class Command(BaseCommand):
 
     def _ensure_admin(self, tenant: Tenant) -> User:
         """The first administrator; the password is printed once, unless it was given."""
-        found = (
+        administrator = (
             User.objects.filter(username=ADMIN).first()
             or User.objects.filter(tenant=tenant, is_superuser=True, is_staff=True, is_active=True)
             .order_by("pk")
             .first()
         )
-        if found is not None:
-            return found
-        given = settings.ADMIN_PASSWORD
-        password = given or secrets.token_urlsafe(12)
+        if administrator is not None:
+            return administrator
+        password_given = settings.ADMIN_PASSWORD
+        password = password_given or secrets.token_urlsafe(12)
         admin = User.objects.create_superuser(
             ADMIN,
             password=password,
             tenant=tenant,
             clearance=MAX_CLEARANCE,
-            must_change_password=given is None,  # a printed one stands in logs
+            must_change_password=password_given is None,  # a printed one stands in logs
         )
         self.stdout.write(f"Admin user: {ADMIN}")
-        self.stdout.write("Admin password: as given in ADMIN_PASSWORD" if given else f"Admin password: {password}")
+        self.stdout.write(
+            "Admin password: as given in ADMIN_PASSWORD" if password_given else f"Admin password: {password}"
+        )
         return admin
 
 
@@ -105,8 +107,8 @@ def prepare_beside(client: str) -> None:
 
 def ensure_reviewers() -> None:
     """The role that triages cases: staff in this group see questions, answers and cases of their tenant."""
-    group, made = Group.objects.get_or_create(name=REVIEWERS)
-    if made:
+    group, is_new = Group.objects.get_or_create(name=REVIEWERS)
+    if is_new:
         group.permissions.set(Permission.objects.filter(content_type__app_label="feedback", codename="change_badcase"))
 
 
@@ -116,8 +118,8 @@ def demo_load(admin: User) -> tuple[int, int]:
     May be repeated after an interruption: what is there already is left alone.
     """
     scope = scope_for(admin)
-    known = set(KnowledgeSet.objects.filter(tenant_id=admin.tenant_id).values_list("code", flat=True))
-    missing = [values for values in demo_sets() if values["code"] not in known]
+    codes = set(KnowledgeSet.objects.filter(tenant_id=admin.tenant_id).values_list("code", flat=True))
+    missing = [values for values in demo_sets() if values["code"] not in codes]
     for values in missing:
         set_create(scope=scope, actor=admin, values=values)
     ids = dict(KnowledgeSet.objects.filter(tenant_id=admin.tenant_id).values_list("code", "pk"))

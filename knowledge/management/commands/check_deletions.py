@@ -26,11 +26,11 @@ class Command(BaseCommand):
     def handle(self, *, days: int, repair: bool, **options: Any) -> None:
         if days < 0:
             raise CommandError("--days cannot be negative.")
-        found = leftovers_remove(days=days) if repair else leftovers_count(days=days)
+        leftovers = leftovers_remove(days=days) if repair else leftovers_count(days=days)
         self.stdout.write(
-            f"Left: {found.documents} documents, {found.entries} index entries, {found.files} files, "
-            f"{found.in_backend} entries of the other search backend. "
-            f"{found.cited} documents are cited by stored answers (PURGE_CITED)."
+            f"Left: {leftovers.documents} documents, {leftovers.entries} index entries, {leftovers.files} files, "
+            f"{leftovers.in_backend} entries of the other search backend. "
+            f"{leftovers.cited} documents are cited by stored answers (PURGE_CITED)."
         )
-        if not found.is_clean:
+        if not leftovers.is_clean:
             raise SystemExit(1)

@@ -17,14 +17,14 @@ class Command(BaseCommand):
         parser.add_argument("--repair", action="store_true", help="write the counts anew")
 
     def handle(self, *, repair: bool, **options: Any) -> None:
-        found = index_check()
-        for drift in found:
+        drifts = index_check()
+        for drift in drifts:
             self.stdout.write(
                 f"{drift.kind}: {drift.what} (tenant {drift.tenant_id}): {drift.stored} stored, {drift.counted} counted"
             )
-        if found and repair:
-            found = index_repair(found)
-            self.stdout.write(f"Counted again; {len(found)} differences are left.")
-        if found:
+        if drifts and repair:
+            drifts = index_repair(drifts)
+            self.stdout.write(f"Counted again; {len(drifts)} differences are left.")
+        if drifts:
             raise SystemExit(1)
         self.stdout.write("The index says what its entries say.")

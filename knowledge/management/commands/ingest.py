@@ -36,13 +36,13 @@ class Command(BaseCommand):
         if actor is None:
             raise CommandError(f"There is no user {user!r}.")
         scope = scope_for(actor)
-        found = sets_managed(scope=scope).filter(code=code).order_by("tenant_id").first()
-        if found is None:
+        knowledge_set = sets_managed(scope=scope).filter(code=code).order_by("tenant_id").first()
+        if knowledge_set is None:
             raise CommandError(f"{user} manages no knowledge set with the code {code!r}.")
         if missing := [str(path) for path in paths if not path.exists()]:
             raise CommandError(f"There is no file or folder {', '.join(missing)}.")
         files = list(files_in(paths))
-        failures, jobs = self._store(files, scope=scope, actor=actor, set_id=found.pk, clearance=clearance)
+        failures, jobs = self._store(files, scope=scope, actor=actor, set_id=knowledge_set.pk, clearance=clearance)
         if jobs and not no_wait:
             failures += self._wait(scope, jobs)
         self._report(total=len(files), failures=failures)

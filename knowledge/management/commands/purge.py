@@ -23,8 +23,8 @@ class Command(BaseCommand):
     def handle(self, *, days: int, dry_run: bool, **options: Any) -> None:
         if days < 0:
             raise CommandError("--days cannot be negative.")
-        done = purge(days=days, dry_run=dry_run)
+        removed = purge(days=days, dry_run=dry_run)
         self.stdout.write(
-            f"{'Would remove' if dry_run else 'Removed'} {done.versions} versions, {done.documents} documents, "
-            f"{done.terms} terms and {done.files} files ({done.file_bytes / 1e6:.1f} MB)."
+            f"{'Would remove' if dry_run else 'Removed'} {removed.versions} versions, {removed.documents} documents, "
+            f"{removed.terms} terms and {removed.files} files ({removed.file_bytes / 1e6:.1f} MB)."
         )

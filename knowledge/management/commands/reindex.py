@@ -43,16 +43,16 @@ class Command(BaseCommand):
             elif code:
                 self._follow("Writing", backend_refresh(chosen=_set(code, tenant)))
             else:
-                for one in _tenants(tenant):
-                    self._follow(f"Copying {one.name}", backend_copy(tenant=one))
+                for row in _tenants(tenant):
+                    self._follow(f"Copying {row.name}", backend_copy(tenant=row))
         except RagError as error:
             raise CommandError(error.message) from None
 
     def _rebuild(self) -> None:
         try:
-            for done in indexes_rebuild():
-                sizes = f"{done.bytes_before / 1e6:.1f} MB before, {done.bytes_after / 1e6:.1f} MB now"
-                self.stdout.write(f"{done.name}: {done.seconds:.1f} s, {sizes}")
+            for index in indexes_rebuild():
+                sizes = f"{index.bytes_before / 1e6:.1f} MB before, {index.bytes_after / 1e6:.1f} MB now"
+                self.stdout.write(f"{index.name}: {index.seconds:.1f} s, {sizes}")
         except MaintenanceRunningError as error:
             raise CommandError(error.message) from None
 
@@ -71,26 +71,26 @@ class Command(BaseCommand):
 
     def _check(self, tenants: list[Tenant]) -> None:
         checked = [backend_check(tenant=tenant) for tenant in tenants]
-        for one in checked:
+        for state in checked:
             self.stdout.write(
-                f"{one.tenant}: {'searched there' if one.is_ready else 'not searched there'}; "
-                f"{one.in_postgres} entries in PostgreSQL, {one.in_backend} in Milvus; "
-                f"{one.different} of {one.sampled} differ; "
-                f"{one.waiting} documents wait, {one.refused} of them refused"
+                f"{state.tenant}: {'searched there' if state.is_ready else 'not searched there'}; "
+                f"{state.in_postgres} entries in PostgreSQL, {state.in_backend} in Milvus; "
+                f"{state.different} of {state.sampled} differ; "
+                f"{state.waiting} documents wait, {state.refused} of them refused"
             )
-        if not all(one.is_fine for one in checked):
+        if not all(state.is_fine for state in checked):
             raise CommandError("Milvus does not say what PostgreSQL says.")
 
 
 def _tenants(name: str | None) -> list[Tenant]:
-    found = list(Tenant.objects.filter(**({"name": name} if name else {})).order_by("pk"))
-    if not found:
+    tenants = list(Tenant.objects.filter(**({"name": name} if name else {})).order_by("pk"))
+    if not tenants:
         raise CommandError(f"There is no tenant {name!r}.")
-    return found
+    return tenants
 
 
 def _set(code: str, tenant: str | None) -> KnowledgeSet:
-    found = KnowledgeSet.objects.filter(code=code, **({"tenant__name": tenant} if tenant else {}))
-    if found.count() != 1:
-        raise CommandError(f"There is no set {code!r}." if not found else "Several tenants have it: add --tenant.")
-    return found.get()
+    sets = KnowledgeSet.objects.filter(code=code, **({"tenant__name": tenant} if tenant else {}))
+    if sets.count() != 1:
+        raise CommandError(f"There is no set {code!r}." if not sets else "Several tenants have it: add --tenant.")
+    return sets.get()

@@ -59,16 +59,16 @@ class Command(BaseCommand):
         if actor is None:
             raise CommandError(f"There is no user {username!r}.")
         managed = sets_managed(scope=scope_for(actor))
-        found = managed.filter(code=code, tenant=actor.tenant_id).first()
-        if found is None:
+        knowledge_set = managed.filter(code=code, tenant=actor.tenant_id).first()
+        if knowledge_set is None:
             raise CommandError(f"{username} manages no knowledge set with the code {code!r}.")
-        return actor, found
+        return actor, knowledge_set
 
     def _once(self, source: Source, actor: User, *, no_wait: bool) -> bool:
         """One run and its ingestion; whether all went well."""
         line = ProgressLine("Reading the folder")
         job = run_open(sources=[source], actor=actor, trigger="command", send=False)
-        done = sync_run(
+        result = sync_run(
             job_id=job.pk,
             trusted_folders=True,
             in_turn=False,
@@ -77,7 +77,7 @@ class Command(BaseCommand):
         line.close()
         if not no_wait:
             jobs_wait(scope=scope_for(actor), job_ids=[job.pk])
-        return self._report(done, scope_for(actor))
+        return self._report(result, scope_for(actor))
 
     def _watch(self, folder: Path, source: Source, actor: User, *, no_wait: bool) -> None:
         from watchfiles import watch

@@ -42,7 +42,7 @@ class Command(BaseCommand):
         try:
             with file.open("rb") as content:
                 lines = bounded_lines(iter(lambda: content.read(READ_BYTES), b""))
-                taken = triples_import(
+                result = triples_import(
                     scope=scope,
                     actor=actor,
                     lines=lines,
@@ -52,10 +52,10 @@ class Command(BaseCommand):
                 )
         except RagError as error:
             raise CommandError(f"{error.message} ({error.code})") from error
-        for fault in taken.rejected:
+        for fault in result.rejected:
             self.stderr.write(f"line {fault['line']}: {fault['message']}")
         self.stdout.write(
-            f"{taken.accepted} imported, {taken.duplicates} already there, {taken.rejected_count} faulty lines."
+            f"{result.accepted} imported, {result.duplicates} already there, {result.rejected_count} faulty lines."
         )
-        if taken.rejected_count:
+        if result.rejected_count:
             raise SystemExit(1)

@@ -63,7 +63,7 @@ def entity_decision_undo(*, scope: Scope, actor: User, decision_id: int) -> Enti
 @transaction.atomic
 def _decide(*, scope: Scope, actor: User, set_id: int | None, kind: Kind, name: str, other: str = "") -> EntityDecision:
     home = lexicon_set_get(scope=scope, set_id=set_id)
-    found = [_known(scope, home, one) for one in (name, other) if one]
+    known_names = [_known(scope, home, text) for text in (name, other) if text]
     keys = [entity_key(name), entity_key(other) if other else ""]
     if keys[0] == keys[1]:
         raise EntityDecisionError("same_name", name=name)
@@ -73,11 +73,11 @@ def _decide(*, scope: Scope, actor: User, set_id: int | None, kind: Kind, name: 
         tenant_id=tenant_id,
         knowledge_set=home,
         kind=kind,
-        name=found[0][0].name,
+        name=known_names[0][0].name,
         key=keys[0],
-        other=found[1][0].name if other else "",
+        other=known_names[1][0].name if other else "",
         other_key=keys[1],
-        clearance=max(clearance for _, clearance in found),
+        clearance=max(clearance for _, clearance in known_names),
         author=actor,
     )
     audit_record(

@@ -49,8 +49,8 @@ def entities_tend(*, seconds: float = TEND_SECONDS) -> None:
     """
     if put_off("entities", at_most=READ_WITHIN):
         return
-    with entities_try_lock() as held:
-        if not held:
+    with entities_try_lock() as has_lock:
+        if not has_lock:
             return
         more = _tend(until=time.monotonic() + seconds)
     if more:
@@ -142,9 +142,11 @@ def _read(documents: Sequence[Document], terms: TermSpans | None, rules: str) ->
 def passages_read(document: Document, chunks: Sequence[Chunk], terms: TermSpans | None) -> list[ReadPassage]:
     """Mentions and other names of the passages of one version. Names that one passage defines count in all of them."""
     pairs = {chunk.pk: aliases_in(chunk.text, model_registry.tokenizer()) for chunk in chunks}
-    own = TermSpans.of({name for each in pairs.values() for first, second, _ in each for name in (first, second)})
+    spans_of_pairs = TermSpans.of(
+        {name for each in pairs.values() for first, second, _ in each for name in (first, second)}
+    )
     names = attribute_names(document.metadata)
-    finder = MentionFinder((own,) if terms is None else (terms, own))
+    finder = MentionFinder((spans_of_pairs,) if terms is None else (terms, spans_of_pairs))
     return [
         ReadPassage(
             document=document.pk,
@@ -159,10 +161,10 @@ def passages_read(document: Document, chunks: Sequence[Chunk], terms: TermSpans 
 
 def aliases_in(text: str, tokenizer: Tokenizer) -> list[tuple[str, str, str]]:
     """Pairs of names that a passage says are one: (short, long, "abbreviation"), or both languages, "bracket"."""
-    found = [(pair.first, pair.second, "abbreviation") for pair in find_abbreviations(text)]
+    pairs = [(pair.first, pair.second, "abbreviation") for pair in find_abbreviations(text)]
     if not text.isascii():
-        found += [(pair.first, pair.second, "bracket") for pair in find_translations(text, cut=tokenizer.words)]
-    return list(dict.fromkeys(found))[:MOST_ALIASES]
+        pairs += [(pair.first, pair.second, "bracket") for pair in find_translations(text, cut=tokenizer.words)]
+    return list(dict.fromkeys(pairs))[:MOST_ALIASES]
 
 
 @transaction.atomic

@@ -62,7 +62,7 @@ def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handler
     if (row is None and not document.handled) or _is_outdated(version):
         return HandlerOutcome()
     plain = document_without_handler(document)
-    wanted = handler_evaluate(
+    outcome = handler_evaluate(
         handler=handler,
         path=version.sent_as or document.external_id or version.file_name,
         name=version.file_name,
@@ -70,41 +70,51 @@ def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handler
         text=parsed_text,
         metadata=plain.metadata,
     )
-    if wanted.skip:
+    if outcome.skip:
         raise LeftOutError
     if not handler.keep_latest:
-        wanted = replace(wanted, series="", series_version="")
-    elif refusal := _superseded(document, wanted):
+        outcome = replace(outcome, series="", series_version="")
+    elif refusal := _superseded(document, outcome):
         raise refusal
-    _write(document, plain, wanted)
-    _security(document, handler, plain, rule=wanted.clearance, is_read=parsed_text is not None)
-    review_date_write(document, wanted.review_by)
+    _write(document, plain, outcome)
+    _security(document, handler, plain, rule=outcome.clearance, is_read=parsed_text is not None)
+    review_date_write(document, outcome.review_by)
     documents_settle(document_ids=[document.pk])
     document.refresh_from_db(fields=["handled"])
     if document.live_version_id is not None:  # its present passages are found by other sets, tags and attributes now
         epoch_advance(tenant_id=document.tenant_id)
-    return wanted
+    return outcome
 
 
-def arrival_apply(document: Document, *, sent: int) -> None:
+def arrival_apply(document: Document, *, sent_clearance: int) -> None:
     """Write again who may read a locked document that has arrived again, and its review date, by its attributes now.
 
-    What a rule said of its text stays until it is read again. `sent`: as in `security_write`.
+    What a rule said of its text stays until it is read again. `sent_clearance`: as in `security_write`.
     """
     row = document.source.handler
     handler = Handler() if row is None else handler_value(row)
     plain = document_without_handler(document)
-    _security(document, handler, plain, rule=None, is_read=False, sent=sent)
+    _security(document, handler, plain, rule=None, is_read=False, sent_clearance=sent_clearance)
     review_date_write(document, mapped_review_date(handler, plain.metadata))
 
 
 def _security(
-    document: Document, handler: Handler, plain: PlainDocument, *, rule: str | None, is_read: bool, sent: int = 0
+    document: Document,
+    handler: Handler,
+    plain: PlainDocument,
+    *,
+    rule: str | None,
+    is_read: bool,
+    sent_clearance: int = 0,
 ) -> None:
     if rule is None and not is_read:
         rule = document.handled.get("security", {}).get("rule")
     if says_anything(document, handler.field_map, rule=rule):
-        security_write(document, security_said(document, handler.field_map, plain.metadata, rule=rule), sent=sent)
+        security_write(
+            document,
+            security_said(document, handler.field_map, plain.metadata, rule=rule),
+            sent_clearance=sent_clearance,
+        )
 
 
 def _is_outdated(version: DocumentVersion) -> bool:
@@ -118,32 +128,32 @@ def arrival_refusal(
 ) -> RagError | None:
     """Why the handler would refuse a file by its path and name, before its bytes are fetched; None if it would not."""
     title = title or PurePosixPath(name).stem
-    wanted = handler_evaluate(handler=handler, path=path, name=name, title=title, text=None, metadata=metadata)
-    if wanted.skip:
+    outcome = handler_evaluate(handler=handler, path=path, name=name, title=title, text=None, metadata=metadata)
+    if outcome.skip:
         return LeftOutError()
     if not handler.keep_latest:
         return None
     unsaved = Document(source=source, tenant_id=source.tenant_id, external_id=path)
-    return _superseded(unsaved, wanted)
+    return _superseded(unsaved, outcome)
 
 
 def document_without_handler(document: Document) -> PlainDocument:
     """What the handler wrote, taken off; what has been changed by people since stays."""
-    written: Mapping[str, Any] = document.handled.get("metadata", {})
+    by_handler: Mapping[str, Any] = document.handled.get("metadata", {})
     title = document.handled.get("title") or {}
     return PlainDocument(
         title=title["was"] if title and document.title == title["wrote"] else document.title,
         tags=[tag for tag in document.tags if tag not in document.handled.get("tags", [])],
         metadata={
-            key: value for key, value in document.metadata.items() if key not in written or written[key] != value
+            key: value for key, value in document.metadata.items() if key not in by_handler or by_handler[key] != value
         },
     )
 
 
-def _superseded(document: Document, wanted: HandlerOutcome) -> SupersededError | None:
-    if not (wanted.series and wanted.series_version):
+def _superseded(document: Document, outcome: HandlerOutcome) -> SupersededError | None:
+    if not (outcome.series and outcome.series_version):
         return None
-    newer = newer_in_series(document=document, series=wanted.series, version=wanted.series_version)
+    newer = newer_in_series(document=document, series=outcome.series, version=outcome.series_version)
     if newer is None:
         return None
     hidden = newer.readers_id or newer.source_readers_id
@@ -152,22 +162,22 @@ def _superseded(document: Document, wanted: HandlerOutcome) -> SupersededError |
     return SupersededError("newer", document=newer.pk, title=newer.title)
 
 
-def _write(document: Document, plain: PlainDocument, wanted: HandlerOutcome) -> None:
-    tags = [tag for tag in wanted.tags if tag not in plain.tags]
-    metadata = {key: value for key, value in wanted.metadata.items() if key not in plain.metadata}
-    retitled = wanted.title not in ("", plain.title) and not document.handled.get("titled")
-    document.title = wanted.title if retitled else plain.title
+def _write(document: Document, plain: PlainDocument, outcome: HandlerOutcome) -> None:
+    tags = [tag for tag in outcome.tags if tag not in plain.tags]
+    metadata = {key: value for key, value in outcome.metadata.items() if key not in plain.metadata}
+    retitled = outcome.title not in ("", plain.title) and not document.handled.get("titled")
+    document.title = outcome.title if retitled else plain.title
     document.tags = sorted({*plain.tags, *tags})
     former, document.metadata = document.metadata, {**plain.metadata, **metadata}
-    document.is_whole, document.series = wanted.whole, wanted.series
-    kept = {key: document.handled[key] for key in KEPT if key in document.handled}
-    said = {
+    document.is_whole, document.series = outcome.whole, outcome.series
+    lasting = {key: document.handled[key] for key in KEPT if key in document.handled}
+    record = {
         "tags": tags,
         "metadata": metadata,
-        "title": {"was": plain.title, "wrote": wanted.title} if retitled else None,
-        "series_version": wanted.series_version,
+        "title": {"was": plain.title, "wrote": outcome.title} if retitled else None,
+        "series_version": outcome.series_version,
     }
-    document.handled = {**kept, **{key: value for key, value in said.items() if value}}
+    document.handled = {**lasting, **{key: value for key, value in record.items() if value}}
     fields = ["title", "tags", "metadata", "is_whole", "series", "handled", "updated"]
     document.save(update_fields=fields)
     entities_attributes_changed(document, former=former)
@@ -184,9 +194,9 @@ def handlers_seed(tenant: Tenant) -> int:
     rows = seed_handlers()
     for row in rows:
         values = {name: value for name, value in row.items() if name != "rules"}
-        made = SourceHandler.objects.create(tenant=tenant, **values)
+        handler = SourceHandler.objects.create(tenant=tenant, **values)
         HandlerRule.objects.bulk_create(
-            [HandlerRule(handler=made, position=number, **rule) for number, rule in enumerate(row["rules"])]
+            [HandlerRule(handler=handler, position=number, **rule) for number, rule in enumerate(row["rules"])]
         )
     return len(rows)
 

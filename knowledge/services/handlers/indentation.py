@@ -53,17 +53,17 @@ class _Levels:
         self._by_style: dict[tuple[str, str], int | None] = {}  # pattern and style -> level
 
     def __call__(self, style: str, line: str) -> int:
-        found = (self._level(rule, style, line[:MAX_LINE]) for rule in tuple(self._rules))
-        return next((level for level in reversed(list(found)) if level is not None), 0)
+        levels = (self._level(rule, style, line[:MAX_LINE]) for rule in tuple(self._rules))
+        return next((level for level in reversed(list(levels)) if level is not None), 0)
 
     def _level(self, rule: Rule, style: str, line: str) -> int | None:
         """None where the rule does not match."""
         if rule.looks == Looks.LINE:
             return self._matched(rule, line)
-        known = (rule.pattern, style)
-        if known not in self._by_style:
-            self._by_style[known] = self._matched(rule, style) if style else None
-        return self._by_style[known]
+        key = (rule.pattern, style)
+        if key not in self._by_style:
+            self._by_style[key] = self._matched(rule, style) if style else None
+        return self._by_style[key]
 
     def _matched(self, rule: Rule, text: str) -> int | None:
         try:

@@ -45,28 +45,28 @@ def day_read(value: Any) -> date | None:
         return value.date()
     if isinstance(value, date):
         return value
-    found = _DAY.fullmatch(unicodedata.normalize("NFKC", str(value)).strip())
-    if found is None:
+    match = _DAY.fullmatch(unicodedata.normalize("NFKC", str(value)).strip())
+    if match is None:
         return None
-    month = found["month"] or found["month_han"] or found["month_plain"]
-    day = found["day"] or found["day_han"] or found["day_plain"]
+    month = match["month"] or match["month_han"] or match["month_plain"]
+    day = match["day"] or match["day_han"] or match["day_plain"]
     try:
-        return date(int(found["year"]), int(month), int(day))
+        return date(int(match["year"]), int(month), int(day))
     except ValueError:
         return None
 
 
-def review_date_write(document: Document, said: Any) -> None:
+def review_date_write(document: Document, value: Any) -> None:
     """Keep on a locked document the review date that its source gives; None: it says nothing. Idempotent.
 
     Of a value that cannot be read the owner of the source is told; the document keeps its date.
     """
-    text = str(said)[:KEPT_CHARACTERS]
-    if said in (None, "") or document.handled.get("review_by") == text:
+    text = str(value)[:KEPT_CHARACTERS]
+    if value in (None, "") or document.handled.get("review_by") == text:
         return
     document.handled = {**document.handled, "review_by": text}
     document.save(update_fields=["handled", "updated"])
-    day = day_read(said)
+    day = day_read(value)
     if day is None:
         _tell(document.source, text)
         return

@@ -106,11 +106,15 @@ def pattern_groups(*, match: str, pattern: str, text: str) -> Mapping[str, str] 
     if match == Match.CONTAINS:
         return {"0": pattern} if pattern.casefold() in looked_at.casefold() else None
     expression = _compiled(fnmatch.translate(pattern) if match == Match.GLOB else pattern)
-    found = expression.search(looked_at, timeout=MATCH_SECONDS)
-    if found is None:
+    found_match = expression.search(looked_at, timeout=MATCH_SECONDS)
+    if found_match is None:
         return None
-    captured = {str(number): text or "" for number, text in enumerate(found.groups(), 1)}
-    return {"0": found.group(0), **captured, **{name: text or "" for name, text in found.groupdict().items()}}
+    captured = {str(number): text or "" for number, text in enumerate(found_match.groups(), 1)}
+    return {
+        "0": found_match.group(0),
+        **captured,
+        **{name: text or "" for name, text in found_match.groupdict().items()},
+    }
 
 
 def pattern_check(*, match: str, pattern: str) -> None:
@@ -170,8 +174,8 @@ def template_check(template: str) -> None:
     for hole in HOLE.finditer(template):
         for name in filter(None, hole[2].split("|")):
             if name not in FUNCTIONS:
-                known = ", ".join(sorted(FUNCTIONS))
-                raise RuleInvalidError("function", name=name, known=known)
+                functions = ", ".join(sorted(FUNCTIONS))
+                raise RuleInvalidError("function", name=name, known=functions)
     if set(HOLE.sub("", template)) & set("{}"):
         raise RuleInvalidError("braces", template=template)
 
@@ -221,10 +225,10 @@ def handler_evaluate(
     slow: list[str] = []
     whole, skip = handler.whole, False
     for rule in handler.rules:
-        found = _groups(rule, looked_at.get(rule.looks), slow)
-        if found is None:
+        groups = _groups(rule, looked_at.get(rule.looks), slow)
+        if groups is None:
             continue
-        value = template_fill(rule.value, found)[:MAX_VALUE]
+        value = template_fill(rule.value, groups)[:MAX_VALUE]
         match rule.action:
             case Action.ADD_TAG if value:
                 tags.append(value[:64])
@@ -238,15 +242,15 @@ def handler_evaluate(
                 whole = True
             case Action.SKIP:
                 skip = True
-    known = _known({**metadata, **attributes}, path=path, name=name, title=title)
+    values = _known({**metadata, **attributes}, path=path, name=name, title=title)
     return HandlerOutcome(
         tags=tuple(dict.fromkeys(tags)),
         metadata={key: value for key, value in attributes.items() if not key.startswith(HIDDEN)},
-        title=template_fill(handler.title_template, known)[:512],
+        title=template_fill(handler.title_template, values)[:512],
         whole=whole,
         skip=skip,
-        series=template_fill(handler.series_template, known)[:256],
-        series_version=template_fill(handler.version_template, known)[:128],
+        series=template_fill(handler.series_template, values)[:256],
+        series_version=template_fill(handler.version_template, values)[:128],
         slow=tuple(slow),
         clearance=clearance,
         review_by=review_by,
@@ -255,8 +259,8 @@ def handler_evaluate(
 
 def mapped_review_date(handler: Handler, metadata: Mapping[str, Any]) -> Any:
     """The value of the field that is mapped to the review date; of several the last that is there, None without."""
-    given = (metadata.get(theirs) for theirs, ours in handler.field_map.items() if ours == REVIEW_BY)
-    return next(reversed([value for value in given if value]), None)
+    values = (metadata.get(theirs) for theirs, ours in handler.field_map.items() if ours == REVIEW_BY)
+    return next(reversed([value for value in values if value]), None)
 
 
 def _groups(rule: Rule, text: str | None, slow: list[str]) -> Mapping[str, str] | None:
@@ -287,10 +291,10 @@ def version_key(version: str) -> Key:
 
 def newer_in_series(*, document: Document, series: str, version: str) -> Document | None:
     """Another document of the same series and source with a higher version that is there or on its way."""
-    others = _series(document.source_id, [series]).exclude(pk=document.pk).exclude(state=Document.State.FAILED)
+    documents = _series(document.source_id, [series]).exclude(pk=document.pk).exclude(state=Document.State.FAILED)
     newer = [
         other
-        for other in others
+        for other in documents
         if version_key(version_of(other)) > version_key(version) and _may_replace(old=document, new=other)
     ]
     return max(newer, key=lambda other: version_key(version_of(other)), default=None)
@@ -309,10 +313,10 @@ def series_settle(*, document_ids: Iterable[int]) -> int:
     Idempotent; documents without a series are ignored.
     """
     arrived = Document.objects.filter(pk__in=document_ids, deleted=None).exclude(series="")
-    wanted: dict[int, set[str]] = defaultdict(set)
+    series_of_source: dict[int, set[str]] = defaultdict(set)
     for source_id, series in arrived.values_list("source_id", "series"):
-        wanted[source_id].add(series)
-    return sum(_settle(source_id, sorted(names)) for source_id, names in sorted(wanted.items()))
+        series_of_source[source_id].add(series)
+    return sum(_settle(source_id, sorted(names)) for source_id, names in sorted(series_of_source.items()))
 
 
 def _settle(source_id: int, names: list[str]) -> int:
@@ -339,8 +343,8 @@ def _may_replace(*, old: Document, new: Document) -> bool:
     source = new.source
     if source.owner_id is not None or source.kind not in (Source.Kind.UPLOAD, Source.Kind.API):
         return True
-    mine = set(new.sets.values_list("pk", flat=True))
-    same_sets = old.pk is not None and set(old.sets.values_list("pk", flat=True)) <= mine
+    set_ids = set(new.sets.values_list("pk", flat=True))
+    same_sets = old.pk is not None and set(old.sets.values_list("pk", flat=True)) <= set_ids
     same_readers = all(
         before in (None, after)
         for before, after in ((old.readers_id, new.readers_id), (old.source_readers_id, new.source_readers_id))

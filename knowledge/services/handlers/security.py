@@ -77,9 +77,9 @@ def level_read(value: Any, *, levels: Mapping[str, int] | None = None) -> int | 
     if not isinstance(value, str):
         return int(value) if value in range(MAX_CLEARANCE + 1) else None
     word = _folded(value)
-    own = {_folded(name): level for name, level in (levels or {}).items()}
-    found = own.get(word, _levels().get(word))
-    return found if found is not None else level_read(int(word)) if word in "01234" and len(word) == 1 else None
+    of_source = {_folded(name): level for name, level in (levels or {}).items()}
+    level = of_source.get(word, _levels().get(word))
+    return level if level is not None else level_read(int(word)) if word in "01234" and len(word) == 1 else None
 
 
 def _folded(word: str) -> str:
@@ -99,23 +99,29 @@ def says_anything(document: Document, field_map: Mapping[str, str], *, rule: Any
     return rule is not None or "security" in document.handled or bool(SECURITY_TARGETS & set(field_map.values()))
 
 
-def security_write(document: Document, said: SecuritySaid, *, sent: int | None = None) -> None:
+def security_write(document: Document, security: SecuritySaid, *, sent_clearance: int | None = None) -> None:
     """Write on a locked document what its source says about who may read it. Idempotent.
 
-    `sent`: the clearance that a sender asked for now, below which nothing is read.
+    `sent_clearance`: the clearance that a sender asked for now, below which nothing is read.
     """
     noted: Mapping[str, Any] = document.handled.get("security", {})
-    sent = max(sent or 0, noted.get("sent", 0))
-    clearance, unread = _clearance(document, said, noted, sent)
+    sent_clearance = max(sent_clearance or 0, noted.get("sent", 0))
+    clearance, unread = _clearance(document, security, noted, sent_clearance)
     before = (document.clearance, document.source_readers_id)
     document.clearance = clearance[0]
-    row = source_readers_ensure(tenant_id=document.tenant_id, value=said.readers) if said.maps_readers else None
+    row = source_readers_ensure(tenant_id=document.tenant_id, value=security.readers) if security.maps_readers else None
     document.source_readers = row
-    kept = {"sent": sent, "wrote": clearance[1], "rule": said.rule, "unread": unread, "acl": said.readers}
-    kept = {name: value for name, value in kept.items() if value not in (None, "", 0) or name == "wrote"}
+    record = {
+        "sent": sent_clearance,
+        "wrote": clearance[1],
+        "rule": security.rule,
+        "unread": unread,
+        "acl": security.readers,
+    }
+    record = {name: value for name, value in record.items() if value not in (None, "", 0) or name == "wrote"}
     document.handled = {name: value for name, value in document.handled.items() if name != "security"}
-    if any(value is not None for value in kept.values()):
-        document.handled["security"] = kept
+    if any(value is not None for value in record.values()):
+        document.handled["security"] = record
     document.save(update_fields=["clearance", "source_readers", "metadata", "handled", "updated"])
     if before != (document.clearance, document.source_readers_id):
         _note(document, before)
@@ -126,22 +132,22 @@ def security_write(document: Document, said: SecuritySaid, *, sent: int | None =
 
 
 def _clearance(
-    document: Document, said: SecuritySaid, noted: Mapping[str, Any], sent: int
+    document: Document, security: SecuritySaid, noted: Mapping[str, Any], sent_clearance: int
 ) -> tuple[tuple[int, int | None], str]:
     """(The clearance of the document, what the source has written of it), and a value that cannot be read."""
     options = strictly(SourceOptions, document.source.options)
-    floor = max(source_floor(document.source), sent)
+    floor = max(source_floor(document.source), sent_clearance)
     usual = max(options.clearance, floor)
-    given = [value for value in (said.clearance, said.rule) if value is not None]
-    levels = [level_read(value, levels=options.levels) for value in given]
-    unread = next((str(value)[:200] for value, level in zip(given, levels, strict=True) if level is None), "")
-    known = [level for level in levels if level is not None]
+    values = [value for value in (security.clearance, security.rule) if value is not None]
+    levels = [level_read(value, levels=options.levels) for value in values]
+    unread = next((str(value)[:200] for value, level in zip(values, levels, strict=True) if level is None), "")
+    readable_levels = [level for level in levels if level is not None]
     wrote = noted.get("wrote")
-    if not given and wrote is None:
+    if not values and wrote is None:
         return (max(document.clearance, floor), None), ""
-    wanted = max([floor if given and not unread else usual, *known])
+    clearance = max([floor if values and not unread else usual, *readable_levels])
     is_theirs = document.clearance == (usual if wrote is None else wrote)  # nobody has changed it since
-    return (wanted if is_theirs else max(document.clearance, wanted), wanted if given else None), unread
+    return (clearance if is_theirs else max(document.clearance, clearance), clearance if values else None), unread
 
 
 def _note(document: Document, before: tuple[int, int | None]) -> None:

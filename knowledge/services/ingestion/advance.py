@@ -192,26 +192,26 @@ def _finish(prepared: list[PreparedVersion], lease: ItemLease) -> int:
     """Embed and publish all at once; if that fails, one by one, so that a bad document fails alone."""
     if not prepared:
         return 0
-    items = [one.item for one in prepared]
+    items = [item_version.item for item_version in prepared]
     try:
         with _limited(items, lease):
             return _embed_and_publish(prepared, lease)
     except LeaseLostError:
         raise
     except Exception as error:  # noqa: BLE001 (as in _each)
-        told = _expected(error)
-        if len(prepared) > 1 and not isinstance(told, TransientError):
-            return sum(_finish([one], lease) for one in prepared)
-        items_put_off_or_fail(items, told)
+        fault = _expected(error)
+        if len(prepared) > 1 and not isinstance(fault, TransientError):
+            return sum(_finish([version], lease) for version in prepared)
+        items_put_off_or_fail(items, fault)
         return 0
 
 
 def _embed_and_publish(prepared: list[PreparedVersion], lease: ItemLease) -> int:
-    mine = ItemLease([one.item for one in prepared], checkpoint=lease.checkpoint)
-    mine.alive(stage=Stage.REPRESENTED)
-    vectors = texts_embed(prepared, mine)
-    prepared = with_sentences(prepared, mine)
-    mine.alive(stage=Stage.EMBEDDED, progress_done=0, progress_total=0)
+    own_lease = ItemLease([item_version.item for item_version in prepared], checkpoint=lease.checkpoint)
+    own_lease.alive(stage=Stage.REPRESENTED)
+    vectors = texts_embed(prepared, own_lease)
+    prepared = with_sentences(prepared, own_lease)
+    own_lease.alive(stage=Stage.EMBEDDED, progress_done=0, progress_total=0)
     return versions_publish(prepared, vectors, model=embedder().model)
 
 
@@ -257,10 +257,10 @@ def _limited(items: Sequence[IngestItem], lease: ItemLease) -> Iterator[None]:
 
 def _expected(error: Exception) -> RagError:
     """The error to be shown; unexpected errors are logged."""
-    known = known_fault(error)
-    if known is not None:
-        logger.info("%s: %s", known.code, known.message)
-        return known
+    fault = known_fault(error)
+    if fault is not None:
+        logger.info("%s: %s", fault.code, fault.message)
+        return fault
     logger.exception("unexpected fault", exc_info=error)
     return IngestionFaultError()
 
@@ -287,9 +287,9 @@ def leases_sweep() -> list[int]:
         job=OuterRef("job"), queue=OuterRef("queue"), finished=None, lease_until__gt=now, heartbeat__gt=silent_since
     )
     rows = IngestItem.objects.filter(items_free(now), forgotten, ~recently, ~Exists(at_work))
-    found = sorted(set(rows.order_by().values_list("job_id", "queue").distinct()))
-    jobs = sorted({job_id for job_id, _ in found})
+    pairs = sorted(set(rows.order_by().values_list("job_id", "queue").distinct()))
+    jobs = sorted({job_id for job_id, _ in pairs})
     IngestJob.objects.filter(pk__in=jobs).update(swept=now)
-    for job_id, queue in found:
+    for job_id, queue in pairs:
         advance_enqueue(job_id=job_id, queue=queue)
     return jobs

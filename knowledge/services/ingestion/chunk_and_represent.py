@@ -59,7 +59,7 @@ def item_represent(read: ReadDocument, lease: ItemLease) -> PreparedVersion:
         raise EmptyDocumentError
     edits = _edits(read.item.version, drafts)
     title = title_by_version(read.item.version, read.document)
-    made = document_represent(
+    represented = document_represent(
         title=title,
         parsed=read.document,
         drafts=[draft for draft in edits.drafts if draft.ordinal not in edits.disabled],
@@ -68,15 +68,15 @@ def item_represent(read: ReadDocument, lease: ItemLease) -> PreparedVersion:
         alive=lease.alive,
     )
     disabled = [draft for draft in edits.drafts if draft.ordinal in edits.disabled]
-    representations = (*made.representations, *_questions(title, edits))
+    representations = (*represented.representations, *_questions(title, edits))
     return PreparedVersion(
         item=read.item,
-        drafts=tuple(sorted([*made.drafts, *disabled], key=lambda draft: draft.ordinal)),
+        drafts=tuple(sorted([*represented.drafts, *disabled], key=lambda draft: draft.ordinal)),
         representations=representations,
         edits=edits,
-        missed={ordinal: kinds for ordinal, kinds in made.missed.items() if ordinal not in edits.edited},
+        missed={ordinal: kinds for ordinal, kinds in represented.missed.items() if ordinal not in edits.edited},
         title=title,
-        values={**_values(read), "report": _report(read, edits, drafts, representations, made.counts)},
+        values={**_values(read), "report": _report(read, edits, drafts, representations, represented.counts)},
     )
 
 
@@ -140,7 +140,7 @@ def texts_embed(prepared: Sequence[PreparedVersion], lease: ItemLease) -> FloatA
     Texts of similar length are sent together, because models pad the shorter ones; equal texts are sent once.
     Raises ModelUnavailableError, EmbedderRefusedError, LeaseLostError, ValueError for numbers that are not finite.
     """
-    texts = [r.embedded_text for one in prepared for r in one.representations]
+    texts = [r.embedded_text for version in prepared for r in version.representations]
     unique = sorted(set(texts), key=len)
     rows: dict[str, FloatArray] = {}
     for start in range(0, len(unique), EMBEDDED_TEXTS):
@@ -165,18 +165,20 @@ def with_sentences(prepared: Sequence[PreparedVersion], lease: ItemLease) -> lis
     model = embedder()
     if not isinstance(model, SentenceEmbedder):
         return list(prepared)
-    passages = [(at, ordinal, passage) for at, one in enumerate(prepared) for ordinal, passage in _passages(one)]
+    passages = [
+        (at, ordinal, passage) for at, version in enumerate(prepared) for ordinal, passage in _passages(version)
+    ]
     sentences: list[dict[int, EmbeddedSentences]] = [{} for _ in prepared]
     for start in range(0, len(passages), EMBEDDED_TEXTS):
         group = passages[start : start + EMBEDDED_TEXTS]
         with embedding_slot(alive=lease.alive):
-            made = sentences_embed([one[2] for one in group], model, alive=lambda _done: lease.alive())
-        for (at, ordinal, _passage), one in zip(group, made, strict=True):
-            if one is not None:
-                sentences[at][ordinal] = one
+            embedded = sentences_embed([triple[2] for triple in group], model, alive=lambda _done: lease.alive())
+        for (at, ordinal, _passage), vectors in zip(group, embedded, strict=True):
+            if vectors is not None:
+                sentences[at][ordinal] = vectors
         if start + len(group) < len(passages):
             lease.progress(start + len(group), len(passages))
-    return [replace(one, sentences=found) for one, found in zip(prepared, sentences, strict=True)]
+    return [replace(version, sentences=of_version) for version, of_version in zip(prepared, sentences, strict=True)]
 
 
 def _passages(prepared: PreparedVersion) -> list[tuple[int, Passage]]:

@@ -67,9 +67,9 @@ def _put_off(items: Sequence[IngestItem], error: RagError) -> None:
     now, faults = timezone.now(), max(item.faults for item in items)
     pause = min(BACKOFF_SECONDS * 2 ** min(faults, 16), LONGEST_PAUSE_SECONDS)
     pause *= random.uniform(*JITTER)  # noqa: S311 (so that workers do not return together)
-    mine = items_held(items)
-    mine.filter(waiting_since=None).update(waiting_since=now)
-    mine.update(
+    rows = items_held(items)
+    rows.filter(waiting_since=None).update(waiting_since=now)
+    rows.update(
         not_before=now + timedelta(seconds=pause),
         faults=faults + 1,
         lease_until=None,
@@ -150,8 +150,8 @@ def items_claim(*, job_id: int, queue: str = Queue.INGEST, which: Q = ALL) -> li
 def _batch_items(job_id: int, queue: str, now: datetime) -> int:
     """How many items to take: fewer towards the end of a job, so that its workers end at about the same time."""
     most = BATCH_ITEMS[Queue(queue)]
-    left = IngestItem.objects.filter(items_free(now), job_id=job_id, queue=queue)[: SHARES * most].count()
-    return min(most, max(SMALLEST_BATCH, left // SHARES))
+    count = IngestItem.objects.filter(items_free(now), job_id=job_id, queue=queue)[: SHARES * most].count()
+    return min(most, max(SMALLEST_BATCH, count // SHARES))
 
 
 def _batch(items: Iterable[IngestItem]) -> list[IngestItem]:
@@ -204,8 +204,8 @@ class ItemLease(Lease[IngestItem]):
         if seconds or progress or time.monotonic() - self.renewed >= RENEW_SECONDS:
             self.renew(more_seconds=seconds, **progress)
 
-    def progress(self, done: int, total: int) -> None:
+    def progress(self, count: int, total: int) -> None:
         """Store the progress of the present stage with the next sign of life. Raises LeaseLostError."""
         self.checkpoint()
-        if done >= total or time.monotonic() - self.renewed >= RENEW_SECONDS:
-            self.renew(progress_done=done, progress_total=total)
+        if count >= total or time.monotonic() - self.renewed >= RENEW_SECONDS:
+            self.renew(progress_done=count, progress_total=total)

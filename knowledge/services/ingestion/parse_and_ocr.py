@@ -135,8 +135,8 @@ def _recognised(read: ReadDocument, lease: ItemLease) -> ParsedDocument:
 
     version = read.item.version
 
-    def progress(done: int, total: int) -> None:
-        lease.alive(seconds=PAGE_SECONDS, progress_done=done, progress_total=total)
+    def progress(count: int, total: int) -> None:
+        lease.alive(seconds=PAGE_SECONDS, progress_done=count, progress_total=total)
 
     progress(0, max(1, len(read.stored.document.unread_pages)))
     return recognise_document(

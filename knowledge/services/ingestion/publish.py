@@ -62,24 +62,26 @@ def versions_publish(prepared: Sequence[PreparedVersion], vectors: FloatArray, *
     """
     tenants: dict[int, list[PublishableVersion]] = {}
     start = 0
-    for one in prepared:
-        end = start + len(one.representations)
-        tenants.setdefault(one.item.version.document.tenant_id, []).append(PublishableVersion(one, vectors[start:end]))
+    for version in prepared:
+        end = start + len(version.representations)
+        tenants.setdefault(version.item.version.document.tenant_id, []).append(
+            PublishableVersion(version, vectors[start:end])
+        )
         start = end
     return sum(_publish_tenant(tenant_id, ready, model) for tenant_id, ready in sorted(tenants.items()))
 
 
 @transaction.atomic
 def _publish_tenant(tenant_id: int, ready: list[PublishableVersion], model: str) -> int:
-    languages = {r.language for one in ready for r in one.prepared.representations}
+    languages = {r.language for publishable in ready for r in publishable.prepared.representations}
     totals = statistics_lock(tenant_id=tenant_id, languages=languages)
     documents = _lock_documents(ready)
     ready = _still_held(ready)
-    newest = _newest((one.version for one in ready), documents)
-    overtaken = _overtaken([one for one in ready if one.version.pk in newest])
-    items_held([one.prepared.item for one in overtaken]).update(lease_until=None)
-    ready = [one for one in ready if one not in overtaken]
-    batch = [one for one in ready if one.version.pk in newest]
+    newest = _newest((publishable.version for publishable in ready), documents)
+    overtaken = _overtaken([publishable for publishable in ready if publishable.version.pk in newest])
+    items_held([publishable.prepared.item for publishable in overtaken]).update(lease_until=None)
+    ready = [publishable for publishable in ready if publishable not in overtaken]
+    batch = [publishable for publishable in ready if publishable.version.pk in newest]
     entries = _chunks_create(batch)
     entries_create(tenant_id=tenant_id, entries=entries, totals=totals, model=model)
     _switch(tenant_id, batch, documents)
@@ -92,7 +94,7 @@ def _publish_tenant(tenant_id: int, ready: list[PublishableVersion], model: str)
 
 
 def _lock_documents(ready: Sequence[PublishableVersion]) -> dict[int, Document]:
-    ids = {one.version.document_id for one in ready}
+    ids = {publishable.version.document_id for publishable in ready}
     locked = Document.objects.select_for_update(of=("self",)).select_related("live_version")
     locked = locked.defer("live_version__markdown", "live_version__sketch")
     return {d.pk: d for d in locked.filter(pk__in=ids).order_by("pk")}
@@ -100,9 +102,9 @@ def _lock_documents(ready: Sequence[PublishableVersion]) -> dict[int, Document]:
 
 def _still_held(ready: Sequence[PublishableVersion]) -> list[PublishableVersion]:
     """Those whose item nobody has cancelled, and no other worker has claimed since; locked until all is written."""
-    items = items_held([one.prepared.item for one in ready]).select_for_update()
+    items = items_held([publishable.prepared.item for publishable in ready]).select_for_update()
     going_on = set(items.order_by("pk").values_list("pk", flat=True))
-    return [one for one in ready if one.prepared.item.pk in going_on]
+    return [publishable for publishable in ready if publishable.prepared.item.pk in going_on]
 
 
 def _newest(versions: Iterable[DocumentVersion], documents: dict[int, Document]) -> set[int]:
@@ -118,8 +120,12 @@ def _newest(versions: Iterable[DocumentVersion], documents: dict[int, Document])
 
 def _overtaken(batch: Sequence[PublishableVersion]) -> list[PublishableVersion]:
     """Those whose documents owners have edited since they were described; no edit can come now (passage_lock)."""
-    present = edits_present(document_ids=[one.version.document_id for one in batch])
-    return [one for one in batch if one.prepared.edits.seen != present.get(one.version.document_id, frozenset())]
+    present = edits_present(document_ids=[publishable.version.document_id for publishable in batch])
+    return [
+        publishable
+        for publishable in batch
+        if publishable.prepared.edits.seen != present.get(publishable.version.document_id, frozenset())
+    ]
 
 
 # ── its rows ────────────────────────────────────────────────────────────────────────────────────
@@ -127,30 +133,34 @@ def _overtaken(batch: Sequence[PublishableVersion]) -> list[PublishableVersion]:
 
 def _chunks_create(batch: Sequence[PublishableVersion]) -> list[NewEntry]:
     """Store the passages of all versions and what these lack; return their entries with the ids of the passages."""
-    numbers = iter(chunk_ids(sum(len(one.prepared.drafts) for one in batch)))
+    numbers = iter(chunk_ids(sum(len(publishable.prepared.drafts) for publishable in batch)))
     chunks: list[Chunk] = []
     entries: list[NewEntry] = []
     retries: list[RepresentationRetry] = []
     sentences: list[tuple[PassagePlace, EmbeddedSentences]] = []
-    for one in batch:
-        ids = {draft.ordinal: next(numbers) for draft in one.prepared.drafts}
-        chunks += [_chunk(one, draft, ids) for draft in one.prepared.drafts]
-        pairs = zip(one.prepared.representations, one.vectors, strict=True)
-        entries += [NewEntry(ids[r.ordinal], one.version.pk, r, vector) for r, vector in pairs]
-        retries += [retry_of(ids[n], one.version.pk, missed) for n, missed in one.prepared.missed.items()]
-        version, tenant = one.version.pk, one.version.document.tenant_id
-        sentences += [(PassagePlace(ids[n], version, tenant), made) for n, made in one.prepared.sentences.items()]
+    for publishable in batch:
+        ids = {draft.ordinal: next(numbers) for draft in publishable.prepared.drafts}
+        chunks += [_chunk(publishable, draft, ids) for draft in publishable.prepared.drafts]
+        pairs = zip(publishable.prepared.representations, publishable.vectors, strict=True)
+        entries += [NewEntry(ids[r.ordinal], publishable.version.pk, r, vector) for r, vector in pairs]
+        retries += [
+            retry_of(ids[n], publishable.version.pk, missed) for n, missed in publishable.prepared.missed.items()
+        ]
+        version, tenant = publishable.version.pk, publishable.version.document.tenant_id
+        sentences += [
+            (PassagePlace(ids[n], version, tenant), vectors) for n, vectors in publishable.prepared.sentences.items()
+        ]
     Chunk.objects.bulk_create(chunks)  # parents are checked at the end of the transaction
     RepresentationRetry.objects.bulk_create(retries)
     sentences_store(sentences)
     return entries
 
 
-def _chunk(one: PublishableVersion, draft: ChunkDraft, ids: dict[int, int]) -> Chunk:
-    edits = one.prepared.edits
+def _chunk(publishable: PublishableVersion, draft: ChunkDraft, ids: dict[int, int]) -> Chunk:
+    edits = publishable.prepared.edits
     return Chunk(
         pk=ids[draft.ordinal],
-        version=one.version,
+        version=publishable.version,
         ordinal=draft.ordinal,
         kind=draft.kind,
         text=draft.text,
@@ -171,16 +181,16 @@ def _chunk(one: PublishableVersion, draft: ChunkDraft, ids: dict[int, int]) -> C
 
 def _switch(tenant_id: int, batch: Sequence[PublishableVersion], documents: dict[int, Document]) -> None:
     now = timezone.now()
-    fresh = {one.version.document_id: one.version for one in batch}
+    fresh = {publishable.version.document_id: publishable.version for publishable in batch}
     old = [live for pk in fresh if (live := documents[pk].live_version_id)]
     versions_count(tenant_id=tenant_id, versions=old, sign=-1)
     versions_count(tenant_id=tenant_id, versions=[version.pk for version in fresh.values()], sign=+1)
     DocumentVersion.objects.filter(pk__in=old).update(retired=now)
-    for one in batch:
-        DocumentVersion.objects.filter(pk=one.version.pk).update(live_since=now, **one.prepared.values)
-    mine = DocumentVersion.objects.filter(pk__in=[v.pk for v in fresh.values()], document=OuterRef("pk"))
+    for publishable in batch:
+        DocumentVersion.objects.filter(pk=publishable.version.pk).update(live_since=now, **publishable.prepared.values)
+    versions = DocumentVersion.objects.filter(pk__in=[v.pk for v in fresh.values()], document=OuterRef("pk"))
     Document.objects.filter(pk__in=fresh).update(
-        live_version=Subquery(mine.values("pk")),
+        live_version=Subquery(versions.values("pk")),
         state=Document.State.LIVE,
         updated=now,
         **error_columns(None),
@@ -190,28 +200,28 @@ def _switch(tenant_id: int, batch: Sequence[PublishableVersion], documents: dict
 
 def _titles_set(batch: Sequence[PublishableVersion], documents: Mapping[int, Document]) -> None:
     """Titles that follow the file; one that somebody has changed since the version was described stays."""
-    for one in batch:
-        before, locked = one.version.document.title, documents[one.version.document_id]
-        if one.prepared.title != before and locked.title == before:
-            Document.objects.filter(pk=locked.pk).update(title=one.prepared.title)
+    for publishable in batch:
+        before, locked = publishable.version.document.title, documents[publishable.version.document_id]
+        if publishable.prepared.title != before and locked.title == before:
+            Document.objects.filter(pk=locked.pk).update(title=publishable.prepared.title)
 
 
 def _items_finish(ready: Sequence[PublishableVersion]) -> None:
-    items_held([one.prepared.item for one in ready]).update(
+    items_held([publishable.prepared.item for publishable in ready]).update(
         stage=Stage.LIVE, finished=timezone.now(), lease_until=None, **error_columns(None)
     )
 
 
 def _afterwards(tenant_id: int, batch: Sequence[PublishableVersion]) -> None:
     """What follows from the switch: first inside the transaction, the epoch last of all locks, then in tasks."""
-    for one in batch:
-        if one.prepared.edits.applied or one.prepared.edits.lost:
-            edits_settle(one.prepared.edits)
-    if in_series := [one.version.document_id for one in batch if one.version.document.series]:
+    for publishable in batch:
+        if publishable.prepared.edits.applied or publishable.prepared.edits.lost:
+            edits_settle(publishable.prepared.edits)
+    if in_series := [publishable.version.document_id for publishable in batch if publishable.version.document.series]:
         series_settle(document_ids=in_series)
-    epoch_advance(tenant_id=tenant_id, documents=[one.version.document_id for one in batch])
-    for one in batch:
-        rendition_enqueue(one.version)
+    epoch_advance(tenant_id=tenant_id, documents=[publishable.version.document_id for publishable in batch])
+    for publishable in batch:
+        rendition_enqueue(publishable.version)
     if batch:
         enqueue_on_commit(RECORD_DUPLICATES)
         enqueue_on_commit(READ_ENTITIES)
@@ -247,15 +257,15 @@ def entries_create(*, tenant_id: int, entries: Sequence[NewEntry], totals: Mappi
         enqueue_on_commit(FILL_VECTORS)
     entries = _with_whole_terms(tenant_id, entries)
     for language, total in totals.items():
-        mine = [entry for entry in entries if entry.representation.language == language]
-        if not mine:
+        of_language = [entry for entry in entries if entry.representation.language == language]
+        if not of_language:
             continue
-        reference = total.reference_length or _mean_length(mine)
+        reference = total.reference_length or _mean_length(of_language)
         if not total.reference_length:
             reference_length_set(tenant_id=tenant_id, language=language, reference=reference)
-        texts = {term for entry in mine for term in (*entry.representation.terms, *entry.whole_terms)}
+        texts = {term for entry in of_language for term in (*entry.representation.terms, *entry.whole_terms)}
         ids = term_ids(tenant_id=tenant_id, language=language, texts=texts)
-        entries_copy([_row(tenant_id, entry, ids, reference, model) for entry in mine])
+        entries_copy([_row(tenant_id, entry, ids, reference, model) for entry in of_language])
 
 
 def _with_whole_terms(tenant_id: int, entries: Sequence[NewEntry]) -> Sequence[NewEntry]:
@@ -263,12 +273,12 @@ def _with_whole_terms(tenant_id: int, entries: Sequence[NewEntry]) -> Sequence[N
     lexicon = lexicon_of_index(tenant_id=tenant_id)
     if not lexicon:
         return entries
-    found: list[NewEntry] = []
+    with_names: list[NewEntry] = []
     for entry in entries:
         text = entry.representation.embedded_text
         whole = lexicon.whole_terms(text, tokenizer().words(text))
-        found.append(replace(entry, whole_terms=tuple(whole)) if whole else entry)
-    return found
+        with_names.append(replace(entry, whole_terms=tuple(whole)) if whole else entry)
+    return with_names
 
 
 def _mean_length(entries: Sequence[NewEntry]) -> float:

@@ -31,11 +31,11 @@ def job_in_turn(*, job_id: int, queue: str, which: Q = ALL) -> int:
     with transaction.atomic():
         queue_turns_lock(queue=queue)
         waiting = _waiting(queue, which)
-        mine = IngestJob.objects.values_list("tenant_id", flat=True).get(pk=job_id)
+        tenant = IngestJob.objects.values_list("tenant_id", flat=True).get(pk=job_id)
         if not waiting:
             return job_id
         chosen = _next(queue, waiting)
-    return job_id if chosen == mine else waiting[chosen]
+    return job_id if chosen == tenant else waiting[chosen]
 
 
 def _waiting(queue: str, which: Q) -> Mapping[int, int]:
@@ -49,8 +49,8 @@ def _next(queue: str, waiting: Mapping[int, int]) -> int:
     """The tenant whose turn it is; its turn is noted."""
     turns = {turn.tenant_id: turn for turn in QueueTurn.objects.filter(queue=queue)}
     now = max((turn.start for turn in turns.values()), default=0.0)  # of the last turn of anybody
-    starts = {one: max(turns[one].finish, now) if one in turns else now for one in waiting}
-    chosen = min(starts, key=lambda one: (starts[one], one))
+    starts = {tenant: max(turns[tenant].finish, now) if tenant in turns else now for tenant in waiting}
+    chosen = min(starts, key=lambda tenant: (starts[tenant], tenant))
     share = Tenant.objects.values_list("queue_share", flat=True).get(pk=chosen) or MAX_SHARE
     values = {"start": starts[chosen], "finish": starts[chosen] + 1 / share}
     QueueTurn.objects.update_or_create(tenant_id=chosen, queue=queue, defaults=values)

@@ -189,7 +189,7 @@ def _compared(run: LexiconMining, rows: Sequence[tuple[int, int]], found: list[T
     except RagError as error:  # the terms are worth showing without it
         logger.warning("names were not compared as synonyms: %s", error)
         return found
-    return with_synonyms(found, pairs, known={name.lower(): level for name, level in known.items()})
+    return with_synonyms(found, pairs, levels_of_names={name.lower(): level for name, level in known.items()})
 
 
 def _texts(rows: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, str, int]]]:

@@ -60,16 +60,16 @@ class WholeSections:
         self, passages: Sequence[Ranked], sections: Sequence[Section], counter: TokenCounter
     ) -> tuple[tuple[Ranked, ...], int]:
         """The passages with sections in their places, and how many."""
-        kept, count = list(passages), 0
+        widened, count = list(passages), 0
         of_chunk = {passage.chunk: section for section in sections for passage in section}
         for ranked in sorted(passages, key=lambda item: item.score, reverse=True):
             section = of_chunk.get(ranked.passage.chunk)
-            if section is None or all(ranked is not left for left in kept) or not _is_part(ranked.passage, section):
+            if section is None or all(ranked is not item for item in widened) or not _is_part(ranked.passage, section):
                 continue
-            wider = _replaced(kept, ranked, section, counter)
+            wider = _replaced(widened, ranked, section, counter)
             if context_tokens(wider, counter) <= self.budget_tokens:
-                kept, count = wider, count + 1
-        return tuple(kept), count
+                widened, count = wider, count + 1
+        return tuple(widened), count
 
 
 def context_tokens(passages: Sequence[Ranked], counter: TokenCounter) -> int:
@@ -103,8 +103,8 @@ def _replaced(passages: Sequence[Ranked], best: Ranked, section: Section, counte
         start=starts[at],
     )
     whole = replace(best, passage=passage)
-    others = [ranked for ranked in passages if ranked is best or not _is_part(ranked.passage, section)]
-    return [whole if ranked is best else ranked for ranked in others]
+    rest = [ranked for ranked in passages if ranked is best or not _is_part(ranked.passage, section)]
+    return [whole if ranked is best else ranked for ranked in rest]
 
 
 @answer_stage("compress", label=_("compression"))
@@ -147,13 +147,13 @@ class Compress:
         self, passages: Sequence[Ranked], query: str, ports: StagePorts
     ) -> tuple[tuple[Ranked, ...], dict[str, Any]]:
         """The passages with less text; what a round before has shortened for the same question is taken from there."""
-        kept = ports.compressed
+        cache = ports.compressed
         keys = [(query, self.method, self.ratio, ranked.passage.chunk, ranked.passage.text) for ranked in passages]
-        new = [ranked for key, ranked in zip(keys, passages, strict=True) if key not in kept]
+        new = [ranked for key, ranked in zip(keys, passages, strict=True) if key not in cache]
         result = await compress_passages(new, query, method=self.method, ratio=self.ratio, ports=ports)
-        made = dict(zip((key for key in keys if key not in kept), result.passages, strict=True))
-        kept.update(made)
-        shorter = tuple(replace(ranked, passage=kept[key].passage) for key, ranked in zip(keys, passages, strict=True))
+        by_key = dict(zip((key for key in keys if key not in cache), result.passages, strict=True))
+        cache.update(by_key)
+        shorter = tuple(replace(ranked, passage=cache[key].passage) for key, ranked in zip(keys, passages, strict=True))
         before = sum(ports.counter.count(ranked.passage.text) for ranked in passages)
         after = sum(ports.counter.count(ranked.passage.text) for ranked in shorter)
         figures = {"tokens_before": before, "tokens_after": after, "ratio": round(after / before, 4) if before else 1.0}

@@ -37,7 +37,7 @@ class _Iteration:
 
     @property
     def answers(self) -> bool:
-        return self.state.written is not None and not is_refusal(self.state.written.text)
+        return self.state.answer_text is not None and not is_refusal(self.state.answer_text.text)
 
 
 @dataclass(slots=True)
@@ -110,11 +110,11 @@ class LoopAgentic:
         iteration = _Iteration(
             state=run.state, query=query, scores=scores, evidence=evidence, confidence=0.0, by="rules"
         )
-        if built.written is None:
+        if built.answer_text is None:
             return iteration
         progress.unjudged = replace(iteration, state=built, confidence=evidence.confidence / 2)
         await run.announce("grade")
-        sure, by = await confidence_in(question, built.written.text, built.sources, evidence, ports, judge)
+        sure, by = await confidence_in(question, built.answer_text.text, built.sources, evidence, ports, judge)
         await run.report("answer", query=query, confidence=round(sure, 3), by=by, **run.usage_figures())
         return replace(iteration, state=replace(built, confidence=sure), confidence=sure, by=by)
 
@@ -141,8 +141,8 @@ class LoopAgentic:
         if run.meter.spent_up():
             return built
         await run.announce("answer")
-        written = await run.write(built)
-        return replace(built, written=written, confidence=evidence.confidence / 2)
+        answer_text = await run.write(built)
+        return replace(built, answer_text=answer_text, confidence=evidence.confidence / 2)
 
     def _stop_reason(self, iteration: _Iteration) -> str:
         """Why an iteration is the last one; "" if another is worth it, for example for better passages."""
@@ -197,7 +197,7 @@ def _detail(iteration: _Iteration, run: LoopRun) -> dict[str, Any]:
 def _final_state(state: AnswerState, run: LoopRun, progress: _Progress, stopped: str) -> AnswerState:
     """The state of the best iteration, or with sources to write from; else only steps and figures are added."""
     best = progress.best
-    final = best if best is not None and best.state.written is not None else progress.unjudged
+    final = best if best is not None and best.state.answer_text is not None else progress.unjudged
     handed_on = progress.unwritten if stopped in UNFINISHED else None
     after = final.state if final is not None else handed_on or state
     return after.with_steps(*run.steps).with_stats(

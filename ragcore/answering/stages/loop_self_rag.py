@@ -145,21 +145,21 @@ class LoopSelfRag:
         if stopped := run.meter.spent_up():
             return stopped
         await run.announce("answer")
-        written = await run.write(built, critique=progress.critique)
-        if written.text in progress.texts:
+        answer_text = await run.write(built, critique=progress.critique)
+        if answer_text.text in progress.texts:
             return "unchanged"
-        progress.texts.add(written.text)
+        progress.texts.add(answer_text.text)
         if progress.answer is None:  # in case that grading it takes too long
             progress.evidence = progress.searched
-            progress.answer = replace(built, written=written, confidence=progress.grade / 20)
+            progress.answer = replace(built, answer_text=answer_text, confidence=progress.grade / 20)
         await run.announce("grade")
-        grades = await grade_answer(run.state.query, written.text, built.sources, run.ports, judge)
+        grades = await grade_answer(run.state.query, answer_text.text, built.sources, run.ports, judge)
         await run.report("grade", **grades.figures(), quality=round(grades.quality, 2), by=grades.by)
         detail |= {"grades": grades.figures(), "quality": round(grades.quality, 2), "by": grades.by}
         detail |= {"critique": grades.critique}
         if progress.grades is None or grades.quality > progress.grades.quality:
             progress.grades = grades
-            progress.answer = replace(built, written=written, confidence=grades.quality / 10)
+            progress.answer = replace(built, answer_text=answer_text, confidence=grades.quality / 10)
             progress.evidence = progress.searched
         if grades.quality >= self.good:
             return "quality"

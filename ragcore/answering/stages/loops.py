@@ -82,12 +82,12 @@ class LoopRun:
         """
         if self.limit is not None:
             self.limit.reschedule(None)
-        written = await self.ports.write(built.query, built.sources, critique=critique)
+        answer_text = await self.ports.write(built.query, built.sources, critique=critique)
         if self.limit is not None:
-            left = max(self.meter.remaining_seconds, GRADING_SECONDS)
-            self.limit.reschedule(asyncio.get_running_loop().time() + left)
-        self.meter.spend(written.usage)
-        return written
+            seconds = max(self.meter.remaining_seconds, GRADING_SECONDS)
+            self.limit.reschedule(asyncio.get_running_loop().time() + seconds)
+        self.meter.spend(answer_text.usage)
+        return answer_text
 
     def usage_figures(self) -> dict[str, Any]:
         """Seconds and tokens so far, for a step."""

@@ -66,27 +66,33 @@ class UnderstandStandalone:
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         question = state.question
-        found = standalone_by_rules(question, ports.tokenizer)
-        depends, queries, method = found.depends_on, full_forms(found.text, ports.tokenizer, ports.lexicon), "rules"
+        by_rules = standalone_by_rules(question, ports.tokenizer)
+        depends, queries, method = (
+            by_rules.depends_on,
+            full_forms(by_rules.text, ports.tokenizer, ports.lexicon),
+            "rules",
+        )
         if self.model and ports.llm is not None and (question.history or depends):
             understood = await self._ask_model(ports.llm, question, ports)
             if understood is not None:
-                found, queries, method = _merged(found, understood, question), understood.queries, "model"
-        queries = [*_without_story(found.text), *(queries if self.related else ())]
-        related = tuple(Rewrite(text=text, method="related") for text in queries if text != found.text)
+                by_rules, queries, method = _merged(by_rules, understood, question), understood.queries, "model"
+        queries = [*_without_story(by_rules.text), *(queries if self.related else ())]
+        related = tuple(Rewrite(text=text, method="related") for text in queries if text != by_rules.text)
         figures = {
             "method": method,
-            "changed": found.changed,
-            "depends_on": sorted(found.depends_on),
-            "terms": list(found.terms),
-            "standalone": found.text,
+            "changed": by_rules.changed,
+            "depends_on": sorted(by_rules.depends_on),
+            "terms": list(by_rules.terms),
+            "standalone": by_rules.text,
             "queries": [form.text for form in related],
         }
-        if found.changed:
+        if by_rules.changed:
             step = Step(name="standalone", detail=figures)
             await ports.report(step)
             state = state.with_steps(step)
-        return replace(state, standalone=found.text, rewrites=(*state.rewrites, *related)).with_stats(NAME, **figures)
+        return replace(state, standalone=by_rules.text, rewrites=(*state.rewrites, *related)).with_stats(
+            NAME, **figures
+        )
 
     async def _ask_model(self, llm: LlmClient, question: Question, ports: StagePorts) -> Understood | None:
         """What the model says, with its texts checked; None if the question itself is not valid."""
@@ -96,13 +102,13 @@ class UnderstandStandalone:
         )
         if reply is None:
             return None
-        said = [text for turn in question.history for text in (turn.question, turn.answer)]
-        text = validate_form(reply.standalone, question.text, said, ports.tokenizer)
+        context = [text for turn in question.history for text in (turn.question, turn.answer)]
+        text = validate_form(reply.standalone, question.text, context, ports.tokenizer)
         if not text:
             llm.counts["invalid"] += 1
             return None
-        said += other_names(text, ports.tokenizer, ports.lexicon)
-        forms = (validate_form(q, text, said, ports.tokenizer, any_language=True) for q in reply.queries)
+        context += other_names(text, ports.tokenizer, ports.lexicon)
+        forms = (validate_form(q, text, context, ports.tokenizer, any_language=True) for q in reply.queries)
         queries = [form for form in dict.fromkeys(forms) if form and form.lower() != text.lower()]
         terms = [term.strip() for term in reply.terms if 0 < len(term.strip()) <= 60]
         return Understood(standalone=text, terms=terms[:MOST_TERMS], queries=queries[:MOST_QUERIES])
@@ -114,16 +120,16 @@ def _without_story(question: str) -> list[str]:
     return [core] if columns(core) <= STORY_SHARE * columns(question) else []
 
 
-def _merged(found: Standalone, understood: Understood, question: Question) -> Standalone:
+def _merged(by_rules: Standalone, understood: Understood, question: Question) -> Standalone:
     """The model's form; a question that it changed in a conversation depends on that."""
     changed = understood.standalone != question.text
-    by_history = changed and bool(question.history) and not found.depends_on
+    by_history = changed and bool(question.history) and not by_rules.depends_on
     return replace(
-        found,
+        by_rules,
         text=understood.standalone,
         changed=changed,
-        terms=tuple(understood.terms) or found.terms,
-        depends_on=found.depends_on | ({"history"} if by_history else set()),
+        terms=tuple(understood.terms) or by_rules.terms,
+        depends_on=by_rules.depends_on | ({"history"} if by_history else set()),
     )
 
 
@@ -140,8 +146,8 @@ def _values(question: Question) -> dict[str, str]:
 def _described(profile: Profile | None) -> str:
     if profile is None:
         return "unknown"
-    known = {"department": profile.department, "product": profile.product, "role": profile.role}
-    return "; ".join(f"{name}: {value}" for name, value in known.items() if value) or "unknown"
+    fields = {"department": profile.department, "product": profile.product, "role": profile.role}
+    return "; ".join(f"{name}: {value}" for name, value in fields.items() if value) or "unknown"
 
 
 @answer_stage("understand.analysis", label=_("analysis of the question"), timing="rewrite")
@@ -234,15 +240,15 @@ class RewriteQuestion:
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         question, query = state.question, state.query
         chosen = choose_method(self.method, query=query, question=question, streaming=self.streaming)
-        found = await rewrite_question(query, chosen, question=question, ports=ports, streaming=self.streaming)
+        forms_made = await rewrite_question(query, chosen, question=question, ports=ports, streaming=self.streaming)
         # "auto" may come to "none" for itself; only who asks for no other form loses those that are there
-        kept = () if chosen == "none" and self.method != "auto" else state.rewrites
-        forms = (*kept, *found) if self.most is None else (*found, *kept)
+        earlier_forms = () if chosen == "none" and self.method != "auto" else state.rewrites
+        forms = (*earlier_forms, *forms_made) if self.most is None else (*forms_made, *earlier_forms)
         rewrites = tuple({form.text: form for form in forms}.values())[: self.most]
         figures = {"method": chosen, "queries": [form.text for form in rewrites]}
-        shown = [form.text for form in rewrites if form.is_for_people]
-        step = Step(name="rewrite", detail={**figures, "queries": shown})
-        if found:
+        texts = [form.text for form in rewrites if form.is_for_people]
+        step = Step(name="rewrite", detail={**figures, "queries": texts})
+        if forms_made:
             await ports.report(step)
             state = state.with_steps(step)
         return replace(state, rewrites=rewrites).with_stats("rewrite", **figures)

@@ -117,7 +117,7 @@ def unpack_in_sandbox(
     Raises what `archive_members` raises, and ResourceLimitError.
     """
     members = members_in_sandbox([content], name=name, limits=limits, archive=archive)
-    return [Member(path=one.path, content=one.file.read()) for one in members]
+    return [Member(path=member.path, content=member.file.read()) for member in members]
 
 
 def members_in_sandbox(
@@ -142,15 +142,15 @@ def members_in_sandbox(
 def _read_members(answer: IO[bytes], most_bytes: int) -> Iterator[MemberFile]:
     """The members that the process reported; it may have been taken over by the archive, so sizes are checked."""
     head = answer.readline(most_bytes)
-    said = json.loads(head)
-    if "error" in said:
+    report = json.loads(head)
+    if "error" in report:
         load_document(head)  # raises it
-    sizes = [(path, size) for path, size in said["members"]]
-    left = os.fstat(answer.fileno()).st_size - len(head)
+    sizes = [(path, size) for path, size in report["members"]]
+    bytes_after = os.fstat(answer.fileno()).st_size - len(head)
     for path, size in sizes:
-        if not isinstance(path, str) or not isinstance(size, int) or not 0 <= size <= left:
+        if not isinstance(path, str) or not isinstance(size, int) or not 0 <= size <= bytes_after:
             raise ValueError("not a member of the unpacking process")
-        left -= size
+        bytes_after -= size
     for path, size in sizes:
         with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
             _copy(answer, file, size)

@@ -173,8 +173,8 @@ def _unicode_path(extra: bytes) -> str | None:
 def clean_name(name: str) -> str:
     """A name on one line without characters that hide what it is: controls, reversals, invisible ones."""
     visible = _DIRECTION.sub("", unicodedata.normalize("NFC", name))
-    shown = "".join(" " if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") else char for char in visible)
-    return "/".join(" ".join(part.split()) for part in shown.split("/") if part.strip() not in ("", "."))
+    line = "".join(" " if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") else char for char in visible)
+    return "/".join(" ".join(part.split()) for part in line.split("/") if part.strip() not in ("", "."))
 
 
 def _is_file(path: str, entry: ZipInfo) -> bool:

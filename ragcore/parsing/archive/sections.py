@@ -115,16 +115,16 @@ class PartsBuilder:
     def _moved(self, document: ParsedDocument, level: int) -> list[Block]:
         """Blocks of a part: headings deeper, pages forgotten (they are those of another file), pictures renamed."""
         self._count += 1
-        kept: set[str] = set()
+        picture_names: set[str] = set()
         for picture in document.pictures:
             self._bytes += len(picture.content)
             if self._bytes <= MAX_PICTURES_BYTES:
-                kept.add(picture.name)
+                picture_names.add(picture.name)
                 self.pictures.append(replace(picture, name=self._picture_name(picture.name), page=None))
         return [
             replace(
                 block,
-                text=_PICTURE.sub(lambda found: self._picture_link(found, kept), block.text),
+                text=_PICTURE.sub(lambda match: self._picture_link(match, picture_names), block.text),
                 level=min(block.level + level, MAX_LEVEL) if block.kind == "heading" else 0,
                 page=None,
                 box=None,
@@ -135,5 +135,5 @@ class PartsBuilder:
     def _picture_name(self, name: str) -> str:
         return f"part{self._count}-{name}"[-128:]
 
-    def _picture_link(self, found: re.Match[str], kept: set[str]) -> str:
-        return f"{found[1]}{self._picture_name(found[2])})" if found[2] in kept else ""
+    def _picture_link(self, match: re.Match[str], picture_names: set[str]) -> str:
+        return f"{match[1]}{self._picture_name(match[2])})" if match[2] in picture_names else ""

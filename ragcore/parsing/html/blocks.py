@@ -205,11 +205,11 @@ def _language(pre: Tag) -> str:
     """The programming language by the classes of the element, of the code in it, or of what frames it."""
     around = [node for node in (pre.parent, pre.parent.parent if pre.parent else None) if isinstance(node, Tag)]
     for node in (pre, *([pre.code] if pre.code else []), *around):
-        said = f"{' '.join(node.get('class') or [])} {node.get('data-lang') or ''}"
+        attributes = f"{' '.join(node.get('class') or [])} {node.get('data-lang') or ''}"
         if data := str(node.get("data-lang") or node.get("data-language") or ""):
             return data if re.fullmatch(r"[\w+#-]{1,30}", data) else ""
-        for found in _LANGUAGE.finditer(said):
-            return "" if found[1].lower() in _NO_LANGUAGE else found[1]
+        for match in _LANGUAGE.finditer(attributes):
+            return "" if match[1].lower() in _NO_LANGUAGE else match[1]
     return ""
 
 

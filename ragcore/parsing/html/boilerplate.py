@@ -103,11 +103,11 @@ def _is_hidden(tag: Tag) -> bool:
 
 def main_part(page: Tag) -> Tag:
     """The element that holds the text: <main> or the one <article>, narrowed to a container known by its name."""
-    root = next((found for found in _declared(page) if _size(found) >= MAIN_SHARE * _size(page)), page)
+    root = next((element for element in _declared(page) if _size(element) >= MAIN_SHARE * _size(page)), page)
     inner = [*root.find_all(id=list(_CONTENT_IDS)), *root.find_all(class_=list(_CONTENT_CLASSES))]
     inner += root.find_all(itemprop="articleBody")
     whole = _size(root)
-    narrow = next((found for found in inner if _size(found) >= NARROW_SHARE * whole), root)
+    narrow = next((element for element in inner if _size(element) >= NARROW_SHARE * whole), root)
     _bring_headline(page, narrow)
     return narrow
 
@@ -235,8 +235,8 @@ def _words(tag: Tag) -> set[str]:
     names = _names(tag)
     if tag.name == "section" and not tag.get("class"):  # documentation names sections after their headings
         names = set()
-    said = re.sub(r"([a-z])([A-Z])", r"\1 \2", " ".join(names))
-    return set(re.findall(r"[a-z]+", said.lower()))
+    spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", " ".join(names))
+    return set(re.findall(r"[a-z]+", spaced.lower()))
 
 
 def _drop_legal_lines(root: Tag) -> None:

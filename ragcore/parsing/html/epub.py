@@ -127,13 +127,13 @@ def read_book(archive: SafeZip, *, name: str) -> Book:
     if package is None:
         raise CorruptDocumentError(name=name, problem="no package document")
     folder = posixpath.dirname(path)
-    said = _dublin_core(package)
+    metadata = _dublin_core(package)
     labels = _labels(archive, package, folder)
     chapters = tuple(
         Chapter(path=chapter, label=labels.get(chapter, ("", 1))[0], level=labels.get(chapter, ("", 1))[1])
         for chapter in _spine(package, folder)[:MAX_CHAPTERS]
     )
-    return Book(title=said.pop("title", ""), metadata=said, chapters=chapters, encrypted=_encrypted(archive))
+    return Book(title=metadata.pop("title", ""), metadata=metadata, chapters=chapters, encrypted=_encrypted(archive))
 
 
 def _only_package(archive: SafeZip) -> str:
@@ -156,16 +156,16 @@ def _all(root: Element | None, name: str) -> list[Element]:
 
 def _dublin_core(package: Element) -> dict[str, str]:
     """Title and the metadata that we keep; several authors are joined."""
-    found: dict[str, list[str]] = {}
+    texts_by_key: dict[str, list[str]] = {}
     for node in (child for holder in _all(package, "metadata") for child in holder.iter("*")):
         key = etree.QName(node).localname
         text = " ".join("".join(node.itertext()).split())
         if text and (key == "title" or key in _METADATA):
-            found.setdefault("title" if key == "title" else _METADATA[key], []).append(text)
-    said = {key: ", ".join(dict.fromkeys(texts))[:MAX_VALUE_CHARACTERS] for key, texts in found.items()}
-    if "title" in said:
-        said["title"] = found["title"][0][:MAX_VALUE_CHARACTERS]  # further ones are subtitles and sort keys
-    return said
+            texts_by_key.setdefault("title" if key == "title" else _METADATA[key], []).append(text)
+    metadata = {key: ", ".join(dict.fromkeys(texts))[:MAX_VALUE_CHARACTERS] for key, texts in texts_by_key.items()}
+    if "title" in metadata:
+        metadata["title"] = texts_by_key["title"][0][:MAX_VALUE_CHARACTERS]  # further ones are subtitles and sort keys
+    return metadata
 
 
 def _manifest(package: Element, folder: str) -> dict[str, tuple[str, str, str]]:
@@ -226,11 +226,11 @@ def _read_ncx(root: Element | None, folder: str, labels: dict[str, tuple[str, in
 def _encrypted(archive: SafeZip) -> frozenset[str]:
     """Paths that are really encrypted; fonts are only scrambled, by a key that the book states."""
     root = _xml(archive, "META-INF/encryption.xml")
-    found: set[str] = set()
+    paths: set[str] = set()
     for data in _all(root, "EncryptedData"):
         method = next(iter(_all(data, "EncryptionMethod")), None)
         target = next(iter(_all(data, "CipherReference")), None)
         scrambled = method is not None and method.get("Algorithm") in _FONT_SCRAMBLING
         if target is not None and not scrambled:
-            found.add(unquote(target.get("URI") or ""))
-    return frozenset(found)
+            paths.add(unquote(target.get("URI") or ""))
+    return frozenset(paths)

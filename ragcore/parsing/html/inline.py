@@ -80,7 +80,7 @@ class InlineText:
         alt = SPACE.sub(" ", str(tag.get("alt") or "")).strip().replace("]", ")").replace("[", "(")
         if _is_formula(tag) and alt:
             return f"${_bare_tex(alt)}$"
-        target = next((found for source in _sources(tag) if (found := self._collector.target(source, alt))), "")
+        target = next((link for source in _sources(tag) if (link := self._collector.target(source, alt))), "")
         if not target or _is_icon(tag):
             return alt
         return f"![{alt}]({target})"
@@ -89,8 +89,8 @@ class InlineText:
 def _sources(tag: Tag) -> list[str]:
     """Addresses of a picture, the real one before the placeholder of pages that load pictures late."""
     late = [tag.get("data-src"), tag.get("data-original"), tag.get("data-lazy-src")]
-    said = [tag.get("src"), tag.get("xlink:href"), tag.get("href") if tag.name == "image" else None]
-    return [str(source) for source in (*late, *said) if source and str(source).strip()]
+    usual = [tag.get("src"), tag.get("xlink:href"), tag.get("href") if tag.name == "image" else None]
+    return [str(source) for source in (*late, *usual) if source and str(source).strip()]
 
 
 def _is_icon(tag: Tag) -> bool:

@@ -50,8 +50,8 @@ class HtmlParser:
         require_content(content, name=name)
         with coded_errors(name):
             soup = read_html(decode_html(content))
-            said = _meta(soup)
-            title, metadata = _title(soup, said), _metadata(soup, said)
+            meta = _meta(soup)
+            title, metadata = _title(soup, meta), _metadata(soup, meta)
             collector = WebPictureCollector(base=base_address(soup))
             blocks = main_blocks(soup, collector)
             heading = next((block.text for block in blocks if block.kind == "heading"), "")
@@ -66,8 +66,8 @@ def html_blocks(source: str, collector: WebPictureCollector | None = None) -> li
 
 def decode_html(content: bytes, *, declared: str | None = None) -> str:
     """Text of a page by the encoding that it declares, else by the one that its container does, if its bytes obey."""
-    found = next((found for pattern in _DECLARED if (found := pattern.search(content[:4096]))), None)
-    return decode(content, declared=found[1].decode() if found else declared)
+    match = next((match for pattern in _DECLARED if (match := pattern.search(content[:4096]))), None)
+    return decode(content, declared=match[1].decode() if match else declared)
 
 
 def read_html(text: str) -> BeautifulSoup:
@@ -130,35 +130,35 @@ def base_address(soup: BeautifulSoup) -> str:
     return str(base["href"]).strip() if isinstance(base, Tag) else ""
 
 
-def _title(soup: BeautifulSoup, said: Mapping[str, str]) -> str:
+def _title(soup: BeautifulSoup, meta: Mapping[str, str]) -> str:
     """The title that the page declares: <title>, else what it tells social networks, else its headline."""
     if soup.title and (declared := soup.title.get_text(" ", strip=True)):
         return " ".join(declared.split())
-    if declared := _first_of(said, ("og:title", "twitter:title", "dc.title")):
+    if declared := _first_of(meta, ("og:title", "twitter:title", "dc.title")):
         return declared
     headline = soup.find("h1")
     return " ".join(headline.get_text(" ", strip=True).split()) if headline else ""
 
 
-def _metadata(soup: BeautifulSoup, said: Mapping[str, str]) -> dict[str, str]:
-    found = {key: value for key, names in _META.items() if (value := _first_of(said, names))}
+def _metadata(soup: BeautifulSoup, meta: Mapping[str, str]) -> dict[str, str]:
+    metadata = {key: value for key, names in _META.items() if (value := _first_of(meta, names))}
     root = soup.find("html")
     if isinstance(root, Tag) and (language := str(root.get("lang") or "").strip()):
-        found["language"] = language[:35]
+        metadata["language"] = language[:35]
     link = soup.find("link", rel="canonical", href=True)
     if isinstance(link, Tag) and str(link["href"]).startswith(("http://", "https://")):
-        found["url"] = str(link["href"])[:2000]
-    return found
+        metadata["url"] = str(link["href"])[:2000]
+    return metadata
 
 
 def _meta(soup: BeautifulSoup) -> dict[str, str]:
     """What <meta> elements say, by their name in lower case; the first of a name counts."""
-    said: dict[str, str] = {}
+    meta: dict[str, str] = {}
     for tag in soup.find_all("meta", content=True):
         name = str(tag.get("name") or tag.get("property") or tag.get("itemprop") or "").lower()
-        said.setdefault(name, " ".join(str(tag["content"]).split())[:MAX_META_CHARACTERS])
-    return said
+        meta.setdefault(name, " ".join(str(tag["content"]).split())[:MAX_META_CHARACTERS])
+    return meta
 
 
-def _first_of(said: Mapping[str, str], names: tuple[str, ...]) -> str:
-    return next((said[name] for name in names if said.get(name)), "")
+def _first_of(meta: Mapping[str, str], names: tuple[str, ...]) -> str:
+    return next((meta[name] for name in names if meta.get(name)), "")

@@ -46,9 +46,9 @@ class ImageParser:
             width, height = _size(kind, content) or (0, 0)
             if width * height > MAX_PIXELS:
                 raise ResourceLimitError(name=name, width=width, height=height)
-            shown = f"picture-1.{_KINDS[kind][0]}"
-            picture = Picture(name=shown, media_type=kind, content=content, page=1)
-            block = Block(kind="image", text=f"![](picture:{shown})", page=1)
+            picture_name = f"picture-1.{_KINDS[kind][0]}"
+            picture = Picture(name=picture_name, media_type=kind, content=content, page=1)
+            block = Block(kind="image", text=f"![](picture:{picture_name})", page=1)
             return build_document([block], name=name, pictures=[picture])
 
 

@@ -69,20 +69,20 @@ def decode_in_sandbox(
     The first frame of an animation, every page of a TIFF. Pictures over MAX_DECODED_PIXELS count as not decodable.
     A picture that brings the whole process down costs only itself: the others are tried once more without it.
     """
-    found: list[tuple[RenderedPage, ...] | None] = []
+    pages: list[tuple[RenderedPage, ...] | None] = []
     for start in range(0, len(pictures), PICTURES_A_BATCH):
-        found += _decode_batch(pictures[start : start + PICTURES_A_BATCH], max_side_pixels)
-    return found
+        pages += _decode_batch(pictures[start : start + PICTURES_A_BATCH], max_side_pixels)
+    return pages
 
 
 def _decode_batch(pictures: Sequence[bytes], max_side_pixels: int) -> list[tuple[RenderedPage, ...] | None]:
-    order = {"task": "decode", "sizes": [len(one) for one in pictures], "max_side_pixels": max_side_pixels}
+    order = {"task": "decode", "sizes": [len(picture) for picture in pictures], "max_side_pixels": max_side_pixels}
     try:
         frames = _run_child(order, b"".join(pictures), "pictures")
     except (CorruptDocumentError, ResourceLimitError):
         if len(pictures) == 1:
             return [None]
-        return [frame for one in pictures for frame in _decode_batch([one], max_side_pixels)]
+        return [frame for picture in pictures for frame in _decode_batch([picture], max_side_pixels)]
     groups: list[list[RenderedPage]] = [[] for _ in pictures]
     for frame in frames:  # here the "page" of the answer counts the pictures
         group = groups[frame.page - 1]
@@ -104,10 +104,10 @@ def _run_child(order: dict[str, object], content: bytes, name: str) -> list[Rend
         raise CorruptDocumentError(name=name, problem="the decoder gave no answer") from problem
 
 
-def _read_frames(said: Any, data: memoryview, max_side_pixels: int) -> Iterator[RenderedPage]:
+def _read_frames(frames: Any, data: memoryview, max_side_pixels: int) -> Iterator[RenderedPage]:
     """The frames of an answer. Raises ValueError if sizes and data do not agree: the sender may be taken over."""
     start = 0
-    for frame in said:
+    for frame in frames:
         page, width, height, channels = (int(frame[key]) for key in ("page", "width", "height", "channels"))
         size = width * height * channels
         if not (0 < width <= max_side_pixels and 0 < height <= max_side_pixels and channels in (1, 3) and page > 0):

@@ -64,12 +64,12 @@ class _MessageReader:
     def mail_message(self) -> MailMessage:
         bodies = list(self._bodies(self._message))
         inline = {key: file.content for key, file in self._attachments if key}
-        shown = shown_content_ids(bodies, inline)
+        shown_ids = shown_content_ids(bodies, inline)
         return MailMessage(
             subject=header_text(self._message, "Subject"),
             headers=[(label, _shown(self._message, label)) for label in _SHOWN],
             bodies=bodies,
-            attachments=[file for key, file in self._attachments if key not in shown],
+            attachments=[file for key, file in self._attachments if key not in shown_ids],
             inline=inline,
             metadata=_metadata(self._message),
             encrypted=self._sealed,
@@ -192,5 +192,5 @@ def date_shown(text: str) -> str:
 
 
 def _metadata(message: Message) -> dict[str, str]:
-    said = {"author": header_text(message, "From"), "published": date_shown(header_text(message, "Date"))}
-    return {key: value[:500] for key, value in said.items() if value}
+    values = {"author": header_text(message, "From"), "published": date_shown(header_text(message, "Date"))}
+    return {key: value[:500] for key, value in values.items() if value}

@@ -75,8 +75,8 @@ def message_document(message: MailMessage, *, name: str, here: ContainerState) -
 def _head(message: MailMessage) -> Iterator[Block]:
     if message.subject:
         yield Block(kind="heading", text=message.subject, level=1)
-    said = [*message.headers, ("Subject", message.subject)]
-    lines = [f"- {label}: {_shortened(value)}" for label, value in said if value]
+    headers = [*message.headers, ("Subject", message.subject)]
+    lines = [f"- {label}: {_shortened(value)}" for label, value in headers if value]
     if lines:
         yield Block(kind="list", text="\n".join(lines))
 

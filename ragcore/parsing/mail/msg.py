@@ -104,10 +104,10 @@ class _Message(Message):
     def encodings(self) -> tuple[str | None, str | None]:
         """Of text in 8 bits in general, and in the body."""
         plain = _DecodedProperties(self.storage, self._header_bytes)
-        named = [_code_page_encoding(plain.int_prop_value(pid)) for pid in (_CODE_PAGE, _BODY_CODE_PAGE)]
-        if not any(named):
-            named = [east_asian_encoding(b"\n".join(_strings(self.storage)))]
-        return named[0] or named[-1], named[-1] or named[0]
+        encodings = [_code_page_encoding(plain.int_prop_value(pid)) for pid in (_CODE_PAGE, _BODY_CODE_PAGE)]
+        if not any(encodings):
+            encodings = [east_asian_encoding(b"\n".join(_strings(self.storage)))]
+        return encodings[0] or encodings[-1], encodings[-1] or encodings[0]
 
     @cached_property
     def _properties(self) -> Properties:  # type: ignore[override]
@@ -151,17 +151,17 @@ def _mail_message(message: _Message, *, depth: int) -> MailMessage:
     bodies = _bodies(message)
     files = list(_files(message))
     inline = {key: file.content for key, file in files if key}
-    shown = shown_content_ids(bodies, inline)
+    shown_ids = shown_content_ids(bodies, inline)
     headers = _headers(message)
-    said = {"author": dict(headers)["From"], "published": dict(headers)["Date"]}
+    values = {"author": dict(headers)["From"], "published": dict(headers)["Date"]}
     return MailMessage(
         subject=" ".join(message.subject.split()),
         headers=headers,
         bodies=bodies,
-        attachments=[file for key, file in files if key not in shown],
+        attachments=[file for key, file in files if key not in shown_ids],
         attached_messages=list(_attached_messages(message, depth)),
         inline=inline,
-        metadata={key: value[:500] for key, value in said.items() if value},
+        metadata={key: value[:500] for key, value in values.items() if value},
         encrypted=kind == _SEALED_CLASS and not bodies,
     )
 
@@ -197,14 +197,14 @@ def _with_escaped_trail_bytes(rich: str, encoding: str) -> str:
     Writers leave a second byte below 0x80 as the character that it looks like, which no reader of escapes puts
     together with the first.
     """
-    if found := _RTF_CODE_PAGE.search(rich):
-        encoding = _code_page_encoding(int(found[1])) or encoding
+    if match := _RTF_CODE_PAGE.search(rich):
+        encoding = _code_page_encoding(int(match[1])) or encoding
     if encoding not in _DOUBLE_BYTE:
         return rich
 
-    def joined(found: re.Match[str]) -> str:
-        is_cut = _ends_with_lead_byte(bytes.fromhex(found[1].replace("\\'", "")), encoding)
-        return f"{found[1]}\\'{ord(found[2] or found[3]):02x}" if is_cut else found[0]
+    def joined(match: re.Match[str]) -> str:
+        is_cut = _ends_with_lead_byte(bytes.fromhex(match[1].replace("\\'", "")), encoding)
+        return f"{match[1]}\\'{ord(match[2] or match[3]):02x}" if is_cut else match[0]
 
     return _RTF_BYTES.sub(joined, rich)
 
@@ -220,19 +220,22 @@ def _ends_with_lead_byte(content: bytes, encoding: str) -> bool:
 
 def _headers(message: _Message) -> list[tuple[str, str]]:
     """The headers of the message on its way, else what Outlook noted of them."""
-    said = {key.lower(): decoded_words(str(value)) for key, value in message.message_headers.items()}
+    transport_headers = {key.lower(): decoded_words(str(value)) for key, value in message.message_headers.items()}
     text = message.properties.str_prop_value
-    sent = message.sent_date
+    sent_date = message.sent_date
     return [
-        ("From", said.get("from") or decoded_words(message.sender or text(_SENDER) or "")),
-        ("To", said.get("to") or text(_TO) or _recipients(message)),
-        ("Cc", said.get("cc") or text(_CC) or ""),
-        ("Date", date_shown(said.get("date", "")) or (date_text(sent) if sent else "")),
+        ("From", transport_headers.get("from") or decoded_words(message.sender or text(_SENDER) or "")),
+        ("To", transport_headers.get("to") or text(_TO) or _recipients(message)),
+        ("Cc", transport_headers.get("cc") or text(_CC) or ""),
+        ("Date", date_shown(transport_headers.get("date", "")) or (date_text(sent_date) if sent_date else "")),
     ]
 
 
 def _recipients(message: _Message) -> str:
-    people = [message.properties_of(one, model.RECIP_HDR_OFFSET) for one in message.storage.iter_recipient_storages()]
+    people = [
+        message.properties_of(recipient, model.RECIP_HDR_OFFSET)
+        for recipient in message.storage.iter_recipient_storages()
+    ]
     keys = (c.PID_DISPLAY_NAME, c.PID_SMTP_ADDRESS, c.PID_EMAIL_ADDRESS)
     return ", ".join(filter(None, (_first_text(person, *keys) for person in people)))
 
@@ -243,9 +246,9 @@ def _files(message: _Message) -> Iterator[tuple[str, Attachment]]:
         stored = message.properties_of(storage, model.ATTACH_HDR_OFFSET)
         content = stored.binary_prop_value(c.PID_ATTACH_DATA_BINARY)
         if content:
-            said = _first_text(stored, c.PID_ATTACH_LONG_FILENAME, c.PID_ATTACH_FILENAME)
+            file_name = _first_text(stored, c.PID_ATTACH_LONG_FILENAME, c.PID_ATTACH_FILENAME)
             media_type = _first_text(stored, c.PID_ATTACH_MIME_TAG) or "application/octet-stream"
-            name = attachment_name(said.replace("\x00", ""), media_type, number=number)
+            name = attachment_name(file_name.replace("\x00", ""), media_type, number=number)
             key = _first_text(stored, c.PID_ATTACH_CONTENT_ID)
             yield key.strip("<>\x00"), Attachment(name=name, content=content)
 

@@ -75,7 +75,7 @@ def _converted(content: bytes, name: str, folder: Path, order: dict[str, object]
     source.write_bytes(content)
     (profile / "user/registrymodifications.xcu").write_text(_registry())
     options = ["--headless", "--norestore", "--nologo", "--nodefault", "--nolockcheck", "--nofirststartwizard"]
-    done = subprocess.run(
+    process = subprocess.run(
         [str(order["program"]), f"-env:UserInstallation={profile.as_uri()}", *options]
         + ["--convert-to", _FILTERS[str(order["to"])], "--outdir", str(target), str(source)],
         stdin=subprocess.DEVNULL,
@@ -90,7 +90,7 @@ def _converted(content: bytes, name: str, folder: Path, order: dict[str, object]
         peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * RSS_UNIT_BYTES
         if peak_bytes > STARVED_SHARE * resource.getrlimit(resource.RLIMIT_AS)[0]:
             raise ResourceLimitError(name=name, peak_bytes=peak_bytes)
-        raise CorruptDocumentError(name=name, problem=f"the converter ended with status {done.returncode}")
+        raise CorruptDocumentError(name=name, problem=f"the converter ended with status {process.returncode}")
     return result.read_bytes()
 
 

@@ -65,12 +65,12 @@ class DocxParser:
             blocks = [*reader.body(), *_notes(document.part, reader.links)]
             cover = cover_lines(document, [block.text for block in blocks])
             blocks = [*(Block(kind="paragraph", text=line) for line in cover), *blocks]
-            said = document.core_properties
-            metadata = {"author": said.author, "subject": said.subject, "keywords": said.keywords}
+            properties = document.core_properties
+            metadata = {"author": properties.author, "subject": properties.subject, "keywords": properties.keywords}
             return build_document(
                 blocks,
                 name=name,
-                title=reader.title or _title(blocks, said.title) or header_title(document),
+                title=reader.title or _title(blocks, properties.title) or header_title(document),
                 metadata={key: value for key, value in metadata.items() if value} | reader.links.collector.metadata(),
                 pictures=reader.links.collector.pictures(),
             )
@@ -135,8 +135,8 @@ class _BodyReader:
 
     def _label(self, node: Element, style: Style) -> tuple[str | None, int]:
         """The automatic number of a paragraph and its depth; None where it has none."""
-        own = numbering_of(node)
-        number, depth = own or style.numbering or ("0", 0)
+        direct = numbering_of(node)
+        number, depth = direct or style.numbering or ("0", 0)
         if not number and style.numbering:  # the paragraph changes the level only
             number = style.numbering[0]
         return self.numbering.label(number, depth), min(depth, 8)
@@ -202,7 +202,7 @@ def _is_contents(node: Element) -> bool:
 def _links(part: Any) -> Links:
     """Parts of the relationships that stay inside the file; names without their leading slash."""
     inside = {key: link.target_part for key, link in part.rels.items() if not link.is_external}
-    return Links(parts={key: (str(one.partname).lstrip("/"), one.blob) for key, one in inside.items()})
+    return Links(parts={key: (str(part.partname).lstrip("/"), part.blob) for key, part in inside.items()})
 
 
 def _numbering(part: Any) -> Numbering:
@@ -227,12 +227,12 @@ def _notes(part: Any, links: Links) -> Iterator[Block]:
                 yield Block(kind="paragraph", text=f"[^{prefix}{note.get(W + 'id')}]: {text}")
 
 
-def _title(blocks: list[Block], said: str) -> str:
+def _title(blocks: list[Block], declared: str) -> str:
     """The title that the file declares if its text has it too: templates leave "Word Document" and the like."""
-    said = "" if is_default_title(said) else said
-    if said and any(said in block.text for block in blocks):
-        return said
-    return next((block.text for block in blocks if block.kind == "heading"), said)
+    declared = "" if is_default_title(declared) else declared
+    if declared and any(declared in block.text for block in blocks):
+        return declared
+    return next((block.text for block in blocks if block.kind == "heading"), declared)
 
 
 def cover_lines(document: Any, body: Sequence[str]) -> list[str]:
@@ -240,9 +240,9 @@ def cover_lines(document: Any, body: Sequence[str]) -> list[str]:
     root = _first_header(document)
     if root is None:
         return []
-    said = _without_spaces(" ".join(body))
+    body_text = _without_spaces(" ".join(body))
     lines = dict.fromkeys(_frame_texts(root))
-    return [line for line in lines if _WORDS.search(line) and _without_spaces(line) not in said]
+    return [line for line in lines if _WORDS.search(line) and _without_spaces(line) not in body_text]
 
 
 def header_title(document: Any) -> str:

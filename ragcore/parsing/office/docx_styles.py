@@ -51,11 +51,11 @@ def read_styles(root: Element) -> dict[str, Style]:
 
 def paragraph_style(paragraph: Element, styles: dict[str, Style]) -> Style:
     """The style of a paragraph; its own outline level wins."""
-    named = paragraph.find(f"{W}pPr/{W}pStyle")
-    style = styles.get((named.get(W + "val") or "") if named is not None else "", BODY)
-    own = _outline_level(paragraph)
-    if own is not None and style.role == "body" and own < 9:
-        return Style("heading", min(own + 1, 6), style.numbering)
+    style_node = paragraph.find(f"{W}pPr/{W}pStyle")
+    style = styles.get((style_node.get(W + "val") or "") if style_node is not None else "", BODY)
+    level = _outline_level(paragraph)
+    if level is not None and style.role == "body" and level < 9:
+        return Style("heading", min(level + 1, 6), style.numbering)
     return style
 
 
@@ -72,8 +72,8 @@ def _chain(key: str, declared: dict[str, Element]) -> Iterator[Element]:
 
 def _resolved(chain: list[Element]) -> Style:
     names = [(name.get(W + "val") or "").strip() for node in chain if (name := node.find(W + "name")) is not None]
-    own = names[0] if names else ""
-    numbering = next((found for node in chain if (found := numbering_of(node)) is not None), None)
+    style_name = names[0] if names else ""
+    numbering = next((numbering_here for node in chain if (numbering_here := numbering_of(node)) is not None), None)
     if any(_CONTENTS.fullmatch(name) for name in names):
         return Style("contents")
     if names and _TITLE.fullmatch(names[0]):
@@ -82,13 +82,15 @@ def _resolved(chain: list[Element]) -> Style:
         if heading := _HEADING.match(name):
             return Style("heading", min(int(heading[1]), 6), numbering)
         if (level := _outline_level(node)) is not None:
-            return Style("heading", min(level + 1, 6), numbering) if level < 9 else Style("body", 0, numbering, own)
-    return Style("body", 0, numbering, own)
+            return (
+                Style("heading", min(level + 1, 6), numbering) if level < 9 else Style("body", 0, numbering, style_name)
+            )
+    return Style("body", 0, numbering, style_name)
 
 
 def _outline_level(node: Element) -> int | None:
-    found = node.find(f"{W}pPr/{W}outlineLvl")
-    value = found.get(W + "val") if found is not None else None
+    child = node.find(f"{W}pPr/{W}outlineLvl")
+    value = child.get(W + "val") if child is not None else None
     return int(value) if value is not None and value.isdecimal() else None
 
 
@@ -200,8 +202,8 @@ def _levels(node: Element) -> dict[int, Level]:
 
 def _level(node: Element) -> Level:
     def value(name: str, default: str) -> str:
-        found = node.find(W + name)
-        return (found.get(W + "val") or "") if found is not None else default
+        child = node.find(W + name)
+        return (child.get(W + "val") or "") if child is not None else default
 
     start = value("start", "1")
     return Level(value("numFmt", "decimal"), value("lvlText", ""), int(start) if start.isdecimal() else 1)

@@ -155,13 +155,13 @@ def _element_tex(node: Element) -> str:
 
 
 def _child_tex(node: Element, name: str) -> str:
-    found = node.find(M + name)
-    return tex(found) if found is not None else ""
+    child = node.find(M + name)
+    return tex(child) if child is not None else ""
 
 
 def _property(node: Element, group: str, name: str) -> str:
-    found = node.find(f"{M}{group}/{M}{name}")
-    return (found.get(M + "val") or "") if found is not None else ""
+    child = node.find(f"{M}{group}/{M}{name}")
+    return (child.get(M + "val") or "") if child is not None else ""
 
 
 def table_rows(table: Element) -> list[Element]:
@@ -199,13 +199,13 @@ def table_grid(rows: Sequence[Element], text_of: Callable[[Element], str]) -> li
 
 
 def _skipped(row: Element) -> int:
-    found = row.find(f"{W}trPr/{W}gridBefore")
-    return _bounded(found.get(W + "val")) if found is not None else 0
+    child = row.find(f"{W}trPr/{W}gridBefore")
+    return _bounded(child.get(W + "val")) if child is not None else 0
 
 
 def _width(cell: Element) -> int:
-    found = cell.find(f"{W}tcPr/{W}gridSpan")
-    return max(1, _bounded(found.get(W + "val"))) if found is not None else 1
+    child = cell.find(f"{W}tcPr/{W}gridSpan")
+    return max(1, _bounded(child.get(W + "val"))) if child is not None else 1
 
 
 def _bounded(value: str | None) -> int:

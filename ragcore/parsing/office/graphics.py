@@ -97,11 +97,11 @@ def chart_blocks(root: Element, *, page: int | None = None) -> Iterator[Block]:
 
 def _chart_rows(root: Element) -> list[list[str]]:
     series = list(root.iter(_C + "ser"))
-    names = [_series_name(one, number) for number, one in enumerate(series, 1)]
-    columns = [_points(one, "val") or _points(one, "yVal") for one in series]
+    names = [_series_name(item, number) for number, item in enumerate(series, 1)]
+    columns = [_points(item, "val") or _points(item, "yVal") for item in series]
     labels: dict[int, str] = {}
-    for one in series:
-        labels = labels or _points(one, "cat") or _points(one, "xVal")
+    for item in series:
+        labels = labels or _points(item, "cat") or _points(item, "xVal")
     places = sorted(set(labels).union(*columns)) if columns else []
     rows = [[labels.get(place, str(place + 1)), *(column.get(place, "") for column in columns)] for place in places]
     return [["", *names], *rows] if rows else []
@@ -118,12 +118,12 @@ def _points(series: Element, kind: str) -> dict[int, str]:
     if source is None:
         return {}
     code = source.findtext(f".//{_C}formatCode") or GENERAL
-    found: dict[int, str] = {}
+    points: dict[int, str] = {}
     for point in list(source.iter(_C + "pt"))[:MAX_POINTS]:
         place, text = bounded_int(point.get("idx"), 0), (point.findtext(_C + "v") or "").strip()
-        shown = _formatted(text, code) if source.find(f".//{_C}numCache") is not None else text
-        found[place] = f"{shown} / {found[place]}" if place in found else shown
-    return found
+        formatted = _formatted(text, code) if source.find(f".//{_C}numCache") is not None else text
+        points[place] = f"{formatted} / {points[place]}" if place in points else formatted
+    return points
 
 
 def _formatted(text: str, code: str) -> str:
@@ -166,4 +166,4 @@ def _append_items(
 
 def _point_text(point: Element) -> str:
     words = ("".join(run.text or "" for run in part.iter(_A + "t")) for part in point.iter(_A + "p"))
-    return " ".join(filter(None, (one.strip() for one in words)))
+    return " ".join(filter(None, (word.strip() for word in words)))

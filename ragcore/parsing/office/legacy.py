@@ -94,15 +94,15 @@ def _actual_ending(content: bytes, ending: str, name: str) -> str:
     if content.startswith(COMPOUND_FILE):
         if _ENCRYPTED in content:
             raise PasswordProtectedError(name=name)
-        said = _target_family(ending)
-        for old, stream in sorted(_STREAMS.items(), key=lambda item: item[0] != said):
+        expected = _target_family(ending)
+        for old, stream in sorted(_STREAMS.items(), key=lambda item: item[0] != expected):
             if stream.encode("utf-16-le") in content:
                 return old
         if "Book\0".encode("utf-16-le") in content:  # Excel 5 and 95
             return ".xls"
     elif content.startswith(ZIP):
-        said = f".{_TARGETS[ending]}"
-        for new, member in sorted(_MEMBERS.items(), key=lambda item: item[0] != said):
+        expected = f".{_TARGETS[ending]}"
+        for new, member in sorted(_MEMBERS.items(), key=lambda item: item[0] != expected):
             if member in content:
                 return new
     else:
@@ -120,10 +120,10 @@ def _text_ending(content: bytes, ending: str, name: str) -> str:
     head = content[:_HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip()
     if head.startswith(rb"{\rtf"):
         return ".rtf"
-    if b"<?xml" in head and (found := _OFFICE_XML.search(head)):
+    if b"<?xml" in head and (match := _OFFICE_XML.search(head)):
         if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
             raise CorruptDocumentError(name=name, problem="entities in an office document")
-        return ".doc" if found[1] == b"Word.Document" else ".xls"
+        return ".doc" if match[1] == b"Word.Document" else ".xls"
     if _MHTML.search(head):
         return ".eml"
     if _HTML.search(head):
@@ -176,6 +176,6 @@ def pdf_rendition(content: bytes, *, name: str) -> bytes | None:
 
 def _program() -> str | None:
     for name in _PROGRAMS:
-        if found := shutil.which(name):
-            return found
+        if path := shutil.which(name):
+            return path
     return None

@@ -76,8 +76,8 @@ def _number(value: float, code: str) -> str:
     digits = f"{rounded:,f}" if form.thousands else f"{rounded:0{width}f}"
     if form.optional:
         whole, _, fraction = digits.partition(".")
-        kept = fraction[: len(fraction) - form.optional] + fraction[len(fraction) - form.optional :].rstrip("0")
-        digits = f"{whole}.{kept}" if kept else whole
+        decimals = fraction[: len(fraction) - form.optional] + fraction[len(fraction) - form.optional :].rstrip("0")
+        digits = f"{whole}.{decimals}" if decimals else whole
     sign = "-" if value < 0 and rounded else ""
     return f"{sign}{form.prefix}{digits}{form.suffix}"
 
@@ -88,7 +88,7 @@ def _parsed(code: str) -> NumberFormat:
     section = _sections(code)[0]
     if _PLAIN_ONLY.search(_LITERAL.sub("", section)):
         return NumberFormat(plain=True)
-    section = _CURRENCY.sub(lambda found: f'"{found[1]}"', section)
+    section = _CURRENCY.sub(lambda match: f'"{match[1]}"', section)
     section = _IGNORED.sub("", section)
     prefix, suffix, pattern, percent = "", "", "", 0
     for quoted, escaped, digits, sign, other in _TOKEN.findall(section):

@@ -62,11 +62,11 @@ def document_metadata(package: Package) -> dict[str, str]:
     root = package.xml("meta.xml")
     if root is None:
         return {}
-    said = {
+    metadata = {
         key: (root.findtext(f".//{_DC}{tag}") or "").strip()
         for key, tag in (("title", "title"), ("author", "creator"), ("subject", "subject"))
     }
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in metadata.items() if value}
 
 
 class OdsParser:
@@ -111,14 +111,14 @@ def _sheet_grid(reader: OdfReader, sheet: Element, name: str) -> Grid:
     merges: list[Merge] = []
     number, count = 0, 0
     for row in sheet.iter(TABLE + "table-row"):
-        cells, found = _sheet_row(reader, row, number)
+        cells, row_merges = _sheet_row(reader, row, number)
         height = _count(row, "rows")
         count += len(cells) * height
         if count > MAX_CELLS:
             raise ResourceLimitError(name=name, limit=f"{MAX_CELLS} cells")
         if cells:
             rows.update((number + offset, cells) for offset in range(height))
-            merges += found
+            merges += row_merges
         number += height
     return Grid(rows=rows, merges=merges)
 
@@ -176,8 +176,8 @@ class OdpParser:
 def _slide_blocks(reader: OdfReader, slide: Element, number: int) -> Iterator[Block]:
     reader.page = number
     title = _title(slide)
-    shapes = [one for one in slide if one is not title and one.get(PRESENTATION + "class") not in _FURNITURE]
-    content = [block for one in shapes if one.tag != PRESENTATION + "notes" for block in reader.blocks([one])]
+    shapes = [shape for shape in slide if shape is not title and shape.get(PRESENTATION + "class") not in _FURNITURE]
+    content = [block for shape in shapes if shape.tag != PRESENTATION + "notes" for block in reader.blocks([shape])]
     notes = _notes(reader, slide)
     heading = reader.cell_text(title) if title is not None else ""
     is_chinese = language_of(" ".join([heading, notes, *(block.text for block in content)])) == "zh"
@@ -189,7 +189,7 @@ def _slide_blocks(reader: OdfReader, slide: Element, number: int) -> Iterator[Bl
 
 
 def _title(slide: Element) -> Element | None:
-    return next((one for one in slide if one.get(PRESENTATION + "class") == "title"), None)
+    return next((shape for shape in slide if shape.get(PRESENTATION + "class") == "title"), None)
 
 
 def _first_title(reader: OdfReader, slides: list[Element]) -> str:
@@ -200,9 +200,9 @@ def _first_title(reader: OdfReader, slides: list[Element]) -> str:
 def _notes(reader: OdfReader, slide: Element) -> str:
     """The speaker's notes on one line."""
     frames = [
-        one
+        frame
         for notes in slide.findall(PRESENTATION + "notes")
-        for one in notes.iter(DRAW + "frame")
-        if one.get(PRESENTATION + "class") == "notes"
+        for frame in notes.iter(DRAW + "frame")
+        if frame.get(PRESENTATION + "class") == "notes"
     ]
-    return " ".join(" ".join(reader.text(part).split()) for one in frames for part in one.iter(TEXT + "p")).strip()
+    return " ".join(" ".join(reader.text(part).split()) for frame in frames for part in frame.iter(TEXT + "p")).strip()

@@ -111,7 +111,7 @@ class OdfReader:
 
     def _note(self, note: Element) -> str:
         body = note.find(TEXT + "note-body")
-        words = " ".join(self.text(one) for one in body.iter(TEXT + "p")) if body is not None else ""
+        words = " ".join(self.text(paragraph) for paragraph in body.iter(TEXT + "p")) if body is not None else ""
         self.notes.append(words)
         return f"[^{len(self.notes)}]"
 
@@ -153,8 +153,8 @@ class OdfReader:
         root = self._object(frame, "")
         if root is None or root.tag != _MATH + "math":
             return ""
-        shown = next(root.iter(_MATH + "semantics"), root)
-        words = (node.text or "" for node in shown.iter() if node.tag != _MATH + "annotation")
+        presentation = next(root.iter(_MATH + "semantics"), root)
+        words = (node.text or "" for node in presentation.iter() if node.tag != _MATH + "annotation")
         return f"${' '.join(' '.join(words).split())}$"
 
     def _picture(self, frame: Element) -> str:
@@ -196,7 +196,9 @@ class OdfReader:
 
     def cell_text(self, cell: Element) -> str:
         """All paragraphs of a cell on one line, as the cell shows them."""
-        return " ".join(filter(None, (" ".join(self.text(one).split()) for one in cell.iter(TEXT + "p", TEXT + "h"))))
+        return " ".join(
+            filter(None, (" ".join(self.text(paragraph).split()) for paragraph in cell.iter(TEXT + "p", TEXT + "h")))
+        )
 
 
 def _spanned(cell: Element, text: str) -> Cell:
@@ -226,18 +228,18 @@ def repeats(node: Element, kind: str) -> int:
 
 
 def _within(node: Element, ancestor: Element) -> bool:
-    return any(one is ancestor for one in node.iterancestors())
+    return any(parent is ancestor for parent in node.iterancestors())
 
 
 def list_marks(*roots: Element | None) -> dict[tuple[str, int], Mark]:
     """Marks of the list styles by name and 0-based level; a later root wins."""
-    found: dict[tuple[str, int], Mark] = {}
+    marks: dict[tuple[str, int], Mark] = {}
     for root in roots:
         for style in root.iter(TEXT + "list-style") if root is not None else ():
             for level in style:
                 depth = bounded_int(level.get(TEXT + "level"), 1, low=1) - 1
-                found[style.get(STYLE + "name") or "", depth] = _mark(level)
-    return found
+                marks[style.get(STYLE + "name") or "", depth] = _mark(level)
+    return marks
 
 
 def _mark(level: Element) -> Mark:

@@ -54,8 +54,8 @@ class PptxParser:
             reader = _SlideReader()
             slides = list(presentation.slides)
             blocks = [block for number, slide in enumerate(slides, 1) for block in reader.slide(slide, number)]
-            said = presentation.core_properties
-            metadata = {"author": said.author, "subject": said.subject, "keywords": said.keywords}
+            properties = presentation.core_properties
+            metadata = {"author": properties.author, "subject": properties.subject, "keywords": properties.keywords}
             return build_document(
                 blocks,
                 name=name,
@@ -80,8 +80,8 @@ class _SlideReader:
         skipped = title._element if heading else None
         content = [block for shape in _ordered(slide.shapes, skipped) for block in self._shape(shape, page, 0)]
         notes = _notes(slide)
-        said = " ".join([heading, notes, *(block.text for block in content)])
-        is_chinese = language_of(said) == "zh"
+        slide_text = " ".join([heading, notes, *(block.text for block in content)])
+        is_chinese = language_of(slide_text) == "zh"
         self.title = self.title or heading
         heading = heading or (f"第 {page} 页" if is_chinese else f"Slide {page}")
         blocks = [Block(kind="heading", text=heading, level=1, page=page), *content]
@@ -127,10 +127,12 @@ class _SlideReader:
 
 def _ordered(shapes: Any, skipped: Element | None) -> list[Any]:
     """The shapes of a slide or group as a reader takes them; those without a place come last."""
-    found = [SlideShapeFactory(element, shapes) for element in _elements(shapes._spTree) if element is not skipped]
-    lying = [shape for shape in found if None not in (shape.left, shape.top, shape.width, shape.height)]
+    slide_shapes = [
+        SlideShapeFactory(element, shapes) for element in _elements(shapes._spTree) if element is not skipped
+    ]
+    lying = [shape for shape in slide_shapes if None not in (shape.left, shape.top, shape.width, shape.height)]
     order = reading_order([_place(shape) for shape in lying])
-    return order + [shape for shape in found if not any(shape is one for one in lying)]
+    return order + [shape for shape in slide_shapes if not any(shape is placed for placed in lying)]
 
 
 def _elements(tree: Element) -> Iterator[Element]:
@@ -155,9 +157,9 @@ def _is_bulleted(shape: Any) -> bool:
     if not shape.is_placeholder or shape.placeholder_format.type not in _BULLETED:
         return False
     index = shape.placeholder_format.idx
-    layout = [one for one in shape.part.slide_layout.placeholders if one.placeholder_format.idx == index]
-    for one in (shape, *layout):
-        first = one._element.find(f"{_P}txBody/{A}lstStyle/{A}lvl1pPr")
+    layout = [holder for holder in shape.part.slide_layout.placeholders if holder.placeholder_format.idx == index]
+    for holder in (shape, *layout):
+        first = holder._element.find(f"{_P}txBody/{A}lstStyle/{A}lvl1pPr")
         if first is not None and first.find(A + "buNone") is not None:
             return False
     return True
@@ -170,15 +172,15 @@ def _table_cells(frame: Element) -> list[list[Cell]]:
         cells = [cell for cell in row.findall(A + "tc") if not {"hMerge", "vMerge"} & set(cell.keys())]
         rows.append(
             [
-                Cell(text=_table_cell_text(one), rows=_span(one, "rowSpan"), columns=_span(one, "gridSpan"))
-                for one in cells
+                Cell(text=_table_cell_text(cell), rows=_span(cell, "rowSpan"), columns=_span(cell, "gridSpan"))
+                for cell in cells
             ]
         )
     return rows
 
 
 def _table_cell_text(cell: Element) -> str:
-    return " ".join(filter(None, (paragraph_text(one) for one in cell.iter(A + "p"))))
+    return " ".join(filter(None, (paragraph_text(paragraph) for paragraph in cell.iter(A + "p"))))
 
 
 def _span(cell: Element, name: str) -> int:
@@ -284,18 +286,18 @@ class Placed:
 def reading_order(shapes: Sequence[Placed]) -> list[Any]:
     """Shapes from the top left to the bottom right, columns kept together where a wide gap divides them."""
     if len(shapes) < 2:
-        return [one.shape for one in shapes]
+        return [placed.shape for placed in shapes]
     rows, row_gap = _cut(shapes, vertical=True)
     columns, column_gap = _cut(shapes, vertical=False)
     parts = columns if column_gap > row_gap else rows
     if len(parts) < 2:
-        return [one.shape for one in sorted(shapes, key=lambda one: (one.y0, one.x0))]
+        return [placed.shape for placed in sorted(shapes, key=lambda placed: (placed.y0, placed.x0))]
     return [shape for part in parts for shape in reading_order(part)]
 
 
 def _cut(shapes: Sequence[Placed], *, vertical: bool) -> tuple[list[list[Placed]], int]:
     """The shapes in two parts on both sides of the widest empty stripe, and its width; -1 where there is none."""
-    ends = [(one.y0, one.y1) if vertical else (one.x0, one.x1) for one in shapes]
+    ends = [(placed.y0, placed.y1) if vertical else (placed.x0, placed.x1) for placed in shapes]
     order = sorted(range(len(shapes)), key=lambda place: ends[place])
     best, best_gap, reached = 0, -1, ends[order[0]][1]
     for place in range(1, len(order)):

@@ -49,12 +49,12 @@ class XlsxParser:
             workbook = load_workbook(BytesIO(content), read_only=True, data_only=True, keep_links=False)
             reader = _WorkbookReader(Package(content), name)
             blocks = [block for sheet in workbook.worksheets for block in reader.sheet(sheet)]
-            said = workbook.properties
-            metadata = {"author": said.creator, "subject": said.subject, "keywords": said.keywords}
+            properties = workbook.properties
+            metadata = {"author": properties.creator, "subject": properties.subject, "keywords": properties.keywords}
             return build_document(
                 blocks if any(block.kind != "heading" for block in blocks) else [],
                 name=name,
-                title="" if is_default_title(said.title or "") else said.title,
+                title="" if is_default_title(properties.title or "") else properties.title,
                 metadata={key: value for key, value in metadata.items() if value} | reader.collector.metadata(),
                 pictures=reader.collector.pictures(),
             )
@@ -91,34 +91,34 @@ class _WorkbookReader:
 
     def _merges(self, path: str) -> list[Merge]:
         """The merged ranges of a sheet, which openpyxl leaves out when it streams."""
-        found: list[Merge] = []
+        merges: list[Merge] = []
         blob = self.package.blob(path)
         if blob is None or b"mergeCell" not in blob:
-            return found
+            return merges
         for _, node in iterparse(BytesIO(blob)):  # noqa: S314 (no entities: the package is checked)
             if node.tag in (_MAIN + "mergeCell", _STRICT + "mergeCell") and (
                 merge := _parse_merge(node.get("ref") or "")
             ):
-                found.append(merge)
-            if len(found) > MAX_MERGES:
+                merges.append(merge)
+            if len(merges) > MAX_MERGES:
                 raise ResourceLimitError(name=self._name, limit=f"{MAX_MERGES} merged ranges")
             if node.tag.endswith("}row"):
                 node.clear()
-        return found
+        return merges
 
 
 def _cell_text(cell: Any) -> str:
     value = cell.value
     if isinstance(value, str):
-        return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value).strip() if "_x" in value else value.strip()
+        return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value).strip() if "_x" in value else value.strip()
     return display(value, cell.number_format or "General")
 
 
 def _parse_merge(reference: str) -> Merge | None:
-    found = _RANGE.fullmatch(reference)
-    if found is None or int(found[4]) - int(found[2]) > MAX_MERGED_ROWS:
+    match = _RANGE.fullmatch(reference)
+    if match is None or int(match[4]) - int(match[2]) > MAX_MERGED_ROWS:
         return None
-    return Merge(top=int(found[2]), left=_column_number(found[1]), bottom=int(found[4]), right=_column_number(found[3]))
+    return Merge(top=int(match[2]), left=_column_number(match[1]), bottom=int(match[4]), right=_column_number(match[3]))
 
 
 def _column_number(letters: str) -> int:

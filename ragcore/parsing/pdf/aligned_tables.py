@@ -88,9 +88,9 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
-def _join_runs(one: Run, other: Run) -> Run:
-    y0, y1 = min(one.y0, other.y0), max(one.y1, other.y1)
-    return Run(one.text + other.text, one.x0, y0, other.x1, y1, other.size, other.bold)
+def _join_runs(first: Run, other: Run) -> Run:
+    y0, y1 = min(first.y0, other.y0), max(first.y1, other.y1)
+    return Run(first.text + other.text, first.x0, y0, other.x1, y1, other.size, other.bold)
 
 
 def aligned_table_markdown(rows: Sequence[Row]) -> str:
@@ -154,7 +154,7 @@ def _common(gaps: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """What gaps that overlap have in common, as far as several rows have it."""
     groups: list[list[tuple[float, float]]] = []
     for start, end in gaps:
-        if groups and start < min(one[1] for one in groups[-1]):
+        if groups and start < min(gap[1] for gap in groups[-1]):
             groups[-1].append((start, end))
         else:
             groups.append([(start, end)])

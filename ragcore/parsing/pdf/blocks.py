@@ -57,9 +57,9 @@ def layout_blocks(pages: Sequence[PageText], *, are_pages: bool = True) -> Layou
 
     A picture has none of these: with `are_pages` False everything is kept.
     """
-    kept = drop_boilerplate(pages) if are_pages else pages
-    compounds = hyphenated_words(run.text for page in kept for run in page.runs)
-    by_page = [list(_parts(page, compounds)) for page in kept]
+    cleaned = drop_boilerplate(pages) if are_pages else pages
+    compounds = hyphenated_words(run.text for page in cleaned for run in page.runs)
+    by_page = [list(_parts(page, compounds)) for page in cleaned]
     sizes = heading_sizes(part.paragraph for parts in by_page for part in parts if part.paragraph is not None)
     parts = [part for page in by_page for part in _move_footnotes_last(page, sizes.body)]
     blocks = _join_continuations(parts, [_block(part, sizes) for part in parts])
@@ -67,10 +67,10 @@ def layout_blocks(pages: Sequence[PageText], *, are_pages: bool = True) -> Layou
     return Layout(tuple(_close_level_gaps(list(_lists(blocks)))), largest_heading(sizes, first_page))
 
 
-def document_title(said: str, layout: Layout) -> str:
+def document_title(declared: str, layout: Layout) -> str:
     """What the file says, unless a program left it there: numbers, file names, "Microsoft Word - …", nothing."""
-    is_generated = is_default_title(said) or _GENERATED.search(said.strip()) is not None
-    return said if not is_generated and sum(char.isalpha() for char in said) > 2 else layout.heading
+    is_generated = is_default_title(declared) or _GENERATED.search(declared.strip()) is not None
+    return declared if not is_generated and sum(char.isalpha() for char in declared) > 2 else layout.heading
 
 
 def _parts(page: PageText, compounds: Set[str]) -> Iterator[_Part]:
@@ -154,8 +154,8 @@ def _area(part: _Part) -> tuple[float, float, float, float]:
     if part.insert is not None:
         return part.insert.x0, part.insert.y0, part.insert.x1, part.insert.y1
     rows = part.rows
-    left, top = min(row.x0 for row in rows), min(row.y0 for row in rows)
-    return left, top, max(row.x1 for row in rows), max(row.y1 for row in rows)
+    x0, y0 = min(row.x0 for row in rows), min(row.y0 for row in rows)
+    return x0, y0, max(row.x1 for row in rows), max(row.y1 for row in rows)
 
 
 def _join_continuations(parts: Sequence[_Part], blocks: Sequence[Block]) -> list[Block]:
@@ -222,10 +222,10 @@ def _lists(blocks: Sequence[Block]) -> Iterator[Block]:
         yield open_list
 
 
-def _around(one: Block, other: Block) -> Box | None:
-    if one.box is None or other.box is None:
-        return one.box or other.box
-    a, b = one.box, other.box
+def _around(first: Block, other: Block) -> Box | None:
+    if first.box is None or other.box is None:
+        return first.box or other.box
+    a, b = first.box, other.box
     return Box(page=a.page, x0=min(a.x0, b.x0), y0=min(a.y0, b.y0), x1=max(a.x1, b.x1), y1=max(a.y1, b.y1))
 
 

@@ -49,11 +49,11 @@ def drop_boilerplate(pages: Sequence[PageText]) -> list[PageText]:
         is_running = count > 1 and len(pages) > MIN_PAGES and places[_place(side, row)] >= MIN_RUNNING * len(pages)
         return count >= needed or is_running or _ISSUE.search(row.text) is not None
 
-    kept = [
+    cleaned = [
         _drop_rows(page, [row for side, row in rows if is_furniture(side, row)] + _numbers(rows))
         for page, rows in zip(pages, edges, strict=True)
     ]
-    return kept if any(page.runs for page in kept) else pages  # pages that are all alike, such as labels
+    return cleaned if any(page.runs for page in cleaned) else pages  # pages that are all alike, such as labels
 
 
 def drop_margin_marks(page: PageText) -> PageText:
@@ -138,9 +138,9 @@ def _behind_heading(rows: Sequence[Row]) -> list[Row]:
             continue
         last, pages = at, [0]
         for index in range(at + 1, len(rows)):
-            found = _ENTRY.fullmatch(rows[index].text[:MAX_ENTRY])
-            if found is not None and int(found["page"]) >= pages[-1]:
-                last, pages = index, [*pages, int(found["page"])]
+            match = _ENTRY.fullmatch(rows[index].text[:MAX_ENTRY])
+            if match is not None and int(match["page"]) >= pages[-1]:
+                last, pages = index, [*pages, int(match["page"])]
             elif index - last > 1:
                 break
         if len(pages) > MIN_ENTRIES:

@@ -111,14 +111,14 @@ def _stands_between(walls: Sequence[Wall], left: float, right: float, middle: fl
 def _unmapped_share(textpage: Any, chars: str) -> float:
     """Share of characters whose glyphs the file does not map to Unicode, from a sample: such a text layer is noise."""
     sample = range(0, len(chars), max(1, len(chars) // 60))
-    seen = [index for index in sample if not chars[index].isspace()]
+    visible = [index for index in sample if not chars[index].isspace()]
     wrong = sum(
         chars[index] in "\ufffd\x00"
         or "\ue000" <= chars[index] <= "\uf8ff"
         or pdfium.FPDFText_HasUnicodeMapError(textpage.raw, index) == 1
-        for index in seen
+        for index in visible
     )
-    return wrong / len(seen) if seen else 0.0
+    return wrong / len(visible) if visible else 0.0
 
 
 def _visible_area(page: Any) -> tuple[float, float, float, float]:
@@ -135,8 +135,8 @@ def _characters(textpage: Any) -> str:
         return ""
     buffer = ctypes.create_string_buffer(2 * count + 2)
     pointer = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))
-    written = pdfium.FPDFText_GetText(textpage.raw, 0, count, pointer)
-    text = buffer.raw[: 2 * (written - 1)].decode("utf-16-le", errors="replace")
+    characters = pdfium.FPDFText_GetText(textpage.raw, 0, count, pointer)
+    text = buffer.raw[: 2 * (characters - 1)].decode("utf-16-le", errors="replace")
     if len(text) == count:
         return text
     codes = (pdfium.FPDFText_GetUnicode(textpage.raw, i) for i in range(count))
@@ -262,8 +262,8 @@ class _OpenRun:
             widths = sorted(x1 - x0 for _at, x0, x1 in self.gaps)
             limit = SPACED_WORD * widths[len(widths) // 2]
             narrow = {at for at, x0, x1 in self.gaps if x1 - x0 < limit}
-            kept = [gap for gap in self.gaps if gap[0] not in narrow]
-            self.gaps = [(at - sum(one < at for one in narrow), x0, x1) for at, x0, x1 in kept]
+            wide = [gap for gap in self.gaps if gap[0] not in narrow]
+            self.gaps = [(at - sum(place < at for place in narrow), x0, x1) for at, x0, x1 in wide]
             self.text = [char for at, char in enumerate(self.text) if at not in narrow]
         return "".join(self.text)
 
@@ -280,5 +280,5 @@ class _OpenRun:
         """Font size as shown. What the file says ignores scaling, so it must agree with the median height."""
         height = sorted(self.heights)[len(self.heights) // 2]
         middle = self.start + (len(self.heights) // 2 if len(self.heights) == len(self.text) else 0)
-        said = float(pdfium.FPDFText_GetFontSize(textpage.raw, middle))
-        return said if 0.7 * said < height < 1.7 * said else height
+        font_size = float(pdfium.FPDFText_GetFontSize(textpage.raw, middle))
+        return font_size if 0.7 * font_size < height < 1.7 * font_size else height

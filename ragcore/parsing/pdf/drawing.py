@@ -73,8 +73,8 @@ class Drawing:
 def read_drawing(page: Any) -> Drawing:
     """The lines and pictures of a pypdfium2 page. Pages with thousands of lines are drawings: no line is returned."""
     drawing = Drawing()
-    for seen, (raw, kind, matrix) in enumerate(_objects(page.raw, _IDENTITY, 0)):
-        if seen >= MAX_OBJECTS:
+    for number, (raw, kind, matrix) in enumerate(_objects(page.raw, _IDENTITY, 0)):
+        if number >= MAX_OBJECTS:
             break
         if kind == pdfium.FPDF_PAGEOBJ_IMAGE:
             drawing.pictures.append(_picture(raw, matrix))
@@ -102,10 +102,10 @@ def _objects(container: Any, matrix: Matrix, depth: int) -> Iterator[tuple[Any, 
 
 
 def _matrix(raw: Any) -> Matrix:
-    said = pdfium.FS_MATRIX()
-    if not pdfium.FPDFPageObj_GetMatrix(raw, said):
+    matrix = pdfium.FS_MATRIX()
+    if not pdfium.FPDFPageObj_GetMatrix(raw, matrix):
         return _IDENTITY
-    return said.a, said.b, said.c, said.d, said.e, said.f
+    return matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
 
 
 def _product(inner: Matrix, outer: Matrix) -> Matrix:
@@ -159,7 +159,7 @@ def _middle_line(left: float, top: float, right: float, bottom: float) -> list[t
 
 def _is_white(raw: Any) -> bool:
     parts = [ctypes.c_uint() for _ in range(4)]
-    return bool(pdfium.FPDFPageObj_GetFillColor(raw, *parts)) and all(one.value >= NEARLY_WHITE for one in parts[:3])
+    return bool(pdfium.FPDFPageObj_GetFillColor(raw, *parts)) and all(part.value >= NEARLY_WHITE for part in parts[:3])
 
 
 def _subpaths(raw: Any, count: int, matrix: Matrix) -> Iterator[list[tuple[float, float]]]:
@@ -194,19 +194,19 @@ class PdfPictureCollector:
 
     def collect(self, document: Any, page: Any, text: PageText, drawing: Drawing) -> Iterator[Run]:
         """Runs that stand for the pictures of one page. `text` has no picture in it yet."""
-        seen: set[str] = set()
+        digests: set[str] = set()
         for placed in drawing.pictures:
             if not _is_worth_keeping(placed, text):
                 continue
             digest = sha256(_stream(placed.raw)).hexdigest()
-            if digest not in seen:
+            if digest not in digests:
                 self.pages[digest] += 1
-                seen.add(digest)
+                digests.add(digest)
             picture = self.pictures.get(digest) or self._kept(digest, document, page, placed, text.number)
             if picture is not None:
                 caption = find_caption(placed.sides, text.runs)
-                shown = f"![{_alt(caption)}](picture:{picture.name})"
-                yield Insert("image", shown, *placed.sides).as_run()
+                link = f"![{_alt(caption)}](picture:{picture.name})"
+                yield Insert("image", link, *placed.sides).as_run()
 
     def _kept(self, digest: str, document: Any, page: Any, placed: PlacedPicture, number: int) -> Picture | None:
         if len(self.pictures) >= MAX_PICTURES or self.total_bytes >= MAX_TOTAL_BYTES:
@@ -277,13 +277,13 @@ def _encoded(document: Any, page: Any, placed: PlacedPicture) -> tuple[str, byte
     if placed.width * placed.height > MAX_DECODED_PIXELS:
         return None
     try:
-        shown = picture.get_bitmap(render=True).to_pil()
+        image = picture.get_bitmap(render=True).to_pil()
     except (pypdfium2.PdfiumError, ValueError):
         return None
-    shown.thumbnail((MAX_SIDE_PIXELS, MAX_SIDE_PIXELS))
+    image.thumbnail((MAX_SIDE_PIXELS, MAX_SIDE_PIXELS))
     target = BytesIO()
-    if shown.convert("RGB").getcolors(FEW_COLOURS) is not None or shown.mode == "RGBA":
-        shown.save(target, "PNG")
+    if image.convert("RGB").getcolors(FEW_COLOURS) is not None or image.mode == "RGBA":
+        image.save(target, "PNG")
         return "image/png", target.getvalue()
-    shown.convert("RGB").save(target, "JPEG", quality=85)
+    image.convert("RGB").save(target, "JPEG", quality=85)
     return "image/jpeg", target.getvalue()

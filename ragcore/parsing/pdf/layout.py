@@ -42,8 +42,8 @@ class Insert:
     def as_run(self) -> Run:
         """A run at its upper edge, as wide as it is, so that columns are told by it and nothing stands beside it."""
         height = min(self.y1 - self.y0, 8.0)
-        said = " ".join(self.text.split())  # the whole text: a table is furniture only if all of it repeats
-        return Run(said, self.x0, self.y0, self.x1, self.y0 + height, height, insert=self)
+        line = " ".join(self.text.split())  # the whole text: a table is furniture only if all of it repeats
+        return Run(line, self.x0, self.y0, self.x1, self.y0 + height, height, insert=self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,10 @@ class Run:
     def cut(self, gap: Gap) -> tuple[Run, Run]:
         """Two runs, before and after one of the gaps."""
         at, x0, x1 = gap
-        left = tuple(one for one in self.gaps if one[0] < at)
+        gaps_before = tuple(gap_before for gap_before in self.gaps if gap_before[0] < at)
         right = tuple((start - at - 1, a, b) for start, a, b in self.gaps if start > at)
         return (
-            replace(self, text=self.text[:at], x1=x0, gaps=left),
+            replace(self, text=self.text[:at], x1=x0, gaps=gaps_before),
             replace(self, text=self.text[at + 1 :], x0=x1, gaps=right),
         )
 

@@ -174,19 +174,19 @@ def heading_sizes(paragraphs: Iterable[Paragraph]) -> HeadingSizes:
     body = chars.most_common(1)[0][0] if chars else 0.0
     larger: list[float] = []
     for size in sorted(headings, reverse=True):
-        if size >= LARGER * body and not any(_is_same_size(size, known) for known in larger):
+        if size >= LARGER * body and not any(_is_same_size(size, larger_size) for larger_size in larger):
             larger.append(size)
     return HeadingSizes(body, tuple(larger))
 
 
 def numbering_depth(text: str) -> int:
     """1 for "3 Scope", "第三章" and "三、", 2 for "3.1", "第一节" and "（一）" and so on; 0 without a number."""
-    found = _NUMBERED.match(text)
-    if found is None:
+    match = _NUMBERED.match(text)
+    if match is None:
         return 0
-    if found["decimal"]:
-        return found["decimal"].count(".") + 1
-    return 2 if found["second"] or found["part"] == "节" else 1
+    if match["decimal"]:
+        return match["decimal"].count(".") + 1
+    return 2 if match["second"] or match["part"] == "节" else 1
 
 
 def _may_be_heading(paragraph: Paragraph) -> bool:
@@ -208,8 +208,8 @@ def _is_plain_heading(paragraph: Paragraph) -> bool:
     return len(paragraph.rows) == 1 and len(text) <= 45 and text[-1] not in _UNFINISHED and not listed
 
 
-def _is_same_size(one: float, other: float) -> bool:
-    return abs(one - other) <= SAME_SIZE * other
+def _is_same_size(size: float, other: float) -> bool:
+    return abs(size - other) <= SAME_SIZE * other
 
 
 def largest_heading(sizes: HeadingSizes, first_page: Sequence[Paragraph]) -> str:

@@ -69,15 +69,15 @@ def _read_file(content: bytes, name: str) -> _File:
         read = list(_pages(document, collector))
         if not read:
             raise CorruptDocumentError(name=name, broken_pages=len(document))
-        kept = collector.kept(pages=len(read))
-        names = {picture.name for picture in kept}
-        said = document.get_metadata_dict(skip_empty=True)
+        pictures = collector.kept(pages=len(read))
+        names = {picture.name for picture in pictures}
+        metadata = document.get_metadata_dict(skip_empty=True)
         return _File(
             tuple(drop_unkept_pictures(page, names) for page, _ in read),
-            said.get("Title", ""),
-            said.get("Author", ""),
+            metadata.get("Title", ""),
+            metadata.get("Author", ""),
             tuple(page.number for page, is_unread in read if is_unread),
-            kept,
+            pictures,
         )
     finally:
         document.close()
@@ -108,7 +108,7 @@ def _is_unread(text: PageText, drawing: Drawing) -> bool:
     if not chars:
         return bool(drawing.pictures) or drawing.paths >= OUTLINES
     area = text.width * text.height
-    covered = sum(abs((x1 - x0) * (y1 - y0)) for x0, y0, x1, y1 in (one.sides for one in drawing.pictures))
+    covered = sum(abs((x1 - x0) * (y1 - y0)) for x0, y0, x1, y1 in (picture.sides for picture in drawing.pictures))
     return chars <= FEW_CHARS and covered >= SCAN_SHARE * area
 
 

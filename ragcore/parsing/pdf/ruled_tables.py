@@ -77,7 +77,7 @@ def _merge_lines(lines: Sequence[Line]) -> list[Line]:
     for group in _clusters(sorted(lines, key=lambda line: line.at)):
         at = sum(line.at for line in group) / len(group)
         start = end = None
-        for line in sorted(group, key=lambda one: one.start):
+        for line in sorted(group, key=lambda item: item.start):
             if start is None or end is None or line.start > end + SNAP:
                 if start is not None and end is not None:
                     merged.append(Line(at, start, end))
@@ -102,8 +102,8 @@ def _clusters(ordered: Sequence[Line]) -> Iterator[list[Line]]:
 
 def find_grids(across: Sequence[Line], down: Sequence[Line]) -> Iterator[Grid]:
     """The grids that crossing lines form, from top to bottom."""
-    found = [grid for group in _crossing_groups(across, down) if (grid := _build_grid(*group)) is not None]
-    yield from sorted(found, key=lambda grid: grid.ys[0])
+    built = [grid for group in _crossing_groups(across, down) if (grid := _build_grid(*group)) is not None]
+    yield from sorted(built, key=lambda grid: grid.ys[0])
 
 
 def _crossing_groups(across: Sequence[Line], down: Sequence[Line]) -> Iterator[tuple[list[Line], list[Line]]]:
@@ -156,19 +156,19 @@ def _fields(xs: Sequence[float], ys: Sequence[float], across: Sequence[Line], do
     rows, columns = len(ys) - 1, len(xs) - 1
     right = [[_is_wall(down, xs[c + 1], ys[r], ys[r + 1]) for c in range(columns)] for r in range(rows)]
     below = [[_is_wall(across, ys[r + 1], xs[c], xs[c + 1]) for c in range(columns)] for r in range(rows)]
-    taken = [[False] * columns for _ in range(rows)]
+    covered = [[False] * columns for _ in range(rows)]
     fields = []
     for r in range(rows):
         for c in range(columns):
-            if taken[r][c]:
+            if covered[r][c]:
                 continue
             width = 1
-            while c + width < columns and not right[r][c + width - 1] and not taken[r][c + width]:
+            while c + width < columns and not right[r][c + width - 1] and not covered[r][c + width]:
                 width += 1
             height = 1
             while r + height < rows and not any(below[r + height - 1][c : c + width]):
                 height += 1
-            for row in taken[r : r + height]:
+            for row in covered[r : r + height]:
                 row[c : c + width] = [True] * width
             fields.append(Field(r, c, height, width))
     return fields
@@ -184,18 +184,18 @@ def take_tables(runs: Sequence[Run], grids: Sequence[Grid]) -> tuple[list[Run], 
 
     Titles and remarks in fields across the whole width above and below a table are text, not rows of it.
     """
-    left, tables, words = list(runs), [], long_words(runs)
+    outside, tables, words = list(runs), [], long_words(runs)
     for grid in grids:
-        filled = _FilledGrid.of(grid, [run for run in left if grid.holds(run)], words)
+        filled = _FilledGrid.of(grid, [run for run in outside if grid.holds(run)], words)
         if not filled.is_table:
             continue
         body = filled.without_titles()
         lines = fill_spans(list(body.rows()))
         top, bottom = grid.ys[body.first], grid.ys[body.last]
         tables.append(Insert("table", markdown_table(lines), grid.xs[0], top, grid.xs[-1], bottom))
-        taken = {id(run) for field in body.fields for run in body.texts[field]}
-        left = [run for run in left if id(run) not in taken]
-    return left, tables
+        in_table = {id(run) for field in body.fields for run in body.texts[field]}
+        outside = [run for run in outside if id(run) not in in_table]
+    return outside, tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +232,11 @@ class _FilledGrid:
 
         Where many lines have wide gaps, only some borders were drawn, and alignment tells more than they do.
         """
-        held = [field for field in self.fields if self.texts[field]]
-        spread = min(len({field.column for field in held}), len({field.row for field in held}))
-        if spread < 2 or len(held) < max(MIN_TEXTS, MIN_TEXT_SHARE * len(self.fields)):
+        filled = [field for field in self.fields if self.texts[field]]
+        spread = min(len({field.column for field in filled}), len({field.row for field in filled}))
+        if spread < 2 or len(filled) < max(MIN_TEXTS, MIN_TEXT_SHARE * len(self.fields)):
             return False
-        lines = [row for field in held for row in to_rows(self.texts[field]) if field.columns < self.grid.size[1]]
+        lines = [row for field in filled for row in to_rows(self.texts[field]) if field.columns < self.grid.size[1]]
         return sum(len(row.cells) > 1 for row in lines) <= MAX_GAPPED * len(lines)
 
     def without_titles(self) -> _FilledGrid:

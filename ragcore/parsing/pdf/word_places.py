@@ -28,8 +28,8 @@ def find_word_places(page: Any, texts: Iterable[str]) -> list[Place]:
             letters.append(letter)
             index.append(at)
     whole = "".join(letters)
-    found = [place for text in texts for place in _lines([places[at] for at in _range(whole, index, text)])]
-    return list(dict.fromkeys(found))
+    text_places = [place for text in texts for place in _lines([places[at] for at in _range(whole, index, text)])]
+    return list(dict.fromkeys(text_places))
 
 
 def _letters(text: str) -> str:
@@ -38,10 +38,10 @@ def _letters(text: str) -> str:
 
 def _range(whole: str, index: Sequence[int], text: str) -> range:
     """Indices of the characters in which the text stands."""
-    wanted = _letters(text)
-    middle = len(wanted) // 2
-    for part in (wanted, wanted[:middle], wanted[middle:]):
-        if len(part) < min(LEAST_CHARACTERS, len(wanted)) or not part:
+    letters = _letters(text)
+    middle = len(letters) // 2
+    for part in (letters, letters[:middle], letters[middle:]):
+        if len(part) < min(LEAST_CHARACTERS, len(letters)) or not part:
             continue
         start = whole.find(part)
         if start >= 0:

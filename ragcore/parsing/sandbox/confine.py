@@ -64,10 +64,10 @@ def confine(
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (output_bytes, output_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    taken = {"limits"} | (_confine_on_linux(workspace) if sys.platform == "linux" else set())
-    if required and not taken.issuperset(REQUIRED):
+    measures = {"limits"} | (_confine_on_linux(workspace) if sys.platform == "linux" else set())
+    if required and not measures.issuperset(REQUIRED):
         raise SystemExit(UNCONFINED_EXIT)
-    return frozenset(taken)
+    return frozenset(measures)
 
 
 def _confine_on_linux(workspace: Path | None) -> set[str]:
@@ -77,19 +77,19 @@ def _confine_on_linux(workspace: Path | None) -> set[str]:
     network = _leave_network(libc)
     user = os.geteuid() != 0 or _drop_root(workspace) or _drop_capabilities(libc)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user clears it
-    own = [workspace] if workspace else []
-    files = restrict_files(libc, readable=_needed(), writable=[_NULL, *own], sockets=[TMP] if workspace else [])
+    workspaces = [workspace] if workspace else []
+    files = restrict_files(libc, readable=_needed(), writable=[_NULL, *workspaces], sockets=[TMP] if workspace else [])
     signals = files and _landlock_abi(libc) >= SIGNALS_ABI
     system_calls = refuse_system_calls(libc, programs=workspace is not None)
     alone = system_calls and workspace is None  # the filter refuses every socket and signals to others
-    found = {
+    in_force = {
         "network": network or alone,
         "user": user,
         "files": files,
         "signals": signals or alone,
         "system_calls": system_calls,
     }
-    return {name for name, is_taken in found.items() if is_taken}
+    return {name for name, is_taken in in_force.items() if is_taken}
 
 
 def private_tmp(folder: Path) -> Path:

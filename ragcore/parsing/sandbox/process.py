@@ -99,15 +99,15 @@ def _run(
     module: str, source: IO[bytes], target: IO[bytes], order: Mapping[str, object], name: str, limits: SandboxLimits
 ) -> tuple[int, int]:
     """Exit status of the process (negative: the signal that ended it) and the memory that it had at most."""
-    given = {
+    limit_values = {
         "memory_bytes": limits.memory_bytes,
         "cpu_seconds": limits.cpu_seconds,
         "output_bytes": limits.output_bytes,
         "required": POLICY.required,
     }
-    said = json.dumps({**order, "name": Path(name).name, "limits": given})
+    message = json.dumps({**order, "name": Path(name).name, "limits": limit_values})
     process = subprocess.Popen(
-        [sys.executable, "-E", "-s", "-m", module, said],
+        [sys.executable, "-E", "-s", "-m", module, message],
         stdin=source,
         stdout=target,
         stderr=subprocess.DEVNULL,
@@ -154,6 +154,6 @@ def _poll_for_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
 def sandbox_measures() -> dict[str, bool]:
     """Which of MEASURES are in force for parsing processes on this machine, as one says that does nothing else."""
     command = [sys.executable, "-E", "-s", "-m", "ragcore.parsing.sandbox.probe"]
-    done = subprocess.run(command, capture_output=True, timeout=30, check=False, cwd=_ROOT, env=ENVIRONMENT)
-    taken = set(done.stdout.decode(errors="replace").split()) if done.returncode == 0 else set()
-    return {name: name in taken for name in MEASURES}
+    process = subprocess.run(command, capture_output=True, timeout=30, check=False, cwd=_ROOT, env=ENVIRONMENT)
+    in_force = set(process.stdout.decode(errors="replace").split()) if process.returncode == 0 else set()
+    return {name: name in in_force for name in MEASURES}

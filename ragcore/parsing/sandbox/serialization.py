@@ -24,10 +24,10 @@ PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bm
 
 def dump_document(document: ParsedDocument) -> bytes:
     """UTF-8 JSON; lone surrogates, which no JSON reader accepts, become question marks."""
-    said = asdict(document)
-    for picture in said["pictures"]:
+    values = asdict(document)
+    for picture in values["pictures"]:
         picture["content"] = b64encode(picture["content"]).decode()
-    return json.dumps({"document": said}, ensure_ascii=False).encode("utf-8", errors="replace")
+    return json.dumps({"document": values}, ensure_ascii=False).encode("utf-8", errors="replace")
 
 
 def dump_error(problem: RagError) -> bytes:
@@ -52,48 +52,48 @@ def load_document(raw: bytes) -> ParsedDocument:
     raise reported
 
 
-def _load_error(said: Any) -> RagError:
-    kind = _ERRORS.get(str(said["code"]), errors.CorruptDocumentError)
-    reason = str(said["reason"])
-    return kind(reason if reason in kind.reasons else "", **{str(key): value for key, value in said["data"].items()})
+def _load_error(values: Any) -> RagError:
+    kind = _ERRORS.get(str(values["code"]), errors.CorruptDocumentError)
+    reason = str(values["reason"])
+    return kind(reason if reason in kind.reasons else "", **{str(key): value for key, value in values["data"].items()})
 
 
-def _load_document(said: Any) -> ParsedDocument:
+def _load_document(values: Any) -> ParsedDocument:
     return ParsedDocument(
-        blocks=tuple(_load_block(block) for block in said["blocks"]),
-        title=str(said["title"]),
-        pages=int(said["pages"]) if said["pages"] is not None else None,
-        metadata={str(key): str(value) for key, value in said["metadata"].items()},
-        pictures=tuple(_load_picture(picture) for picture in said["pictures"]),
-        unread_pages=tuple(int(page) for page in said["unread_pages"]),
+        blocks=tuple(_load_block(block) for block in values["blocks"]),
+        title=str(values["title"]),
+        pages=int(values["pages"]) if values["pages"] is not None else None,
+        metadata={str(key): str(value) for key, value in values["metadata"].items()},
+        pictures=tuple(_load_picture(picture) for picture in values["pictures"]),
+        unread_pages=tuple(int(page) for page in values["unread_pages"]),
     )
 
 
-def _load_picture(said: Any) -> Picture:
-    if not _PICTURE_NAME.fullmatch(str(said["name"])) or said["media_type"] not in PICTURE_TYPES:
+def _load_picture(values: Any) -> Picture:
+    if not _PICTURE_NAME.fullmatch(str(values["name"])) or values["media_type"] not in PICTURE_TYPES:
         raise ValueError("not a picture of the parsing process")
     return Picture(
-        name=str(said["name"]),
-        media_type=str(said["media_type"]),
-        content=b64decode(said["content"], validate=True),
-        page=int(said["page"]) if said["page"] is not None else None,
-        alt=str(said["alt"]),
+        name=str(values["name"]),
+        media_type=str(values["media_type"]),
+        content=b64decode(values["content"], validate=True),
+        page=int(values["page"]) if values["page"] is not None else None,
+        alt=str(values["alt"]),
     )
 
 
-def _load_block(said: Any) -> Block:
-    box = said["box"]
+def _load_block(values: Any) -> Block:
+    box = values["box"]
     return Block(
-        kind=_check_kind(said["kind"]),
-        text=str(said["text"]),
-        level=int(said["level"]),
-        page=int(said["page"]) if said["page"] is not None else None,
-        style=str(said["style"])[:MAX_STYLE],
+        kind=_check_kind(values["kind"]),
+        text=str(values["text"]),
+        level=int(values["level"]),
+        page=int(values["page"]) if values["page"] is not None else None,
+        style=str(values["style"])[:MAX_STYLE],
         box=Box(page=int(box["page"]), **{key: float(box[key]) for key in ("x0", "y0", "x1", "y1")}) if box else None,
     )
 
 
-def _check_kind(said: Any) -> Any:
-    if said not in ("heading", "paragraph", "list", "table", "code", "formula", "image"):
-        raise ValueError(f"unknown kind of block {said!r}")
-    return said
+def _check_kind(kind: Any) -> Any:
+    if kind not in ("heading", "paragraph", "list", "table", "code", "formula", "image"):
+        raise ValueError(f"unknown kind of block {kind!r}")
+    return kind

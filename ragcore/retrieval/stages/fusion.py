@@ -55,8 +55,8 @@ class BoostProfile:
         if profile is None or ports.facts is None:
             return state
         facts = ports.facts.documents(self._documents(state))
-        wanted = list(_wanted(profile))
-        shared = {document: _share(found, wanted, profile) for document, found in facts.items()}
+        pairs = list(_wanted(profile))
+        shared = {document: _share(facts_of_document, pairs, profile) for document, facts_of_document in facts.items()}
         factors = {document: 1 + self.boost * share for document, (share, _) in shared.items() if share > 0}
         reasons = {document: why for document, (share, why) in shared.items() if share > 0}
         moved = self._shift(state.query.text, profile)
@@ -75,13 +75,13 @@ class BoostProfile:
 
 def profile_shift(question: str, profile: Profile) -> float:
     """How far a profile moves alpha for this question, as a share of the largest shift: -1 to 0.5."""
-    asked = _plain(question)
+    plain = _plain(question)
     terms = {_plain(term) for term in (profile.product, *profile.interests)}
-    named = sum(_within(term, asked) for term in terms)
-    if named:
-        return -min(1.0, named / 2)
-    others = any(_within(_plain(term), asked) for term in (profile.department, profile.role))
-    return 0.5 if profile.interests and not others else 0.0
+    count = sum(_within(term, plain) for term in terms)
+    if count:
+        return -min(1.0, count / 2)
+    is_general = any(_within(_plain(term), plain) for term in (profile.department, profile.role))
+    return 0.5 if profile.interests and not is_general else 0.0
 
 
 def matching_values(profile: Profile, facts: Mapping[str, Iterable[str]]) -> tuple[tuple[str, str], ...]:
@@ -89,12 +89,15 @@ def matching_values(profile: Profile, facts: Mapping[str, Iterable[str]]) -> tup
 
     The other values boost no document that has no other facts than these.
     """
-    found = {kind: list(values) for kind, values in facts.items()}
+    fact_values = {kind: list(values) for kind, values in facts.items()}
     return tuple(
         (name, value)
         for name, value in _wanted(profile)
         if any(
-            _same(value, fact) for kind, values in found.items() if _kind(kind) in FIELDS[name][1] for fact in values
+            _same(value, fact)
+            for kind, values in fact_values.items()
+            if _kind(kind) in FIELDS[name][1]
+            for fact in values
         )
     )
 
@@ -117,14 +120,14 @@ def _wanted(profile: Profile) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def _share(facts: DocumentFacts, wanted: Iterable[tuple[str, str]], profile: Profile) -> tuple[float, tuple[str, ...]]:
+def _share(facts: DocumentFacts, pairs: Iterable[tuple[str, str]], profile: Profile) -> tuple[float, tuple[str, ...]]:
     """How much a document has in common with the profile, 0 to 1, and what, in the words of the profile."""
     share, interests, why = 0.0, 0, []
-    for name, value in wanted:
+    for name, value in pairs:
         weight, kinds = FIELDS[name]
         if name == "interest" and interests == MOST_INTERESTS:
             continue
-        if any(_same(value, fact) for kind, found in facts.values.items() if _kind(kind) in kinds for fact in found):
+        if any(_same(value, fact) for kind, values in facts.values.items() if _kind(kind) in kinds for fact in values):
             share += weight
             interests += name == "interest"
             why.append(f"{name}: {value}")
@@ -189,10 +192,10 @@ class FuseRsf:
     keep: int = 80
 
     def __call__(self, state: State, ports: Ports) -> State:
-        wanted, by = self.alpha(state.query)
+        alpha_of_query, by = self.alpha(state.query)
         shift = state.alpha_shift if by == "formula" else 0.0
         trust = ports.embedder.trust(state.query.cjk_share)
-        alpha = min(max(wanted + shift, 0.0), 1.0, trust)
+        alpha = min(max(alpha_of_query + shift, 0.0), 1.0, trust)
         raw, across = self._fused(state, ports, alpha)
         factors = {chunk: _factor(state, chunk) for chunk in raw} if state.boosts else {}
         scores = {chunk: score * factors.get(chunk, 1.0) for chunk, score in raw.items()}
@@ -202,7 +205,7 @@ class FuseRsf:
             keep=self.keep,
             note={
                 "alpha": round(alpha, 4),
-                "formula": round(wanted, 4),
+                "formula": round(alpha_of_query, 4),
                 "by": by,
                 "trust": trust,
                 "shift": round(shift, 4),

@@ -44,8 +44,8 @@ class SearchGraph:
         kind = question_kind(state.query.text)
         if self.auto and kind not in SEVERAL_STEPS and not _is_scattered(state, ports.graph):
             return state.noted(kind=kind, left_alone="one passage answers it")
-        found = [(c.passage, 1 / rank) for rank, c in enumerate(state.candidates, 1) if c.passage is not None]
-        walk = walker(state.query, ports).walk(state.query, found)
+        passages = [(c.passage, 1 / rank) for rank, c in enumerate(state.candidates, 1) if c.passage is not None]
+        walk = walker(state.query, ports).walk(state.query, passages)
         order = sorted(walk.passages, key=lambda chunk: (-walk.passages[chunk], chunk))[: self.limit]
         hits = [Hit(chunk, walk.documents[chunk], walk.passages[chunk]) for chunk in order]
         state = replace(state.with_arm(ARM, hits), graph=told(walk))
@@ -115,35 +115,37 @@ class FuseGraph:
         first = list(state.candidates[: self.keep - places])
         standing = {c.chunk for c in first}
         least = 0.0 if several else LEAST_ONE
-        wanted = [chunk for chunk, score in arm.items() if chunk not in standing and score >= least]
-        chosen = _without_copies(first, _loaded(state, wanted[: 2 * places], ports))[:places]
+        new_chunks = [chunk for chunk, score in arm.items() if chunk not in standing and score >= least]
+        chosen = _without_copies(first, _loaded(state, new_chunks[: 2 * places], ports))[:places]
         joined = {c.chunk for c in chosen}
         rest = [c for c in state.candidates[len(first) :] if c.chunk not in joined]
         score = _last_score(first[-1]) if first else 0.0
-        told = [(c, _last_score(c)) for c in first] + [(c, score) for c in chosen] + [(c, _last_score(c)) for c in rest]
-        ranked = tuple(c.scored("fuse.graph", value, rank) for rank, (c, value) in enumerate(told, 1))
+        valued = (
+            [(c, _last_score(c)) for c in first] + [(c, score) for c in chosen] + [(c, _last_score(c)) for c in rest]
+        )
+        ranked = tuple(c.scored("fuse.graph", value, rank) for rank, (c, value) in enumerate(valued, 1))
         new = sum(c.chunk not in {old.chunk for old in state.candidates[: self.keep]} for c in chosen)
         return replace(state, candidates=ranked, is_ranked=True).noted(places=places, joined=new)
 
 
 def _loaded(state: State, chunks: Sequence[int], ports: Ports) -> list[Candidate]:
     """Candidates with their passages: those that other rankings found, too, and new ones."""
-    known = {c.chunk: c for c in state.candidates}
-    missing = [chunk for chunk in chunks if chunk not in known]
+    by_chunk = {c.chunk: c for c in state.candidates}
+    missing = [chunk for chunk in chunks if chunk not in by_chunk]
     passages: Mapping[int, Passage] = ports.passages.load(missing) if missing else {}
     arm = state.arms[ARM]
-    found = []
+    candidates = []
     for chunk in chunks:
-        if chunk in known:
-            found.append(known[chunk])
+        if chunk in by_chunk:
+            candidates.append(by_chunk[chunk])
         elif chunk in passages:
-            found.append(Candidate(chunk=chunk, document=passages[chunk].document, passage=passages[chunk]))
-    return [one.explained(ARM, {"score": round(arm[one.chunk], 4)}) for one in found]
+            candidates.append(Candidate(chunk=chunk, document=passages[chunk].document, passage=passages[chunk]))
+    return [candidate.explained(ARM, {"score": round(arm[candidate.chunk], 4)}) for candidate in candidates]
 
 
 def _without_copies(first: Sequence[Candidate], chosen: Sequence[Candidate]) -> list[Candidate]:
     copies = {chunk for each in find_copies([*first, *chosen]).values() for chunk in each}
-    return [one for one in chosen if one.chunk not in copies]
+    return [candidate for candidate in chosen if candidate.chunk not in copies]
 
 
 def _last_score(candidate: Candidate) -> float:
@@ -162,8 +164,8 @@ class RankGraph:
 
     def __call__(self, state: State, ports: Ports) -> State:
         arm = dict(state.arms.get(ARM, {}))
-        own = {c.chunk: 0.5 / rank for rank, c in enumerate(state.candidates, 1)}
-        scores = {chunk: max(arm.get(chunk, 0.0), own.get(chunk, 0.0)) for chunk in (*own, *arm)}
+        standing = {c.chunk: 0.5 / rank for rank, c in enumerate(state.candidates, 1)}
+        scores = {chunk: max(arm.get(chunk, 0.0), standing.get(chunk, 0.0)) for chunk in (*standing, *arm)}
         order = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))[: self.keep]
         loaded = {c.chunk: c for c in _loaded(replace(state, arms={**state.arms, ARM: scores}), order, ports)}
         ranked = [loaded[chunk] for chunk in order if chunk in loaded]

@@ -60,25 +60,27 @@ class CorrectTerms:
         query = state.query
         missing = [word for word in latin if word in unseen and not (ports.lexicon and ports.lexicon.knows(word))]
         if ports.lexicon is not None:
-            meant = [one for word in missing[: self.most_words] for one in ports.lexicon.meant(word)]
-            query = replace(query, expansions=(*query.expansions, *meant))
+            corrections_of_names = [
+                expansion for word in missing[: self.most_words] for expansion in ports.lexicon.meant(word)
+            ]
+            query = replace(query, expansions=(*query.expansions, *corrections_of_names))
             state = replace(state, query=query)
         wrong = slips(query, unseen, ports.tokenizer)
-        found: Corrections = fuzzy.alike(missing[: self.most_words], limit=self.each) if missing else {}
+        corrections: Corrections = fuzzy.alike(missing[: self.most_words], limit=self.each) if missing else {}
         for slip in wrong[: self.most_words]:
-            found |= self._repaired(slip, fuzzy)
+            corrections |= self._repaired(slip, fuzzy)
         over = len(missing[self.most_words :]) + len(wrong[self.most_words :])
         if over:
             state = state.noted(not_looked_at=over)
-        if not found:
+        if not corrections:
             return state
-        rounded = {word: {term: round(w, 3) for term, w in terms.items()} for word, terms in found.items()}
+        rounded = {word: {term: round(w, 3) for term, w in terms.items()} for word, terms in corrections.items()}
         return replace(state, query=replace(query, corrections=rounded)).noted(corrections=rounded)
 
     def _repaired(self, slip: Slip, fuzzy: FuzzyIndex) -> Corrections:
         """Pairs with the characters that passages have in the place of a wrong one."""
-        known = [text for text in (slip.before, slip.after) if len(text) == 2]
-        fitting = fuzzy.between(known, before=slip.before, after=slip.after, limit=self.each)
+        character_pairs = [text for text in (slip.before, slip.after) if len(text) == 2]
+        fitting = fuzzy.between(character_pairs, before=slip.before, after=slip.after, limit=self.each)
         if fitting:
             most_frequent = max(fitting.values())
             weights = {character: FRAMED * number / most_frequent for character, number in fitting.items()}
@@ -110,14 +112,16 @@ class CorrectTerms:
 
 def _pairs(slip: Slip, characters: Mapping[str, float], *, before: bool, after: bool) -> Corrections:
     """Corrections of the two pairs that a wrong character is part of, as far as passages were seen with them."""
-    found: Corrections = {}
+    corrections: Corrections = {}
     if before and characters:
-        left = slip.before[-1]
-        found[left + slip.character] = {left + c: weight for c, weight in characters.items()}
+        before_character = slip.before[-1]
+        corrections[before_character + slip.character] = {
+            before_character + c: weight for c, weight in characters.items()
+        }
     if after and characters:
         right = slip.after[0]
-        found[slip.character + right] = {c + right: weight for c, weight in characters.items()}
-    return found
+        corrections[slip.character + right] = {c + right: weight for c, weight in characters.items()}
+    return corrections
 
 
 @stage("search.coarse", label=_("first stage"), timing="coarse")
@@ -130,7 +134,7 @@ class SearchCoarse:
     Neither arm needs the other.
 
     Documents whose file name or folder the question gives are hits of the lexical arm, too; state.names has them, and
-    state.named those whose whole name it is.
+    state.named_documents those whose whole name it is.
     """
 
     limit: int = 1500  # of each arm
@@ -144,15 +148,17 @@ class SearchCoarse:
         words, near = ports.together(
             partial(self._words, state.query, ports, exact), partial(self._near, state.query, ports, exact)
         )
-        weighted, matching, called = words
+        weighted, matching, names_found = words
         embedded, nearest = near
         state = replace(state, query=replace(weighted, vector=embedded.vector))
-        if called.names:
-            state = replace(state, names=called.names, named=frozenset(called.whole)).noted(names=len(called.names))
+        if names_found.names:
+            state = replace(state, names=names_found.names, named_documents=frozenset(names_found.whole)).noted(
+                names=len(names_found.names)
+            )
         for name, hits in (("lexical", matching), ("dense" if exact else "coarse", nearest)):
             state = state if hits is None else state.with_arm(name, hits)
-        found = {name: len(arm) for name, arm in state.arms.items()}
-        return state.noted(**found, **ports.backend_note)
+        counts = {name: len(arm) for name, arm in state.arms.items()}
+        return state.noted(**counts, **ports.backend_note)
 
     def is_exact(self, ports: Ports) -> bool:
         """Whether this search compares all whole vectors."""
@@ -167,9 +173,9 @@ class SearchCoarse:
         if not self.lexical:
             return query, None, NO_NAMES
         query = replace(query, weights=ports.lexical.weights(query))
-        called = find_names(query, ports.names if self.names else None)
+        names_found = find_names(query, ports.names if self.names else None)
         hits = ports.lexical.search(query, limit=self.depth(exact=exact))
-        return query, with_names(hits, called, query), called
+        return query, with_names(hits, names_found, query), names_found
 
     def _near(self, query: Query, ports: Ports, exact: bool) -> tuple[Query, list[Hit] | None]:
         """The query with its vector, and the hits of the vector index; None: it was not asked."""
@@ -227,8 +233,10 @@ class ComparePrefixes:
             return state
         hits = ports.vectors.prefixes(state.query.vector, chunks=state.ids())
         cosines = {hit.chunk: (hit.score, rank) for rank, hit in enumerate(hits, 1)}
-        told = tuple(c.scored("coarse", *cosines[c.chunk]) if c.chunk in cosines else c for c in state.candidates)
-        return replace(state.with_arm("coarse", hits), candidates=told).noted(compared=len(hits), **ports.backend_note)
+        candidates = tuple(c.scored("coarse", *cosines[c.chunk]) if c.chunk in cosines else c for c in state.candidates)
+        return replace(state.with_arm("coarse", hits), candidates=candidates).noted(
+            compared=len(hits), **ports.backend_note
+        )
 
 
 @stage("load.passages", label=_("load texts"), timing="fine", drop_reason=_("no longer exists"))
@@ -238,8 +246,8 @@ class LoadPassages:
 
     def __call__(self, state: State, ports: Ports) -> State:
         passages = ports.passages.load(state.ids())
-        kept = [c.loaded(passages[c.chunk]) for c in state.candidates if c.chunk in passages]
-        return state.narrowed(kept, stage="load.passages", reason="no longer there")
+        loaded = [c.loaded(passages[c.chunk]) for c in state.candidates if c.chunk in passages]
+        return state.narrowed(loaded, stage="load.passages", reason="no longer there")
 
 
 @stage("compare.sentences", label=_("comparison by sentences"), optional=True, timing="fine")
@@ -255,16 +263,16 @@ class CompareSentences:
         if ports.sentences is None or not state.candidates:
             return state
         question = ports.sentences.question_vector(state.query.text)
-        vectors = {c: one for c, one in ports.sentences.vectors(state.ids()).items() if len(one.keys)}
-        nearest = {chunk: float(one.cosines(question).max()) for chunk, one in vectors.items()}
+        vectors = {c: sentences for c, sentences in ports.sentences.vectors(state.ids()).items() if len(sentences.keys)}
+        nearest = {chunk: float(sentences.cosines(question).max()) for chunk, sentences in vectors.items()}
         ranks = {chunk: rank for rank, chunk in enumerate(sorted(nearest, key=lambda c: -nearest[c]), 1)}
-        told = tuple(
+        candidates = tuple(
             _with_sentences(c, vectors[c.chunk]).scored("sentence", nearest[c.chunk], ranks[c.chunk])
             if c.chunk in nearest
             else c
             for c in state.candidates
         )
-        return replace(state, candidates=told).noted(compared=len(nearest))
+        return replace(state, candidates=candidates).noted(compared=len(nearest))
 
 
 def _with_sentences(candidate: Candidate, vectors: SentenceVectors) -> Candidate:

@@ -43,9 +43,9 @@ class CutoffCliff:
             widest = max(above - below for above, below in pairwise(ordered))
             return state.noted(cut_after=None, gap=round(widest, 4), **limits)
         best = ordered[place - 1]
-        kept = [c for c in state.candidates if c.scores["rerank"] >= best or c.document in state.named]
+        above = [c for c in state.candidates if c.scores["rerank"] >= best or c.document in state.named_documents]
         gap, below = round(ordered[place - 1] - ordered[place], 4), round(ordered[place], 4)
-        narrowed = state.narrowed(kept, stage="cutoff.cliff", reason="below the cliff")
+        narrowed = state.narrowed(above, stage="cutoff.cliff", reason="below the cliff")
         return narrowed.noted(cut_after=place, gap=gap, below=below, **limits)
 
 
@@ -84,13 +84,15 @@ class DropCopies:
 
 def find_copies(candidates: Sequence[Candidate]) -> dict[int, list[int]]:
     """By chunk the later chunks of other documents with the same bytes whose texts stand in it."""
-    seen: dict[str, list[Passage]] = defaultdict(list)
+    passages_by_content: dict[str, list[Passage]] = defaultdict(list)
     copies: dict[int, list[int]] = defaultdict(list)
     for passage in (c.passage for c in candidates if c.passage is not None and c.passage.content):
-        better = (p for p in seen[passage.content] if p.document != passage.document and passage.text in p.text)
+        better = (
+            p for p in passages_by_content[passage.content] if p.document != passage.document and passage.text in p.text
+        )
         first = next(better, None)
         if first is None:
-            seen[passage.content].append(passage)
+            passages_by_content[passage.content].append(passage)
         else:
             copies[first.chunk].append(passage.chunk)
     return copies
@@ -125,15 +127,15 @@ def find_repetitions(
     candidates: Sequence[Candidate], *, similarity: float, keep: int
 ) -> tuple[dict[int, list[int]], int]:
     """By chunk the later chunks that repeat it, until `keep` different ones are found; and how many were compared."""
-    seen = _Seen(similarity, min(keep, len(candidates)))
+    different = _Seen(similarity, min(keep, len(candidates)))
     repeated: dict[int, list[int]] = defaultdict(list)
     for candidate in candidates:
-        if len(seen.chunks) >= keep:
+        if len(different.chunks) >= keep:
             break  # the rest is cut off anyway
-        same = seen.add(candidate.chunk, _text(candidate))
+        same = different.add(candidate.chunk, _text(candidate))
         if same is not None:
             repeated[same].append(candidate.chunk)
-    return repeated, len(seen.chunks) + sum(map(len, repeated.values()))
+    return repeated, len(different.chunks) + sum(map(len, repeated.values()))
 
 
 class _Seen:
@@ -151,15 +153,15 @@ class _Seen:
         if text in self._texts:
             return self.chunks[self._texts.index(text)]
         count = len(self.chunks)
-        own = fingerprint(text)
-        alike = similarities(own, self._prints[:count], self._sizes[:count]) >= self._similarity
+        text_print = fingerprint(text)
+        alike = similarities(text_print, self._prints[:count], self._sizes[:count]) >= self._similarity
         for at in np.flatnonzero(alike).tolist():
             if same_facts(text, self._texts[at]):
                 return self.chunks[at]
         for at, other in enumerate(self._texts):
             if stands_in(text, other):
                 return self.chunks[at]
-        self._prints[count], self._sizes[count] = own, size(own)
+        self._prints[count], self._sizes[count] = text_print, size(text_print)
         self.chunks.append(chunk)
         self._texts.append(text)
         return None
@@ -175,8 +177,8 @@ def _text(candidate: Candidate) -> str:
 def _without(state: State, repeated: Mapping[int, Sequence[int]], *, stage: str) -> State:
     for chunk, copies in repeated.items():
         gone = set(copies)
-        kept = [c for c in state.candidates if c.chunk not in gone]
-        state = state.narrowed(kept, stage=stage, reason=f"repeats passage {chunk}")
+        rest = [c for c in state.candidates if c.chunk not in gone]
+        state = state.narrowed(rest, stage=stage, reason=f"repeats passage {chunk}")
     return state
 
 
@@ -217,21 +219,21 @@ class MergeNeighbours:
         chunks = [passage.chunk for passage in hits]
         near = ports.passages.neighbours(chunks, around=self.around) if self.around else []
         sections = ports.passages.siblings(chunks, max_tokens=self.max_tokens)
-        known = {_place(p): p for p in (*near, *(p for section in sections for p in section), *hits)}
-        readings = self._readings(state.candidates, known)
+        by_place = {_place(p): p for p in (*near, *(p for section in sections for p in section), *hits)}
+        readings = self._readings(state.candidates, by_place)
         return _read(state, readings).noted(joined={r.candidate.chunk: len(r.passages) for r in readings})
 
-    def _readings(self, candidates: Sequence[Candidate], known: Mapping[Place, Passage]) -> list[Reading]:
+    def _readings(self, candidates: Sequence[Candidate], by_place: Mapping[Place, Passage]) -> list[Reading]:
         """Those of more than one passage, best candidate first."""
-        free = dict(known)
+        free = dict(by_place)
         readings = []
         for candidate in candidates:
             passage = candidate.passage
             if passage is None or free.pop(_place(passage), None) is None:
                 continue  # read with a better one, or not to be joined
             run = self._run(passage, free)
-            for taken in run:
-                free.pop(_place(taken), None)
+            for item in run:
+                free.pop(_place(item), None)
             if len(run) > 1:
                 readings.append(Reading(candidate=candidate, passages=tuple(run)))
         return readings
@@ -258,13 +260,13 @@ def _read(state: State, readings: Sequence[Reading]) -> State:
     state = replace(
         state, candidates=tuple(replace(c, passage=texts.get(c.chunk, c.passage)) for c in state.candidates)
     )
-    left = {c.chunk for c in state.candidates}
+    standing = {c.chunk for c in state.candidates}
     for reading in readings:
         best = reading.candidate.chunk
-        inside = {p.chunk for p in reading.passages if p.chunk != best} & left
+        inside = {p.chunk for p in reading.passages if p.chunk != best} & standing
         if inside:
-            kept = [c for c in state.candidates if c.chunk not in inside]
-            state = state.narrowed(kept, stage="merge.neighbours", reason=f"read with passage {best}")
+            rest = [c for c in state.candidates if c.chunk not in inside]
+            state = state.narrowed(rest, stage="merge.neighbours", reason=f"read with passage {best}")
     return state
 
 

@@ -258,8 +258,8 @@ def singular(pair: NamePair) -> NamePair:
     """SDUs, service data units: one of them."""
     short, long_form = pair.first, pair.second
     if short.endswith("s") and short[:-1].isupper() and len(short) > 2 and long_form.endswith("s"):
-        one = f"{long_form[:-3]}y" if long_form.endswith("ies") else long_form[:-1]
-        return replace(pair, first=short[:-1], second=one)
+        long_singular = f"{long_form[:-3]}y" if long_form.endswith("ies") else long_form[:-1]
+        return replace(pair, first=short[:-1], second=long_singular)
     return pair
 
 

@@ -97,17 +97,17 @@ def chinese_name_before(run: str, english: str, cut: Cut) -> str:
     """
     words = list(cut(run))
     english_words = [w for w in re.split(r"[\s\-/]+", english) if len(w) > 2 or w.isupper()]
-    wanted = max(2.0 * len(english_words), 2)
+    least = max(2.0 * len(english_words), 2)
     best, name, length = "", "", 0
     for word in reversed(words):
         if _is_function(word) and name:
             break
         name = word + name
         length = len(re.findall(f"[{CJK}]", name))
-        if length > 2.6 * wanted:
+        if length > 2.6 * least:
             break
         best = name
-        if length >= wanted and len(name) > 1:
+        if length >= least and len(name) > 1:
             break
     front = run[: len(run) - len(best)]
     return front[-1] + best if front[-1:] in _PREFIX else best
@@ -122,16 +122,16 @@ def _in_tables(text: str) -> Iterator[NamePair]:
     for rows in table_rows(text):
         width = max(len(row) for row in rows)
         body = rows[1:] if len(rows) > 1 else rows
-        for left in range(width):
+        for first in range(width):
             for right in range(width):
                 pairs = [
-                    (row[left], row[right])
+                    (row[first], row[right])
                     for row in body
-                    if len(row) > max(left, right) and left != right and row[left] and row[right]
+                    if len(row) > max(first, right) and first != right and row[first] and row[right]
                 ]
-                found = [one for a, b in pairs for one in _cells(a, b)]
-                if pairs and len(found) >= LEAST_SHARE * len(pairs) and len(found) >= 2:
-                    yield from found
+                names = [pair for a, b in pairs for pair in _cells(a, b)]
+                if pairs and len(names) >= LEAST_SHARE * len(pairs) and len(names) >= 2:
+                    yield from names
 
 
 def _cells(chinese: str, english: str) -> Iterator[NamePair]:
@@ -148,13 +148,15 @@ def _in_headings(text: str) -> Iterator[NamePair]:
 
 def _in_lines(text: str) -> Iterator[NamePair]:
     """Lines of a glossary; at least two of them."""
-    found = [one for m in _LINE.finditer(text) for one in _pair(m.group(1), m.group(2), "glossary", m.group()[:160])]
-    found += [
-        one for m in _LINE_BACK.finditer(text) for one in _pair(m.group(2), m.group(1), "glossary", m.group()[:160])
+    names = [pair for m in _LINE.finditer(text) for pair in _pair(m.group(1), m.group(2), "glossary", m.group()[:160])]
+    names += [
+        pair for m in _LINE_BACK.finditer(text) for pair in _pair(m.group(2), m.group(1), "glossary", m.group()[:160])
     ]
-    found += [one for m in _LISTED.finditer(text) for one in _pair(m.group(2), m.group(1), "glossary", m.group()[:160])]
-    if len(found) >= 2:
-        yield from found
+    names += [
+        pair for m in _LISTED.finditer(text) for pair in _pair(m.group(2), m.group(1), "glossary", m.group()[:160])
+    ]
+    if len(names) >= 2:
+        yield from names
 
 
 def merged_translations(pairs: Iterable[NamePair]) -> list[tuple[NamePair, int]]:

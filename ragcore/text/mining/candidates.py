@@ -72,17 +72,22 @@ class TermMiner:
     def candidates(self, *, reviewed: Mapping[str, bool] | None = None) -> list[TermCandidate]:
         """The best MOST_CANDIDATES, each term once. `reviewed`: what people have decided, by `term_words`."""
         pairs = self._paired()
-        found = {_term_key(one): one for one in pairs}
-        defined = {name for one in pairs for name in (one.text, one.long_form, *one.translations) if name}
+        by_key = {_term_key(candidate): candidate for candidate in pairs}
+        defined = {
+            name
+            for candidate in pairs
+            for name in (candidate.text, candidate.long_form, *candidate.translations)
+            if name
+        }
         positives = {term_words(name, self.tokenizer) for name in defined}
         phrases = [phrase for phrase in self.counter.phrases() if is_readable_term(phrase.text)]
         scores = phrase_scores(phrases, positives=positives, reviewed=reviewed)
         scored = sorted(zip(phrases, scores, strict=True), key=lambda pair: -pair[1])
-        named = {name.lower() for name in defined}
+        defined_lower = {name.lower() for name in defined}
         terms = [_of_phrase(phrase, score) for phrase, score in scored if score >= LEAST_SCORE]
-        for one in _with_variants([term for term in terms if term.text.lower() not in named]):
-            found.setdefault(_term_key(one), one)
-        return sorted(found.values(), key=lambda one: (-one.score, one.text))[:MOST_CANDIDATES]
+        for candidate in _with_variants([term for term in terms if term.text.lower() not in defined_lower]):
+            by_key.setdefault(_term_key(candidate), candidate)
+        return sorted(by_key.values(), key=lambda candidate: (-candidate.score, candidate.text))[:MOST_CANDIDATES]
 
     def _paired(self) -> list[TermCandidate]:
         """Abbreviations with the translations of their long forms, and the other translations."""
@@ -91,12 +96,12 @@ class TermMiner:
         for pair, count in merged_translations(self.translations):
             translations[pair.second.lower()].append(pair)
             counts[(pair.first, pair.second)] = count
-        found, used = [], set()
+        candidates, used = [], set()
         for pair, count in merged_abbreviations(self.abbreviations):
-            own = translations.get(pair.second.lower(), [])
-            used |= {(one.first, one.second) for one in own}
+            pairs_of_long_form = translations.get(pair.second.lower(), [])
+            used |= {(translation.first, translation.second) for translation in pairs_of_long_form}
             level, quote, source = self._place(pair)
-            found.append(
+            candidates.append(
                 TermCandidate(
                     text=pair.first,
                     kind="abbreviation",
@@ -104,10 +109,10 @@ class TermMiner:
                     how=pair.how,
                     language=language_of(pair.second),
                     long_form=pair.second,
-                    translations=tuple(dict.fromkeys(one.first for one in own)),
+                    translations=tuple(dict.fromkeys(translation.first for translation in pairs_of_long_form)),
                     evidence=quote,
                     source=source,
-                    level=max([level, *(self._place(one)[0] for one in own)]),
+                    level=max([level, *(self._place(translation)[0] for translation in pairs_of_long_form)]),
                     count=count,
                 )
             )
@@ -116,7 +121,7 @@ class TermMiner:
                 if (pair.first, pair.second) not in used:
                     count = counts[(pair.first, pair.second)]
                     level, quote, source = self._place(pair)
-                    found.append(
+                    candidates.append(
                         TermCandidate(
                             text=pair.first,
                             kind="term",
@@ -130,7 +135,7 @@ class TermMiner:
                             count=count,
                         )
                     )
-        return found
+        return candidates
 
     def _place(self, pair: NamePair) -> tuple[int, str, int | None]:
         """The clearance of the lowest document that has a pair, what it says there, and which it is."""
@@ -142,48 +147,53 @@ def mine_terms(
 ) -> list[TermCandidate]:
     """Candidates of some documents; `alive` is told how many were read and may stop the reading."""
     miner = TermMiner(tokenizer)
-    for done, text in enumerate(texts, 1):
+    for count, text in enumerate(texts, 1):
         miner.add(text)
-        if not alive(done):
+        if not alive(count):
             break
     return miner.candidates()
 
 
 def names_of(candidates: Iterable[TermCandidate]) -> list[str]:
     """Names that are compared as synonyms: of pairs, and of phrases that are likely terms."""
-    good = (one for one in candidates if one.how != "phrase" or one.score >= COMPARED_SCORE)
-    return list(dict.fromkeys(name for one in good for name in (one.text, one.long_form) if name))
+    good = (candidate for candidate in candidates if candidate.how != "phrase" or candidate.score >= COMPARED_SCORE)
+    return list(dict.fromkeys(name for candidate in good for name in (candidate.text, candidate.long_form) if name))
 
 
 def defined_apart(candidates: Iterable[TermCandidate]) -> frozenset[str]:
     """Abbreviations that the documents define: with other long forms they are other things, any two of them."""
-    return frozenset(one.text for one in candidates if one.long_form)
+    return frozenset(candidate.text for candidate in candidates if candidate.long_form)
 
 
 def with_synonyms(
-    candidates: Sequence[TermCandidate], pairs: Iterable[LikelySynonym], *, known: Mapping[str, int] | None = None
+    candidates: Sequence[TermCandidate],
+    pairs: Iterable[LikelySynonym],
+    *,
+    levels_of_names: Mapping[str, int] | None = None,
 ) -> list[TermCandidate]:
     """The candidates, some with a likely synonym, which a person decides about.
 
-    `known`: names of the lexicon in lower case with the clearance of their terms. Their terms are left alone: the
-    synonym stands at the candidate for the other name.
+    `levels_of_names`: names of the lexicon in lower case with the clearance of their terms. Their terms are left
+    alone: the synonym stands at the candidate for the other name.
     """
-    own = {one.text.lower(): at for at, one in reversed(list(enumerate(candidates)))}
-    levels = {one.long_form.lower(): one.level for one in candidates if one.long_form} | dict(known or {})
-    found = list(candidates)
+    places = {candidate.text.lower(): at for at, candidate in reversed(list(enumerate(candidates)))}
+    levels = {candidate.long_form.lower(): candidate.level for candidate in candidates if candidate.long_form} | dict(
+        levels_of_names or {}
+    )
+    widened = list(candidates)
     for pair in pairs:
         first, second = (pair.first, pair.second) if pair.first.lower() not in levels else (pair.second, pair.first)
-        if first.lower() in levels or first.lower() not in own:
+        if first.lower() in levels or first.lower() not in places:
             continue  # both names stand in terms already
-        at, other = own[first.lower()], own.get(second.lower())
-        level = levels.get(second.lower(), found[other].level if other is not None else 0)
-        found[at] = replace(
-            found[at],
-            synonyms=tuple(dict.fromkeys([*found[at].synonyms, second])),
-            level=max(found[at].level, level),
-            score=min(found[at].score, SYNONYM_SCORE),
+        at, other = places[first.lower()], places.get(second.lower())
+        level = levels.get(second.lower(), widened[other].level if other is not None else 0)
+        widened[at] = replace(
+            widened[at],
+            synonyms=tuple(dict.fromkeys([*widened[at].synonyms, second])),
+            level=max(widened[at].level, level),
+            score=min(widened[at].score, SYNONYM_SCORE),
         )
-    return found
+    return widened
 
 
 def term_words(text: str, tokenizer: Tokenizer) -> str:
@@ -214,17 +224,17 @@ def _with_variants(terms: Sequence[TermCandidate]) -> list[TermCandidate]:
     groups: dict[str, list[TermCandidate]] = defaultdict(list)
     for term in terms:
         groups[re.sub(r"[\s\-/]+", "", term.text.lower()).rstrip("s")].append(term)
-    found = []
+    merged = []
     for group in groups.values():
-        first, *others = sorted(group, key=lambda one: (-one.count, one.text))
+        first, *variants = sorted(group, key=lambda term: (-term.count, term.text))
         names = tuple(
-            dict.fromkeys(o.text for o in others if o.text.lower().rstrip("s") != first.text.lower().rstrip("s"))
+            dict.fromkeys(o.text for o in variants if o.text.lower().rstrip("s") != first.text.lower().rstrip("s"))
         )
-        score = max(one.score for one in group)
-        level = max(one.level for one in group) if names else first.level
-        found.append(replace(first, synonyms=names, score=score, level=level))
-    return found
+        score = max(term.score for term in group)
+        level = max(term.level for term in group) if names else first.level
+        merged.append(replace(first, synonyms=names, score=score, level=level))
+    return merged
 
 
-def _term_key(one: TermCandidate) -> tuple[str, str]:
-    return one.text.lower(), one.long_form.lower()
+def _term_key(candidate: TermCandidate) -> tuple[str, str]:
+    return candidate.text.lower(), candidate.long_form.lower()

@@ -60,22 +60,22 @@ def _key(phrase: Phrase) -> str:
 
 def _one_model(figures: Matrix, good: npt.NDArray[np.bool_], decided: Matrix, random: np.random.Generator) -> Matrix:
     """Logistic regression on one sample, by gradient descent with momentum."""
-    positives, others = np.flatnonzero(good), np.flatnonzero(~good)
+    positives, negatives = np.flatnonzero(good), np.flatnonzero(~good)
     rows = np.concatenate(
         [
             random.choice(positives, size=min(SAMPLE, len(positives)), replace=False),  # nosec B311 - training
-            random.choice(others, size=min(SAMPLE, len(others)), replace=False),  # nosec B311 - training
+            random.choice(negatives, size=min(SAMPLE, len(negatives)), replace=False),  # nosec B311 - training
             np.flatnonzero(decided >= 0),
         ]
     )
     inputs = np.hstack([figures[rows], np.ones((len(rows), 1))])
-    wanted = good[rows].astype(float)
+    labels = good[rows].astype(float)
     weights = np.where(decided[rows] >= 0, REVIEWED, 1.0)
     weights /= weights.sum()
     theta = np.zeros(inputs.shape[1])
     speed = np.zeros_like(theta)
     for _ in range(STEPS):
-        error = (_sigmoid(inputs @ theta) - wanted) * weights
+        error = (_sigmoid(inputs @ theta) - labels) * weights
         speed = 0.9 * speed - 1.5 * (inputs.T @ error + 0.005 * theta)
         theta = theta + speed
     return _sigmoid(np.hstack([figures, np.ones((len(figures), 1))]) @ theta)

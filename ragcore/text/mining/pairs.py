@@ -61,9 +61,9 @@ def long_form_in(short: str, text: str) -> str:
         at = _word_before(tail, at, letters[0])  # SCS: subcarrier spacings, not spacings
         if at < 0:
             return ""
-    found = tail[at:].strip(" ,;:-–")
-    is_plain = found.lower() != short.lower() and short.lower() not in found.lower().split()
-    return found if len(found) > len(short) and is_plain and len(found) <= MOST_CHARACTERS else ""
+    tail_form = tail[at:].strip(" ,;:-–")
+    is_plain = tail_form.lower() != short.lower() and short.lower() not in tail_form.lower().split()
+    return tail_form if len(tail_form) > len(short) and is_plain and len(tail_form) <= MOST_CHARACTERS else ""
 
 
 def _is_one_word(text: str) -> bool:

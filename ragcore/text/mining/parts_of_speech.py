@@ -57,7 +57,7 @@ def _kind(word: str, tags: Mapping[str, str]) -> str:
 
 def tags_of(words: Collection[str]) -> dict[str, str]:
     """Part of speech of those of the words that jieba's dictionary has. Reads it through: some tenths of a second."""
-    wanted = {word for word in words if _CHINESE.match(word)}
-    if not wanted:
+    chinese = {word for word in words if _CHINESE.match(word)}
+    if not chinese:
         return {}
-    return {word: tag for word, tag in tagged_words() if word in wanted}
+    return {word: tag for word, tag in tagged_words() if word in chinese}

@@ -52,8 +52,8 @@ class Phrase:
     count: int
     documents: int
     pmi: float  # nats; of the split into two parts that belong together least
-    left: float  # entropy in nats
-    right: float
+    left_entropy: float  # entropy in nats
+    right_entropy: float
     idf: float
     completeness: float  # 0 to 1: 1 where it never stands in a longer phrase
     capitals: float  # share of its places where it has a capital inside a sentence
@@ -67,8 +67,8 @@ class Phrase:
         words = len(self.key.split()) if self.text.isascii() else len(self.text) / 2
         return (
             min(self.pmi, 12) / 12,
-            min(self.left, 4) / 4,
-            min(self.right, 4) / 4,
+            min(self.left_entropy, 4) / 4,
+            min(self.right_entropy, 4) / 4,
             min(self.idf, 8) / 8,
             self.completeness,
             min(math.log(self.count), 6) / 6,
@@ -90,7 +90,7 @@ class PhraseCounter:
     tokenizer: Tokenizer
     counts: Counter[str] = field(default_factory=Counter)
     documents: Counter[str] = field(default_factory=Counter)
-    written: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    spellings: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     before: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     after: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     alone: Counter[str] = field(default_factory=Counter)
@@ -102,7 +102,7 @@ class PhraseCounter:
     def add(self, text: str, *, level: int = 0) -> None:
         """Count the phrases of one document; `level`: its clearance."""
         self.texts += 1
-        seen: set[str] = set()
+        keys_of_text: set[str] = set()
         for piece in sentences_of(text):
             surfaces = list(surface_words(piece, self.tokenizer))
             self.words += len(surfaces)
@@ -114,29 +114,33 @@ class PhraseCounter:
                     key = _joined(keys[at:end])
                     self.counts[key] += 1
                     if end - at > 1 or len(surfaces[at]) > 2:
-                        seen.add(key)
-                        self.written[key][_joined(surfaces[at:end])] += 1
-                        left = keys[at - 1] if at else "^"
+                        keys_of_text.add(key)
+                        self.spellings[key][_joined(surfaces[at:end])] += 1
+                        before = keys[at - 1] if at else "^"
                         right = keys[end] if end < len(keys) else "$"
-                        self.before[key][left] += 1
+                        self.before[key][before] += 1
                         self.after[key][right] += 1
-                        self.alone[key] += _is_border(left) and _is_border(right)
-        self.documents.update(seen)
-        for key in seen:
+                        self.alone[key] += _is_border(before) and _is_border(right)
+        self.documents.update(keys_of_text)
+        for key in keys_of_text:
             self.levels[key] = min(level, self.levels.get(key, level))
         for mark in set(_marked(text)):
             key = _joined([normal_word(surface) for surface in surface_words(mark, self.tokenizer)])
-            if key in seen:
+            if key in keys_of_text:
                 self.marks[key] += 1
         if len(self.counts) > 2 * MOST_PHRASES:
             self._forget()
 
     def _forget(self) -> None:
         """In large collections keep the MOST_PHRASES that came most often, and all that came as often as these."""
-        kept = sorted(self.counts.values(), reverse=True)[MOST_PHRASES - 1]
-        least = kept if sum(count >= kept for count in self.counts.values()) <= MOST_PHRASES * 1.5 else kept + 1
+        count_of_last = sorted(self.counts.values(), reverse=True)[MOST_PHRASES - 1]
+        least = (
+            count_of_last
+            if sum(count >= count_of_last for count in self.counts.values()) <= MOST_PHRASES * 1.5
+            else count_of_last + 1
+        )
         rare = [key for key, count in self.counts.items() if count < least]
-        tables = (self.counts, self.documents, self.written, self.before, self.after)
+        tables = (self.counts, self.documents, self.spellings, self.before, self.after)
         for key in rare:
             for table in (*tables, self.alone, self.marks, self.levels):
                 table.pop(key, None)  # type: ignore[attr-defined]
@@ -145,37 +149,37 @@ class PhraseCounter:
         """Phrases of two and more words, or of three and more Chinese characters, that may be terms."""
         inside = self._inside()
         keys = [key for key, count in self.counts.items() if self._is_frequent(key, count, least)]
-        written = {key: self.written[key].most_common(1)[0][0] for key in keys}
-        tags = tags_of({word for text in written.values() for word in _parts(text)})
-        found = []
+        spellings = {key: self.spellings[key].most_common(1)[0][0] for key in keys}
+        tags = tags_of({word for text in spellings.values() for word in _parts(text)})
+        phrases = []
         for key in keys:
             count, parts = self.counts[key], _parts(key)
-            text = written_form(written[key])
+            text = written_form(spellings[key])
             if len(text) > MOST_CHARACTERS:
                 continue
-            found.append(
+            phrases.append(
                 Phrase(
                     text=text,
                     key=key,
                     count=count,
                     documents=self.documents[key],
                     pmi=self._pmi(parts, count),
-                    left=_entropy(self.before[key]),
-                    right=_entropy(self.after[key]),
+                    left_entropy=_entropy(self.before[key]),
+                    right_entropy=_entropy(self.after[key]),
                     idf=math.log((self.texts + 1) / (self.documents[key] + 0.5)),
                     completeness=1 - inside.get(key, 0) / count,
-                    capitals=_capitals(self.written[key]),
+                    capitals=_capitals(self.spellings[key]),
                     level=self.levels.get(key, 0),
                     alone=self.alone[key] / count,
                     marked=self.marks[key] / max(self.documents[key], 1),
-                    nominal=nominal(_parts(written[key]), tags),
+                    nominal=nominal(_parts(spellings[key]), tags),
                 )
             )
-        return found
+        return phrases
 
     def _is_frequent(self, key: str, count: int, least: int) -> bool:
         """Whether a phrase of several words comes often enough, and may be a term by its ends."""
-        return count >= least and key in self.written and len(_parts(key)) > 1 and _may_be_term(key)
+        return count >= least and key in self.spellings and len(_parts(key)) > 1 and _may_be_term(key)
 
     def _pmi(self, parts: Sequence[str], count: int) -> float:
         total = max(self.words, 1)
@@ -213,11 +217,11 @@ SEPARATOR = "\x1f"  # between Chinese words, which are written without a space
 
 
 def _joined(words: Sequence[str]) -> str:
-    found = ""
+    text = ""
     for word in words:
-        apart = SEPARATOR if found and re.match(f"[{CJK}]", word) and re.search(rf"[{CJK}]\Z", found) else " "
-        found = word if not found else found + apart + word
-    return found
+        apart = SEPARATOR if text and re.match(f"[{CJK}]", word) and re.search(rf"[{CJK}]\Z", text) else " "
+        text = word if not text else text + apart + word
+    return text
 
 
 def _parts(key: str) -> list[str]:
@@ -282,9 +286,9 @@ def _entropy(counts: Counter[str]) -> float:
     return plain + edge / total * math.log(total)
 
 
-def _capitals(written: Counter[str]) -> float:
-    total = sum(written.values())
-    return sum(n for text, n in written.items() if any(word[:1].isupper() for word in text.split()[1:])) / total
+def _capitals(spellings: Counter[str]) -> float:
+    total = sum(spellings.values())
+    return sum(n for text, n in spellings.items() if any(word[:1].isupper() for word in text.split()[1:])) / total
 
 
 def phrases_of(texts: Iterable[str], tokenizer: Tokenizer, *, least: int = LEAST_COUNT) -> list[Phrase]:

@@ -65,19 +65,19 @@ class NameContexts:
 
     def __post_init__(self) -> None:
         self.names = tuple(dict.fromkeys(self.names))
-        seen: set[tuple[str, ...]] = set()
+        names_read: set[tuple[str, ...]] = set()
         for number, name in enumerate(self.names):
             words = name_words(name, self.tokenizer)
-            if words and len(words) <= MOST_WORDS and words not in seen:
-                seen.add(words)
+            if words and len(words) <= MOST_WORDS and words not in names_read:
+                names_read.add(words)
                 self.by_first[words[0]].append((words, number))
-        for found in self.by_first.values():
-            found.sort(key=lambda one: -len(one[0]))  # the longest name at a place
+        for names in self.by_first.values():
+            names.sort(key=lambda name: -len(name[0]))  # the longest name at a place
 
     def add(self, text: str) -> None:
         """Count the words around the names of one text."""
         stop = stop_words()
-        seen: set[int] = set()
+        numbers: set[int] = set()
         for sentence in sentences_of(text):
             here: set[int] = set()
             words = [normal_word(word) for word in surface_words(sentence, self.tokenizer)]
@@ -91,8 +91,8 @@ class NameContexts:
                     self.around[number].update(word for word in near if word and word not in stop)
                 at += max(length, 1)
             self.together.update(frozenset(pair) for pair in combinations(sorted(here), 2))
-            seen |= here
-        self.texts.update(seen)
+            numbers |= here
+        self.texts.update(numbers)
 
     def _name_at(self, words: Sequence[str], at: int) -> tuple[int, int]:
         for name, number in self.by_first.get(words[at], ()):
@@ -118,24 +118,24 @@ class NameContexts:
             score = np.sqrt(np.maximum(context, 0) * vector)
         allowed = np.where(self._may_be_one(numbers, different), score, -1.0)
         nearest = allowed.argmax(axis=1)
-        found = []
-        for one, other in enumerate(nearest.tolist()):
-            if nearest[other] != one or one > other or allowed[one, other] < LEAST_SCORE:
+        pairs = []
+        for at, other in enumerate(nearest.tolist()):
+            if nearest[other] != at or at > other or allowed[at, other] < LEAST_SCORE:
                 continue
-            near = None if vector is None else float(vector[one, other])
-            if context[one, other] < LEAST_CONTEXT or (near is not None and near < LEAST_VECTOR):
+            near = None if vector is None else float(vector[at, other])
+            if context[at, other] < LEAST_CONTEXT or (near is not None and near < LEAST_VECTOR):
                 continue
-            found.append(
+            pairs.append(
                 LikelySynonym(
-                    first=names[one],
+                    first=names[at],
                     second=names[other],
-                    score=round(float(allowed[one, other]), 4),
-                    context=round(float(context[one, other]), 4),
+                    score=round(float(allowed[at, other]), 4),
+                    context=round(float(context[at, other]), 4),
                     vector=None if near is None else round(near, 4),
                     count=self.counts[numbers[other]],
                 )
             )
-        return sorted(found, key=lambda pair: (-pair.score, pair.first))
+        return sorted(pairs, key=lambda pair: (-pair.score, pair.first))
 
     def context_cosines(self, numbers: Sequence[int]) -> Matrix:
         """float32[n, n]: cosines of the rows of positive pointwise mutual information."""
@@ -165,22 +165,24 @@ class NameContexts:
         names = [self.names[number] for number in numbers]
         words = [set(name_words(name, self.tokenizer)) for name in names]
         allowed = ~np.eye(len(names), dtype=np.bool_)
-        for one, other in combinations(range(len(names)), 2):
-            if self._is_apart(numbers[one], numbers[other], words[one], words[other], different):
-                allowed[one, other] = allowed[other, one] = False
+        for first, other in combinations(range(len(names)), 2):
+            if self._is_apart(numbers[first], numbers[other], words[first], words[other], different):
+                allowed[first, other] = allowed[other, first] = False
         return allowed
 
-    def _is_apart(self, one: int, other: int, words: set[str], others: set[str], different: frozenset[str]) -> bool:
+    def _is_apart(
+        self, first: int, other: int, words: set[str], other_words: set[str], different: frozenset[str]
+    ) -> bool:
         """Whether two names are surely not names of one thing: kinds of each other, parts of one list, numbers."""
-        if len(words & others) >= SHARED_WORDS * min(len(words), len(others)):
+        if len(words & other_words) >= SHARED_WORDS * min(len(words), len(other_words)):
             return True
-        least = min(self.counts[one], self.counts[other])
-        if self.together[frozenset((one, other))] > TOGETHER * least:
+        least = min(self.counts[first], self.counts[other])
+        if self.together[frozenset((first, other))] > TOGETHER * least:
             return True
-        a, b = self.names[one], self.names[other]
+        a, b = self.names[first], self.names[other]
         if _numbers(a) != _numbers(b) or (a in different and b in different):
             return True
-        return len(self.around[one].keys() & self.around[other].keys()) < LEAST_SHARED
+        return len(self.around[first].keys() & self.around[other].keys()) < LEAST_SHARED
 
 
 def _numbers(name: str) -> list[str]:

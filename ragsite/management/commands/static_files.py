@@ -19,11 +19,11 @@ class Command(BaseCommand):
     help = "Collect, hash and compress static files, unless nothing has changed since the last time."
 
     def handle(self, **options: Any) -> None:
-        mark, wanted = Path(settings.STATIC_ROOT) / MARK, _fingerprint()
-        if mark.exists() and mark.read_text(encoding="utf-8") == wanted:
+        mark, fingerprint = Path(settings.STATIC_ROOT) / MARK, _fingerprint()
+        if mark.exists() and mark.read_text(encoding="utf-8") == fingerprint:
             return
         call_command("collectstatic", interactive=False, clear=True, verbosity=0)
-        mark.write_text(wanted, encoding="utf-8")
+        mark.write_text(fingerprint, encoding="utf-8")
 
 
 def _fingerprint() -> str:

@@ -23,9 +23,9 @@ ids = st.sets(st.integers(1, 6))
 
 @given(present=ids, wanted=ids)
 def test_taking_the_composition_back_leaves_what_was_there_before(present, wanted):
-    first = memberships_plan(present=present, remembered={}, wanted=wanted)
+    first = memberships_plan(present=present, remembered={}, wanted_sets=wanted)
     then = (present | first.add) - first.remove
-    second = memberships_plan(present=then, remembered=first.remembered, wanted=set())
+    second = memberships_plan(present=then, remembered=first.remembered, wanted_sets=set())
 
     assert present | wanted == then
     assert (then | second.add) - second.remove == present
@@ -34,10 +34,10 @@ def test_taking_the_composition_back_leaves_what_was_there_before(present, wante
 
 @given(present=ids, wanted=ids, taken_out=ids)
 def test_settling_again_changes_nothing_also_after_somebody_took_documents_out(present, wanted, taken_out):
-    first = memberships_plan(present=present, remembered={}, wanted=wanted)
+    first = memberships_plan(present=present, remembered={}, wanted_sets=wanted)
     then = (present | first.add) - taken_out
 
-    again = memberships_plan(present=then, remembered=first.remembered, wanted=wanted)
+    again = memberships_plan(present=then, remembered=first.remembered, wanted_sets=wanted)
 
     assert (again.add, again.remove, dict(again.remembered)) == (frozenset(), frozenset(), dict(first.remembered))
 

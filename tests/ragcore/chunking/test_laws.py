@@ -229,13 +229,13 @@ def test_the_overlap_is_whole_sentences_of_the_piece_before_and_bounded(blocks, 
 
     pieces = list(Packer(COUNTER, 40, 64, overlap).pack(atoms))
 
-    assert [atom for piece in pieces for atom in piece.own] == atoms
+    assert [atom for piece in pieces for atom in piece.new_atoms] == atoms
     assert not pieces[0].repeated
     for before, piece in zip(pieces, pieces[1:], strict=False):
         if piece.repeated:
-            assert before.own[-len(piece.repeated) :] == piece.repeated
+            assert before.new_atoms[-len(piece.repeated) :] == piece.repeated
             assert all(atom.kind == "sentence" for atom in piece.repeated)
-            assert token_cost(piece.repeated) <= OVERLAP_SLACK * overlap * token_cost(before.own)
+            assert token_cost(piece.repeated) <= OVERLAP_SLACK * overlap * token_cost(before.new_atoms)
 
 
 @given(st.one_of(paragraphs, headings, bullets, tables, code))

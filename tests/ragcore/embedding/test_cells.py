@@ -112,7 +112,7 @@ def test_a_search_that_looks_as_far_finds_the_nearest(divided):
         seen = bounded.first(len(vectors) / 10)
         inside = allowed[np.isin(numbers[allowed], seen)]
         worst = np.sort(scores[inside])[-DEPTH] if len(inside) >= DEPTH else -1.0
-        looked = np.concatenate([seen, bounded.beyond(worst, seen=seen)])
+        looked = np.concatenate([seen, bounded.beyond(worst, visited=seen)])
         best = set(allowed[np.argsort(-scores[allowed])][:DEPTH])
         hits += len(best & set(allowed[np.isin(numbers[allowed], looked)]))
         wanted += DEPTH
@@ -132,9 +132,9 @@ def test_a_first_look_takes_the_highest_bounds_until_there_are_enough_vectors():
 def test_a_second_look_takes_what_may_hold_something_better_and_was_not_seen():
     cells = BoundedCells(np.array([10, 11, 12, 13]), np.array([5, 5, 5, 5]), np.array([0.1, 0.9, 0.5, 0.3], np.float32))
 
-    assert cells.beyond(0.3, seen=np.array([1])).tolist() == [2, 3]
-    assert cells.beyond(0.6, seen=np.array([1])).tolist() == []
-    assert cells.beyond(-1.0, seen=np.array([1])).tolist() == [0, 2, 3]
+    assert cells.beyond(0.3, visited=np.array([1])).tolist() == [2, 3]
+    assert cells.beyond(0.6, visited=np.array([1])).tolist() == []
+    assert cells.beyond(-1.0, visited=np.array([1])).tolist() == [0, 2, 3]
 
 
 def test_a_longer_reach_bounds_higher_and_a_near_cell_is_bounded_by_its_vectors():

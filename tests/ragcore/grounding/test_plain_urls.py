@@ -31,7 +31,7 @@ KNOWN = known_addresses([source(HELD)])
 
 
 def shown(text, known=KNOWN):
-    return without_links(text, known=known)
+    return without_links(text, known_urls=known)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_what_a_source_writes_is_quoted_as_it_stands(text):
 
 
 def test_words_before_an_address_come_at_once_and_the_address_when_its_host_is_certain():
-    stream = LinkStream(known=KNOWN)
+    stream = LinkStream(known_urls=KNOWN)
 
     assert stream.feed("The page is https") == "The page is https"
     assert stream.feed("://docs.exa") == ""
@@ -166,7 +166,7 @@ def test_words_before_an_address_come_at_once_and_the_address_when_its_host_is_c
 
 
 def test_an_address_that_never_ends_is_not_waited_for():
-    stream = LinkStream(known=KNOWN)
+    stream = LinkStream(known_urls=KNOWN)
 
     assert stream.feed("https://docs.example/b" + "长" * 400).startswith("https[:]//docs[.]example/b长")
     assert stream.feed("，https://docs.example，" + "长" * 400).startswith("，https://docs.example ，长")
@@ -183,7 +183,7 @@ PIECES = st.lists(
 
 
 def cut(text, sizes):
-    stream, out, start, turn = LinkStream(known=KNOWN), "", 0, 0
+    stream, out, start, turn = LinkStream(known_urls=KNOWN), "", 0, 0
     while start < len(text):
         size = sizes[turn % len(sizes)]
         out, start, turn = out + stream.feed(text[start : start + size]), start + size, turn + 1

@@ -215,7 +215,7 @@ def price(value):
 
 
 def purse(left):
-    return CostBudget(left=Decimal(left), count=len)
+    return CostBudget(remaining=Decimal(left), count=len)
 
 
 def test_a_ladder_needs_a_model():

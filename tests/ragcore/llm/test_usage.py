@@ -111,7 +111,7 @@ async def test_the_requests_of_an_answer_never_cost_more_than_is_left(prices, fa
         )
         for name, (p, c), fate in zip(TIER_NAMES, prices, fates, strict=True)
     ]
-    purse = CostBudget(left=left, count=len)
+    purse = CostBudget(remaining=left, count=len)
     generator = FallbackGenerator(rungs).within(purse)
     request = GenerationRequest(
         question="?", sources=(), messages=(ChatMessage(role="user", content=prompt),), max_tokens=max_tokens
@@ -123,5 +123,5 @@ async def test_the_requests_of_an_answer_never_cost_more_than_is_left(prices, fa
             async for event in generator.stream(request):
                 costs += event.cost or 0 if event.final else 0
 
-    assert purse.left >= 0
+    assert purse.remaining >= 0
     assert costs <= left

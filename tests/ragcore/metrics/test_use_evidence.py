@@ -146,7 +146,7 @@ def test_leaving_out_any_one_person_never_weakens_or_turns_the_evidence(voices):
     for at in range(len(every)):
         rest = [one for number, one in enumerate(every) if number != at]
         mean = sum(one.value for one in rest) / max(len(rest), 1)
-        seen = sum(one.seen for one in rest)
+        seen = sum(one.examined_share for one in rest)
         alone = min(max(mean * seen / (seen + 3.0), -1.0), 1.0)
         assert value == 0 or (alone * value > 0 and abs(alone) >= abs(value) - 1e-9)
 

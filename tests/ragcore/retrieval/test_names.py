@@ -80,7 +80,7 @@ def test_a_part_scores_as_a_text_with_each_word_once_and_a_whole_name_as_the_bes
 
 
 def test_named_documents_lead_every_ranking_by_their_scores():
-    state = replace(state_with(lexical={1: 3.0, 2: 2.0, 3: 1.0}), named=frozenset({2, 3}))
+    state = replace(state_with(lexical={1: 3.0, 2: 2.0, 3: 1.0}), named_documents=frozenset({2, 3}))
 
     ranked = state.ranked("one", {1: 0.9, 2: 0.1, 3: 0.5}, keep=2)
     again = ranked.ranked("two", {3: 0.0, 2: 0.7}, keep=2)
@@ -96,7 +96,7 @@ def test_a_score_gap_spares_named_documents():
     state = replace(state, scale=ScoreScale(cliff=1.0))
 
     assert CutoffCliff()(state, ports()).ids() == [1, 2]
-    assert CutoffCliff()(replace(state, named=frozenset({4})), ports()).ids() == [1, 2, 4]
+    assert CutoffCliff()(replace(state, named_documents=frozenset({4})), ports()).ids() == [1, 2, 4]
 
 
 def test_the_reranker_reads_the_name_behind_the_title():

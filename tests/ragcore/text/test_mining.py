@@ -194,7 +194,7 @@ def test_what_comes_often_is_counted_right_however_much_text_there_is(tokenizer,
         counter.add(f"The random access preamble number{number} was sent by terminal{number} in cell{number}.")
 
     assert len(counter.counts) <= 600
-    for table in (counter.documents, counter.written, counter.before, counter.after, counter.alone, counter.levels):
+    for table in (counter.documents, counter.spellings, counter.before, counter.after, counter.alone, counter.levels):
         assert len(table) <= len(counter.counts)
     found = {phrase.text: phrase.count for phrase in counter.phrases()}
     assert found["random access preamble"] == 300

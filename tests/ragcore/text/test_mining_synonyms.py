@@ -129,8 +129,8 @@ def test_terms_of_the_lexicon_are_left_as_they_are():
     known = {"mast booster": 1}
     pair = likely("Mast Booster", "head amplifier")
 
-    found = with_synonyms([candidate("Mast Booster"), candidate("head amplifier")], [pair], known=known)
+    found = with_synonyms([candidate("Mast Booster"), candidate("head amplifier")], [pair], levels_of_names=known)
 
     assert [(one.synonyms, one.level) for one in found] == [((), 0), (("Mast Booster",), 1)]
     both = {**known, "head amplifier": 0}
-    assert with_synonyms([candidate("head amplifier")], [pair], known=both)[0].synonyms == ()
+    assert with_synonyms([candidate("head amplifier")], [pair], levels_of_names=both)[0].synonyms == ()

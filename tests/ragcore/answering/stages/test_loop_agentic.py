@@ -44,7 +44,7 @@ async def test_a_good_first_round_ends_the_loop_without_any_model():
 
     state = await run(world)
 
-    assert state.written.text == ANSWER
+    assert state.answer_text.text == ANSWER
     assert figures(state)["iterations"] == 1
     assert figures(state)["stopped"] in ("confidence", "evidence")
     assert figures(state)["evidence"]["status"] == "good"
@@ -81,7 +81,7 @@ async def test_the_model_judges_refines_and_the_best_round_is_kept():
     with model_server(*replies) as (server, client):
         state = await run(world, llm=client)
 
-    assert state.written.text == "Second [1]."
+    assert state.answer_text.text == "Second [1]."
     assert (state.confidence, figures(state)["confidence"]) == (0.7, 0.7)
     assert figures(state)["best_query"] == "random access procedure preamble"
     assert (figures(state)["iterations"], figures(state)["stopped"]) == (3, "rounds")
@@ -112,7 +112,7 @@ async def test_a_refusal_is_never_enough_and_an_answer_is_better():
 
     state = await run(world)
 
-    assert state.written.text == ANSWER
+    assert state.answer_text.text == ANSWER
     assert figures(state)["details"][0]["confidence"] == 0.1
 
 
@@ -121,7 +121,7 @@ async def test_a_search_that_fails_later_leaves_the_best_so_far():
 
     state = await run(world)
 
-    assert state.written.text == INVENTED
+    assert state.answer_text.text == INVENTED
     assert figures(state)["stopped"] == "failed"
     assert state.steps[-1].detail["error"] == "ConnectionError"
     assert state.records[0].error is None
@@ -137,7 +137,7 @@ async def test_without_any_text_the_state_is_as_before(world):
 
     state = await run(world, before)
 
-    assert (state.written, state.sources, state.passages, state.result) == (None, (), (), None)
+    assert (state.answer_text, state.sources, state.passages, state.result) == (None, (), (), None)
     assert state.confidence is None
     assert replace(state, steps=(), records=(), stats={}) == before
 
@@ -151,7 +151,7 @@ async def test_a_search_that_hangs_ends_with_the_seconds_of_the_loop():
     state = await run(world, ports={"search": hanging}, seconds=0.2)
 
     assert figures(state)["stopped"] == "seconds"
-    assert state.written is None
+    assert state.answer_text is None
 
 
 async def test_a_text_that_could_not_be_judged_in_time_is_kept():
@@ -161,7 +161,7 @@ async def test_a_text_that_could_not_be_judged_in_time_is_kept():
         client.model.limits = ModelLimits(total_seconds=30)
         state = await run(world, llm=client, seconds=1.5)
 
-    assert state.written.text == ANSWER
+    assert state.answer_text.text == ANSWER
     assert figures(state)["stopped"] == "seconds"
     assert 0 < state.confidence <= 0.5
 
@@ -191,7 +191,7 @@ async def test_the_callers_way_to_number_sources_is_used():
 
     state = await run(World(), ports={"build_context": build})
 
-    assert state.written is None
+    assert state.answer_text is None
 
 
 @pytest.mark.parametrize("reply", USELESS.values(), ids=USELESS)
@@ -200,7 +200,7 @@ async def test_with_a_model_that_says_nothing_valid_the_loop_is_that_of_the_rule
         state = await run(World(library=LIBRARY[:1]), llm=client)
 
     by_rules = await run(World(library=LIBRARY[:1]))
-    assert (state.written, state.confidence) == (by_rules.written, by_rules.confidence)
+    assert (state.answer_text, state.confidence) == (by_rules.answer_text, by_rules.confidence)
     assert [d["by"] for d in figures(state)["details"]] == ["rules"]
 
 
@@ -223,7 +223,7 @@ async def test_passages_are_judged_while_the_answer_is_written():
 
     state = await run(world, llm=LlmClient(Waiting()), ports={"write": write})
 
-    assert (state.written.text, figures(state)["stopped"]) == (ANSWER, "confidence")
+    assert (state.answer_text.text, figures(state)["stopped"]) == (ANSWER, "confidence")
 
 
 async def test_where_the_tokens_end_before_a_text_the_sources_are_handed_on():
@@ -231,7 +231,7 @@ async def test_where_the_tokens_end_before_a_text_the_sources_are_handed_on():
     with model_server(scores(relevance=0.2), default=USELESS["500"]) as (_, client):
         state = await run(world, llm=client, tokens=10)
 
-    assert (state.written, world.critiques) == (None, [])
+    assert (state.answer_text, world.critiques) == (None, [])
     assert [source.number for source in state.sources] == list(range(1, len(state.sources) + 1)) != []
     assert figures(state)["stopped"] == "tokens"
 
@@ -244,7 +244,7 @@ async def test_a_sure_answer_from_weak_passages_is_not_enough():
 
     assert figures(state)["iterations"] == 2
     assert figures(state)["details"][0]["strategies"] == ["restructure_query"]
-    assert (state.written.text, state.confidence) == ("First [1].", 0.95)  # the surer one stays
+    assert (state.answer_text.text, state.confidence) == ("First [1].", 0.95)  # the surer one stays
 
 
 async def test_passages_below_the_mean_are_improved_without_a_weak_dimension_too():
@@ -270,4 +270,4 @@ async def test_rules_do_not_stop_at_evidence_from_weak_passages():
 async def test_the_loop_has_no_more_seconds_than_the_caller():
     state = await run(World(), ports={"seconds_left": lambda: 0.0})
 
-    assert (figures(state)["stopped"], state.written) == ("seconds", None)
+    assert (figures(state)["stopped"], state.answer_text) == ("seconds", None)

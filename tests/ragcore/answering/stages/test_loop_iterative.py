@@ -25,7 +25,7 @@ async def test_what_the_first_search_reveals_is_searched_for_together_with_the_q
     assert world.queries[1] == (QUESTION, (hop,))
     assert state.rewrites[0].method == "hop"
     assert {ranked.passage.title for ranked in state.passages} >= {"Maximum Overdrive", "Stephen King"}
-    assert state.written is None
+    assert state.answer_text is None
 
 
 async def test_a_second_search_that_fails_leaves_what_the_first_has_found():

@@ -32,7 +32,7 @@ async def test_a_good_answer_by_rules_ends_the_loop():
 
     state = await run(world)
 
-    assert state.written.text == ANSWER
+    assert state.answer_text.text == ANSWER
     assert (figures(state)["iterations"], figures(state)["stopped"]) == (1, "quality")
     assert figures(state)["quality_score"] >= 7
     assert state.confidence == pytest.approx(figures(state)["quality_score"] / 10, abs=0.001)
@@ -45,7 +45,7 @@ async def test_what_needs_no_search_is_left_to_the_caller(state):
 
     after = await run(world, state)
 
-    assert (world.queries, after.written) == ([], None)
+    assert (world.queries, after.answer_text) == ([], None)
     assert figures(after)["needs_retrieval"] is False
 
 
@@ -69,7 +69,7 @@ async def test_the_critique_goes_into_the_next_attempt_and_the_best_answer_is_ke
         state = await run(world, llm=client)
 
     assert world.critiques == ["", "Cite every sentence.", "Be brief."]
-    assert state.written.text == "Two [1]."
+    assert state.answer_text.text == "Two [1]."
     assert (figures(state)["quality_score"], figures(state)["iterations"]) == (6.0, 3)
     assert len(world.queries) == 1
     assert [d.get("critique") for d in figures(state)["details"]] == ["Cite every sentence.", "Be brief.", ""]
@@ -88,7 +88,7 @@ async def test_in_the_last_round_an_answer_is_written_from_the_best_there_is():
         state = await run(world, llm=client)
 
     assert len(world.queries) == 3
-    assert state.written.text == ANSWER
+    assert state.answer_text.text == ANSWER
     assert state.passages[0].passage.title == "Random access"
     assert len(state.passages) == 1  # those of the first search, which had the best grade
 
@@ -132,7 +132,7 @@ async def test_where_the_tokens_end_before_a_text_the_sources_are_handed_on():
     with model_server(grade(2), says('{"query": "random access steps"}')) as (server, client):
         state = await run(world, llm=client, tokens=15)
 
-    assert (state.written, world.critiques) == (None, [])
+    assert (state.answer_text, world.critiques) == (None, [])
     assert [source.number for source in state.sources]
     assert figures(state)["stopped"] == "tokens"
     assert len(server.requests) == 2
@@ -154,7 +154,7 @@ async def test_the_evidence_behind_the_best_answer_is_told():
 async def test_without_any_text_the_state_is_as_before(world):
     state = await run(world)
 
-    assert (state.written, state.sources, state.passages, state.confidence) == (None, (), (), None)
+    assert (state.answer_text, state.sources, state.passages, state.confidence) == (None, (), (), None)
     assert figures(state)["quality_score"] is None
 
 
