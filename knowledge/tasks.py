@@ -14,7 +14,6 @@ from knowledge.queue import (
     FILL_SET_VECTORS,
     FILL_VECTORS,
     MAINTAIN,
-    MINE_TERMS,
     NOTE_SET_MODEL,
     PURGE,
     READ_ENTITIES,
@@ -52,7 +51,6 @@ def sweep_ingest_leases() -> None:
     """Queue jobs whose worker or message was lost."""
     services.leases_sweep()
     lexicon.lexicon_builds_resume()
-    lexicon.minings_resume()
 
 
 @shared_task(name=WATCH_DISK)
@@ -120,12 +118,6 @@ def retry_representations() -> None:
 def build_lexicon(*, version_id: int) -> None:
     """Index the names of a lexicon version and bring it into use."""
     lexicon.lexicon_build(version_id=version_id)
-
-
-@shared_task(name=MINE_TERMS)
-def mine_terms(*, mining_id: int) -> None:
-    """Search documents for terms."""
-    lexicon.mining_run(mining_id=mining_id)
 
 
 @shared_task(name=PURGE)

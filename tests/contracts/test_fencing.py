@@ -27,18 +27,16 @@ from knowledge import queue
 from knowledge.models import (
     IngestItem,
     IngestJob,
-    LexiconMining,
-    LexiconTerm,
     LexiconVersion,
     QueryAdapter,
     RerankerFit,
     SyncRun,
 )
 from knowledge.services.fencing import claim, fenced
-from knowledge.services.lexicon import mining, mining_run, mining_start
 from tests.api.world import message_make
 from tests.factories import ingest, make_admin, make_set, make_user, scope_of
 from tests.knowledge.uploads import upload
+from work.models import Job
 
 pytestmark = pytest.mark.django_db
 LAPSED = timedelta(hours=1)
@@ -78,13 +76,13 @@ MAKERS = {
     IngestItem: (an_item, {"progress_done": 7}),
     SyncRun: (a_sync_run, {"trigger": "command"}),
     LexiconVersion: (lambda a: LexiconVersion.objects.create(tenant=a.tenant, number=1), {"names": 7}),
-    LexiconMining: (lambda a: LexiconMining.objects.create(tenant=a.tenant, author=a), {"found": 7}),
     QueryAdapter: (an_adapter, {"round": 7}),
     RerankerFit: (lambda a: RerankerFit.objects.create(tenant=a.tenant, number=1), {"round": 7}),
     EvaluationRun: (lambda a: EvaluationRun.objects.create(golden_set=golden_set(a), total=1), {"total": 7}),
     DiagnosisRun: (lambda a: DiagnosisRun.objects.create(tenant=a.tenant), {"done": 7}),
     ProposalRun: (lambda a: ProposalRun.objects.create(golden_set=golden_set(a), wanted=1, chunks=[]), {"made": 7}),
     Attachment: (a_file, {"progress_done": 7}),
+    Job: (lambda a: Job.objects.create(tenant=a.tenant, kind="test"), {"total": 7}),
 }
 
 
@@ -164,26 +162,6 @@ def test_a_stale_search_for_cases_proposes_none(admin, monkeypatch):
     run.refresh_from_db()
     assert (run.position, run.made, ProposedCase.objects.count()) == (0, 0, 0)
     assert run.leased_until > timezone.now()  # of the second worker, who is at it
-
-
-def test_a_stale_search_for_terms_neither_overwrites_nor_fails_its_successor(admin, monkeypatch):
-    home = make_set("radio", owners=[admin])
-    ingest(admin, home, a="Carrier Aggregation (CA) is used in the downlink.")
-    run = mining_start(scope=scope_of(admin), actor=admin, set_id=home.pk)
-
-    def second_worker():
-        LexiconMining.objects.update(heartbeat=timezone.now() - 2 * LexiconMining.LOST_AFTER)
-        mining_run(mining_id=run.pk)
-        assert LexiconMining.objects.get().state == "done"
-        raise RuntimeError("the first worker breaks down after that")
-
-    once(monkeypatch, mining, "_documents", second_worker)
-    before = LexiconTerm.objects.count()
-    mining_run(mining_id=run.pk)
-
-    run.refresh_from_db()
-    assert (run.state, run.error_code, run.documents_done) == ("done", "", 1)
-    assert LexiconTerm.objects.count() == before + run.found
 
 
 def test_a_stale_reader_of_an_attached_file_stores_nothing(monkeypatch):

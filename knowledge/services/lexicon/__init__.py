@@ -1,6 +1,6 @@
 """The lexicon: editing terms, files, publishing, and finding terms in documents (D8, U4)."""
 
-from knowledge.services.lexicon.mining import mining_cancel, mining_run, mining_start, minings_resume
+from knowledge.services.lexicon.mining import mining_cancel, mining_start
 from knowledge.services.lexicon.publishing import (
     lexicon_build,
     lexicon_builds_resume,
@@ -23,9 +23,7 @@ __all__ = [
     "lexicon_version_drop",
     "lexicon_version_use",
     "mining_cancel",
-    "mining_run",
     "mining_start",
-    "minings_resume",
     "synonym_add",
     "synonym_undo",
     "term_delete",

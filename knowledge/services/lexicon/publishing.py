@@ -28,7 +28,6 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge import model_registry
-from knowledge.faults import known_fault
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexicon_entries import (
     PassageText,
@@ -44,9 +43,10 @@ from knowledge.services.fencing import claim, fenced
 from knowledge.services.lexicon.terms import term_key
 from knowledge.services.publish_gate import publish_gate
 from knowledge.services.representations import indexed_text
-from knowledge.services.signs_of_life import signs_of_life
 from ragcore.errors import TransientError
 from ragcore.text.lexicon import TermLexicon
+from work.faults import known_fault
+from work.signs_of_life import signs_of_life
 
 logger = logging.getLogger(__name__)
 

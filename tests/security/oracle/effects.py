@@ -272,7 +272,16 @@ class Permits:
         return ("knowledge_knowledgeset", in_set) in fresh or self.rules.curates_set(who, in_set)
 
     _knowledge_lexiconterm = _knowledge_lexiconversion = _knowledge_lexiconchange = _of_a_lexicon
-    _knowledge_lexiconmining = _of_a_lexicon
+
+    def _work_job(self, who: Person, change: Change, fresh: Any) -> bool:
+        """One's own, those of a tenant that one administers, and searches for terms of lexicons that one keeps."""
+        row = change.row
+        if row["author_id"] == who.pk or self.rules.administers(who, row["tenant_id"]):
+            return True
+        if change.columns <= {"author_id"} and self._person(who, row["author_id"]):
+            return True  # who started it is gone
+        set_id = row["arguments"].get("set_id")
+        return row["kind"] == "knowledge.mine_terms" and set_id is not None and self.rules.curates_set(who, set_id)
 
     def _by_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
         return self.rules.administers(who, change.row["tenant_id"])
