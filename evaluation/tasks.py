@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from evaluation.models import DiagnosisRun, EvaluationRun, ProposalRun
+from evaluation.models import EvaluationRun, ProposalRun
 from evaluation.queue import (
-    ADVANCE_DIAGNOSIS,
     ADVANCE_PROPOSALS,
     ADVANCE_RUN,
     DIAGNOSE_AT_NIGHT,
     FIT_RERANKER,
     MEASURE_LEXICONS,
-    RESUME_DIAGNOSIS,
     RESUME_RUNS,
     RESUME_TRAININGS,
     SEND_REPORTS,
@@ -21,7 +19,7 @@ from evaluation.queue import (
     WATCH_EXPERIMENTS,
 )
 from evaluation.services.adapter_training import training_advance, trainings_resume
-from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
+from evaluation.services.case_diagnosis import diagnosis_runs_at_night
 from evaluation.services.case_proposals import proposals_advance, proposals_resume
 from evaluation.services.experiment_watch import experiments_watch
 from evaluation.services.gates import changes_watch
@@ -33,23 +31,10 @@ from evaluation.services.worker_calls import call_stands
 from knowledge.models import QueryAdapter, RerankerFit
 
 
-@shared_task(name=ADVANCE_DIAGNOSIS)
-def advance_diagnosis(*, run_id: int, takes: int | None = None) -> None:
-    """Diagnose the next cases of a run."""
-    if call_stands(DiagnosisRun.objects.filter(pk=run_id), takes=takes):
-        diagnosis_run_advance(run_id=run_id)
-
-
 @shared_task(name=DIAGNOSE_AT_NIGHT)
 def diagnose_at_night() -> None:
     """Start a run in every tenant that has cases without a diagnosis."""
     diagnosis_runs_at_night()
-
-
-@shared_task(name=RESUME_DIAGNOSIS)
-def resume_diagnosis() -> None:
-    """Call a worker to runs that lost theirs."""
-    diagnosis_runs_resume()
 
 
 @shared_task(name=SEND_REPORTS)

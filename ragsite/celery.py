@@ -85,11 +85,6 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "nightly", "expires": 60},
     },
-    "find a worker for diagnoses that lost theirs": {
-        "task": "evaluation.resume_diagnosis",
-        "schedule": 60.0,
-        "options": {"queue": "chat", "expires": 60},
-    },
     "find a worker for evaluation runs that lost theirs": {
         "task": "evaluation.resume_runs",
         "schedule": 60.0,

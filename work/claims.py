@@ -84,10 +84,11 @@ def lease_extend(job: Job) -> None:
 
 
 @transaction.atomic
-def job_release(job: Job) -> None:
-    """Let the next worker of the queue have the job; nothing where somebody else has it already."""
-    if job_held(job).update(state=State.QUEUED, lease_until=None):
-        job_call(job)
+def job_release(job: Job, *, rest_seconds: float = 0.0) -> None:
+    """Let the next worker of the queue have the job, after a rest; nothing where somebody else has it already."""
+    not_before = timezone.now() + timedelta(seconds=rest_seconds) if rest_seconds else None
+    if job_held(job).update(state=State.QUEUED, lease_until=None, not_before=not_before):
+        job_call(job, countdown_seconds=rest_seconds)
 
 
 @transaction.atomic

@@ -31,6 +31,7 @@ class Checkpoint:
     figures: Mapping[str, Any] = field(default_factory=dict)  # added to those that the job has
     write: Callable[[], Mapping[str, Any] | None] | None = None  # called first; may give more figures
     is_last: bool = False  # the job is done with it
+    rest_seconds: float = 0.0  # in which no worker has the job; the slice ends with the checkpoint
 
 
 class JobKind(ABC):

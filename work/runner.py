@@ -56,8 +56,8 @@ def _run(job: Job, kind: JobKind) -> None:
             pulse.checkpoint()
             if checkpoint.is_last:
                 return
-            if clock() >= ends:
-                job_release(job)
+            if clock() >= ends or checkpoint.rest_seconds:
+                job_release(job, rest_seconds=checkpoint.rest_seconds)
                 return
     job_finish(job)
 

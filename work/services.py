@@ -63,6 +63,20 @@ def work_start(
     return WorkStarted(job=job, is_new=True)
 
 
+def work_record(*, kind: str, tenant_id: int, author: User | None, subject: str = "") -> Job:
+    """A job that is done already, because there was nothing to do."""
+    now = timezone.now()
+    return Job.objects.create(
+        kind=kind,
+        tenant_id=tenant_id,
+        author=author,
+        subject=subject,
+        state=State.DONE,
+        started=now,
+        finished=now,
+    )
+
+
 def work_pause(*, scope: Scope, actor: User, job_id: int) -> Job:
     """Stop a job until somebody resumes it; its worker can write nothing more. Raises NotFoundError, JobStateError."""
     return _act(scope=scope, actor=actor, job_id=job_id, act="pause", state=State.PAUSED)

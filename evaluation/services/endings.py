@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from accounts.people.leaving import Ending, ends_with_person, stays_after_person
 from accounts.services import audit_record
-from evaluation.models import DiagnosisRun, EvaluationRun, ProposalRun
+from evaluation.models import EvaluationRun, ProposalRun
 
 
 def _runs(user: User) -> QuerySet[EvaluationRun]:
@@ -31,14 +31,6 @@ def _end_searches(user: User, actor: User) -> None:
     _searches(user).update(state=ProposalRun.State.CANCELLED, finished=timezone.now())
 
 
-def _diagnoses(user: User) -> QuerySet[DiagnosisRun]:
-    return DiagnosisRun.objects.filter(requested_by=user, finished=None)
-
-
-def _end_diagnoses(user: User, actor: User) -> None:
-    _diagnoses(user).update(finished=timezone.now())
-
-
 ends_with_person(
     Ending(
         code="evaluations",
@@ -55,15 +47,6 @@ ends_with_person(
         relations=("evaluation.ProposalRun.requested_by",),
         rows=_searches,
         end=_end_searches,
-    )
-)
-ends_with_person(
-    Ending(
-        code="diagnoses",
-        label=_("Diagnoses that are running"),
-        relations=("evaluation.DiagnosisRun.requested_by",),
-        rows=_diagnoses,
-        end=_end_diagnoses,
     )
 )
 stays_after_person("waits for the decision of somebody else", "evaluation.GatedChange.requested_by")

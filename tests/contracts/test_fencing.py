@@ -15,14 +15,12 @@ from chat.attachments.files import attachment_add
 from chat.attachments.reading import attachment_read
 from chat.models import Attachment
 from evaluation.models import (
-    DiagnosisRun,
     EvaluationRun,
     GoldenSet,
     ProposalRun,
     ProposedCase,
 )
-from evaluation.services import case_diagnosis, case_proposals
-from feedback.models import BadCase
+from evaluation.services import case_proposals
 from knowledge import queue
 from knowledge.models import (
     IngestItem,
@@ -33,8 +31,7 @@ from knowledge.models import (
     SyncRun,
 )
 from knowledge.services.fencing import claim, fenced
-from tests.api.world import message_make
-from tests.factories import ingest, make_admin, make_set, make_user, scope_of
+from tests.factories import ingest, make_admin, make_set, make_user
 from tests.knowledge.uploads import upload
 from work.models import Job
 
@@ -79,7 +76,6 @@ MAKERS = {
     QueryAdapter: (an_adapter, {"round": 7}),
     RerankerFit: (lambda a: RerankerFit.objects.create(tenant=a.tenant, number=1), {"round": 7}),
     EvaluationRun: (lambda a: EvaluationRun.objects.create(golden_set=golden_set(a), total=1), {"total": 7}),
-    DiagnosisRun: (lambda a: DiagnosisRun.objects.create(tenant=a.tenant), {"done": 7}),
     ProposalRun: (lambda a: ProposalRun.objects.create(golden_set=golden_set(a), wanted=1, chunks=[]), {"made": 7}),
     Attachment: (a_file, {"progress_done": 7}),
     Job: (lambda a: Job.objects.create(tenant=a.tenant, kind="test"), {"total": 7}),
@@ -119,27 +115,6 @@ def once(monkeypatch, module, name, meanwhile):
         return real(*args, **kwargs)
 
     monkeypatch.setattr(module, name, first)
-
-
-def test_a_stale_diagnosis_counts_no_case_twice_and_leaves_no_lease(admin, monkeypatch):
-    asker = make_user("asker")
-    for number in range(4):
-        message = message_make(asker, question=f"Who won {number}?", answer="?", state="done", status="refused")
-        BadCase.objects.create(message=message)
-    run = case_diagnosis.diagnosis_run_start(scope=scope_of(admin), actor=admin)
-
-    def second_worker():
-        DiagnosisRun.objects.update(leased_until=timezone.now() - LAPSED)
-        while not DiagnosisRun.objects.get().finished:
-            assert case_diagnosis.diagnosis_run_advance(run_id=run.pk)
-
-    once(monkeypatch, case_diagnosis, "_by_rights", second_worker)
-    case_diagnosis.diagnosis_run_advance(run_id=run.pk)
-
-    run.refresh_from_db()
-    assert run.done + run.failed == run.total == 4
-    assert run.last_case == BadCase.objects.order_by("-pk").values_list("pk", flat=True).first()
-    assert (run.leased_until, run.finished is not None) == (None, True)
 
 
 def test_a_stale_search_for_cases_proposes_none(admin, monkeypatch):

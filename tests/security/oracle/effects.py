@@ -274,12 +274,14 @@ class Permits:
     _knowledge_lexiconterm = _knowledge_lexiconversion = _knowledge_lexiconchange = _of_a_lexicon
 
     def _work_job(self, who: Person, change: Change, fresh: Any) -> bool:
-        """One's own, those of a tenant that one administers, and searches for terms of lexicons that one keeps."""
+        """One's own, those of a tenant that one administers, and what kinds let others start and end."""
         row = change.row
         if row["author_id"] == who.pk or self.rules.administers(who, row["tenant_id"]):
             return True
         if change.columns <= {"author_id"} and self._person(who, row["author_id"]):
             return True  # who started it is gone
+        if row["kind"] == "evaluation.diagnose_cases":
+            return who.is_staff and who.reviews and row["tenant_id"] == who.tenant
         set_id = row["arguments"].get("set_id")
         return row["kind"] == "knowledge.mine_terms" and set_id is not None and self.rules.curates_set(who, set_id)
 
@@ -452,9 +454,6 @@ class Permits:
             return self._of_message(who, change, fresh) or change.columns <= {"created_by_id", "document_id"}
         cases = (case for case, message in self.facts.cases.items() if str(message) == str(change.row["message_id"]))
         return any(self.rules.reviews_case(who, case) for case in cases)
-
-    def _evaluation_diagnosisrun(self, who: Person, change: Change, fresh: Any) -> bool:
-        return who.is_staff and who.reviews and change.row["tenant_id"] == who.tenant
 
     def _chat_approvedanswer(self, who: Person, change: Change, fresh: Any) -> bool:
         row = change.row
