@@ -21,7 +21,6 @@ SETTLE_SOURCE = "knowledge.settle_source"
 APPLY_BACKEND_CHANGES = "knowledge.apply_backend_changes"
 TELL_REVIEWS = "knowledge.tell_reviews"
 RETRY_REPRESENTATIONS = "knowledge.retry_representations"
-BUILD_LEXICON = "knowledge.build_lexicon"
 TEND_TRIPLES = "knowledge.tend_triples"
 READ_ENTITIES = "knowledge.read_entities"
 FILL_VECTORS = "knowledge.fill_vectors"
@@ -33,7 +32,8 @@ NOTE_SET_MODEL = "knowledge.note_set_model"
 DRAW_REFUSAL_LINES = "knowledge.draw_refusal_lines"
 WATCH_DISK = "knowledge.watch_disk"
 
-MINE_TERMS = "knowledge.mine_terms"  # a kind of background work, as all in `knowledge/jobs`
+BUILD_LEXICON = "knowledge.build_lexicon"  # kinds of background work, in `knowledge/jobs`
+MINE_TERMS = "knowledge.mine_terms"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -43,7 +43,6 @@ QUEUES = {
     RECORD_DUPLICATES: "nightly",
     MAINTAIN: "nightly",
     PURGE: "nightly",
-    BUILD_LEXICON: "nightly",
     RUN_SYNC: "nightly",
     START_DUE_SOURCES: "nightly",
     SETTLE_SOURCE: "nightly",
@@ -84,3 +83,8 @@ def advance_enqueue(*, job_id: int, queue: str = "ingest", countdown_seconds: fl
 def lexicon_subject(set_id: int | None) -> str:
     """How jobs name the lexicon of a set, or (None) of the tenant."""
     return "" if set_id is None else f"set:{set_id}"
+
+
+def lexicon_version_subject(version_id: int) -> str:
+    """How jobs name a version of a lexicon that they build."""
+    return f"version:{version_id}"

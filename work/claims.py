@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -92,25 +93,44 @@ def job_release(job: Job, *, rest_seconds: float = 0.0) -> None:
 
 
 @transaction.atomic
-def job_put_off(job: Job, *, seconds: float, error: RagError) -> None:
-    """Have the job tried again later."""
+def job_put_off(job: Job, *, seconds: float, error: RagError | None) -> None:
+    """Have the job tried again later; None: after a fault that only the log describes."""
     not_before = timezone.now() + timedelta(seconds=seconds)
-    fault = {"error_code": error.code, "error_data": error.message_data(), "failures": job.failures + 1}
+    fault = {**error_columns(error), "failures": job.failures + 1}
     if job_held(job).update(state=State.QUEUED, lease_until=None, not_before=not_before, **fault):
         job_call(job, countdown_seconds=seconds)
 
 
+@transaction.atomic
 def job_fail(job: Job, error: RagError | None) -> None:
     """The job has failed; None: by a fault that only the log describes."""
-    code, data = (error.code, error.message_data()) if error is not None else ("internal", {})
     ended = {"state": State.FAILED, "lease_until": None, "finished": timezone.now()}
-    job_held(job).update(**ended, error_code=code, error_data=data)
+    if job_held(job).update(**ended, **error_columns(error)):
+        job.state = State.FAILED
+        kind_told(job)
+
+
+def error_columns(error: RagError | None) -> dict[str, Any]:
+    """How a fault is stored with its job."""
+    return {
+        "error_code": error.code if error is not None else "internal",
+        "error_data": error.message_data() if error is not None else {},
+    }
+
+
+def kind_told(job: Job) -> None:
+    """Tell the kind of a job that its state has changed; a kind that is gone has nothing that shows it."""
+    try:
+        kind = kind_get(job.kind)
+    except UnknownKindError:
+        return
+    kind.state_changed(job)
 
 
 def job_finish(job: Job) -> None:
     """The job is done."""
     ended = {"state": State.DONE, "lease_until": None, "finished": timezone.now()}
-    job_held(job).update(**ended, error_code="", error_data={})
+    job_held(job).update(**ended, failures=0, error_code="", error_data={})
 
 
 def job_call(job: Job, *, countdown_seconds: float = 0) -> None:

@@ -47,12 +47,17 @@ class JobKind(ABC):
     slice_seconds: ClassVar[float] = 60.0  # after which a job lets others of its queue go first
     hang_seconds: ClassVar[float] = 3600.0  # longer than any honest way from one checkpoint to the next
     most_failures: ClassVar[int] = 6  # tries without a new checkpoint, after which it has failed
+    most_unknown_failures: ClassVar[int] = 1  # the same of faults that nobody knows, which seldom pass
     retry_seconds: ClassVar[float] = 60.0  # before the second try; doubled with each
     needs_author: ClassVar[bool] = False  # it works with the rights of its author
 
     @abstractmethod
     def run(self, job: Job) -> Iterator[Checkpoint]:
         """Go on from `job.checkpoint`. The job is done when the iterator ends, or with a last checkpoint."""
+
+    def state_changed(self, job: Job) -> None:
+        """Called in the transaction in which a job fails or a person has acted on it, for what else shows its state."""
+        return
 
     def subject_words(self, job: Job) -> str:
         """What the job is about, for people who may see it."""

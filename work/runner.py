@@ -85,16 +85,18 @@ def _values(job: Job, checkpoint: Checkpoint, written: Any) -> dict[str, Any]:
         values |= {"checkpoint": dict(checkpoint.data), "failures": 0, "error_code": "", "error_data": {}}
     if checkpoint.is_last:
         ended = {"state": State.DONE, "lease_until": None, "finished": now}
-        values |= {**ended, "error_code": "", "error_data": {}}
+        values |= {**ended, "failures": 0, "error_code": "", "error_data": {}}
     return values
 
 
 def _end_by_fault(job: Job, kind: JobKind, error: RagError | None) -> None:
-    """Try a passing fault again later; what nobody knows is a verdict."""
+    """Try a passing fault again later, and one that nobody knows as often as its kind says; else it is a verdict."""
     if not connection.in_atomic_block:
         connection.close_if_unusable_or_obsolete()
     try:
-        if isinstance(error, TransientError) and job.failures + 1 < kind.most_failures:
+        most = kind.most_failures if isinstance(error, TransientError) else kind.most_unknown_failures
+        passes = error is None or isinstance(error, TransientError)
+        if passes and job.failures + 1 < most:
             seconds = min(kind.retry_seconds * 2**job.failures, LONGEST_RETRY_SECONDS)
             job_put_off(job, seconds=seconds, error=error)
         else:

@@ -14,7 +14,7 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from work.claims import job_call
+from work.claims import job_call, kind_told
 from work.errors import JobStateError
 from work.kinds import kind_get
 from work.models import OPEN, Job, State
@@ -138,5 +138,6 @@ def _move(job: Job, state: State) -> None:
         job.failures, job.error_code, job.error_data = 0, "", {}
         fields += ["failures", "error_code", "error_data"]
     job.save(update_fields=fields)
+    kind_told(job)
     if state == State.QUEUED:
         job_call(job)

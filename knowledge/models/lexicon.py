@@ -100,8 +100,6 @@ class LexiconTerm(OfSetOrTenant):
 class LexiconVersion(OfSetOrTenant):
     """A published state of one lexicon. `entries` never change; the terms behind them may."""
 
-    FENCE: ClassVar = "claim"
-
     class State(models.TextChoices):
         BUILDING = "building", _("Being published")
         LIVE = "live", _("In use")
@@ -119,10 +117,6 @@ class LexiconVersion(OfSetOrTenant):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
-    heartbeat = models.DateTimeField(auto_now=True)
-    claim = models.UUIDField(null=True, editable=False)  # of the worker that builds it
-    failures = models.PositiveSmallIntegerField(default=0, db_default=0)
-    problem = models.CharField(max_length=200, blank=True, db_default="")  # why it could not be built
     live_since = models.DateTimeField(null=True, blank=True)
     note = models.CharField(max_length=200, blank=True)
     measured = models.JSONField(default=dict, blank=True)  # before and after on golden cases, see evaluation

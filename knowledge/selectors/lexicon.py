@@ -21,7 +21,7 @@ from knowledge.indexes.corpus_epoch import EpochCache, epoch_now, epoch_of
 from knowledge.indexes.visibility import Visible
 from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm, LexiconVersion
 from knowledge.options_draft import lexicons_draft
-from knowledge.queue import MINE_TERMS, lexicon_subject
+from knowledge.queue import BUILD_LEXICON, MINE_TERMS, lexicon_subject, lexicon_version_subject
 from knowledge.rights import LEXICON_CHANGE
 from knowledge.selectors.sets import set_curated, sets_curated, sets_readable
 from ragcore.text.lexicon import LexiconEntry, ReadEntry, TermLexicon
@@ -227,3 +227,11 @@ def mining_managed(*, scope: Scope, mining_id: int) -> Job | None:
     set_id = job.arguments["set_id"]
     home = KnowledgeSet.objects.filter(pk=set_id).first() if set_id is not None else None
     return minings_managed(scope=scope, knowledge_set=home).filter(pk=mining_id).first()
+
+
+def build_of(*, scope: Scope, version: LexiconVersion) -> Job | None:
+    """The job that builds, or has built, a version of a lexicon that the asker may change."""
+    if not versions_managed(scope=scope, knowledge_set=version.knowledge_set).filter(pk=version.pk).exists():
+        return None
+    subject = lexicon_version_subject(version.pk)
+    return Job.objects.filter(kind=BUILD_LEXICON, tenant_id=version.tenant_id, subject=subject).first()

@@ -6,9 +6,10 @@ from django.urls import reverse
 from django.utils import translation
 
 from knowledge.models import LexiconChange, LexiconTerm, LexiconVersion
-from knowledge.services.lexicon import lexicon_build, mining_start, term_save
+from knowledge.services.lexicon import mining_start, term_save
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_admin, make_set, make_tenant, make_user, scope_of
+from tests.knowledge.lexicons import lexicon_build
 from work.claims import job_claim
 from work.models import Job
 from work.runner import slice_run

@@ -25,7 +25,6 @@ from knowledge import queue
 from knowledge.models import (
     IngestItem,
     IngestJob,
-    LexiconVersion,
     QueryAdapter,
     RerankerFit,
     SyncRun,
@@ -72,7 +71,6 @@ def an_adapter(admin):
 MAKERS = {
     IngestItem: (an_item, {"progress_done": 7}),
     SyncRun: (a_sync_run, {"trigger": "command"}),
-    LexiconVersion: (lambda a: LexiconVersion.objects.create(tenant=a.tenant, number=1), {"names": 7}),
     QueryAdapter: (an_adapter, {"round": 7}),
     RerankerFit: (lambda a: RerankerFit.objects.create(tenant=a.tenant, number=1), {"round": 7}),
     EvaluationRun: (lambda a: EvaluationRun.objects.create(golden_set=golden_set(a), total=1), {"total": 7}),

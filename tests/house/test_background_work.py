@@ -20,8 +20,6 @@ WITHOUT_CLAIM = {
     ("knowledge/services/leases.py", "rows_claim"): "claims locked rows",
     ("knowledge/services/jobs.py", "job_cancel"): "a person, under the locks of the job and its items",
     ("knowledge/services/withdrawal.py", "_items_cancel"): "a person, under the lock of the document",
-    ("knowledge/services/lexicon/publishing.py", "lexicon_builds_resume"): "calls another worker to what is silent",
-    ("knowledge/services/lexicon/publishing.py", "lexicon_version_use"): "under the locks of all versions, by state",
     ("knowledge/services/sources/sync_runs.py", "_broken_off_sent"): "calls another worker to what is silent",
     ("knowledge/services/set_embedder_fill.py", "_alive"): "under the lock of the session",
     ("knowledge/services/set_embedder_fill.py", "set_model_note"): "what a question has met, not a worker",

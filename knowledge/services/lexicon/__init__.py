@@ -2,8 +2,6 @@
 
 from knowledge.services.lexicon.mining import mining_cancel, mining_start
 from knowledge.services.lexicon.publishing import (
-    lexicon_build,
-    lexicon_builds_resume,
     lexicon_publish,
     lexicon_publish_cancel,
     lexicon_roll_back,
@@ -15,8 +13,6 @@ from knowledge.services.lexicon.terms import change_undo, term_delete, term_save
 
 __all__ = [
     "change_undo",
-    "lexicon_build",
-    "lexicon_builds_resume",
     "lexicon_publish",
     "lexicon_publish_cancel",
     "lexicon_roll_back",
