@@ -366,7 +366,6 @@ class Diagnosis(models.Model):
         return f"{self.cause} {self.message_id}"
 
 
-from evaluation.proposal_models import ProposalRun as ProposalRun  # noqa: E402
 from evaluation.proposal_models import ProposedCase as ProposedCase  # noqa: E402
 from evaluation.remedy_models import OptionsDraft as OptionsDraft  # noqa: E402  # models of this app
 from evaluation.remedy_models import RemedyApplication as RemedyApplication  # noqa: E402

@@ -6,17 +6,16 @@ RESUME_RUNS = "evaluation.resume_runs"
 MEASURE_LEXICONS = "evaluation.measure_lexicons"
 SEND_REPORTS = "evaluation.send_reports"
 WATCH_EXPERIMENTS = "evaluation.watch_experiments"
-ADVANCE_PROPOSALS = "evaluation.advance_proposals"
 WATCH_CHANGES = "evaluation.watch_changes"
 TRAIN_ADAPTER = "evaluation.train_adapter"
 FIT_RERANKER = "evaluation.fit_reranker"
 RESUME_TRAININGS = "evaluation.resume_trainings"
-DIAGNOSE_CASES = "evaluation.diagnose_cases"  # a kind of background work, as all in `evaluation/jobs`
+DIAGNOSE_CASES = "evaluation.diagnose_cases"  # kinds of background work, in `evaluation/jobs`
+PROPOSE_CASES = "evaluation.propose_cases"
 QUEUES = {
     DIAGNOSE_AT_NIGHT: "diagnosis",
     ADVANCE_RUN: "diagnosis",
     MEASURE_LEXICONS: "diagnosis",
-    ADVANCE_PROPOSALS: "diagnosis",
     TRAIN_ADAPTER: "diagnosis",
     FIT_RERANKER: "diagnosis",
     SEND_REPORTS: "nightly",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from evaluation.models import EvaluationRun, ProposalRun
+from evaluation.models import EvaluationRun
 from evaluation.queue import (
-    ADVANCE_PROPOSALS,
     ADVANCE_RUN,
     DIAGNOSE_AT_NIGHT,
     FIT_RERANKER,
@@ -20,7 +19,6 @@ from evaluation.queue import (
 )
 from evaluation.services.adapter_training import training_advance, trainings_resume
 from evaluation.services.case_diagnosis import diagnosis_runs_at_night
-from evaluation.services.case_proposals import proposals_advance, proposals_resume
 from evaluation.services.experiment_watch import experiments_watch
 from evaluation.services.gates import changes_watch
 from evaluation.services.lexicon_effect import lexicons_measure
@@ -52,16 +50,8 @@ def advance_run(*, run_id: int, takes: int | None = None) -> None:
 
 @shared_task(name=RESUME_RUNS)
 def resume_runs() -> None:
-    """Call a worker to evaluation runs, and searches for golden cases, that lost theirs."""
+    """Call a worker to evaluation runs that lost theirs."""
     runs_resume()
-    proposals_resume()
-
-
-@shared_task(name=ADVANCE_PROPOSALS)
-def advance_proposals(*, run_id: int, takes: int | None = None) -> None:
-    """Look for golden cases in the next passages."""
-    if call_stands(ProposalRun.objects.filter(pk=run_id), takes=takes):
-        proposals_advance(run_id=run_id)
 
 
 @shared_task(name=MEASURE_LEXICONS)

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from django.apps import apps
 from django.core.files.base import ContentFile
-from django.utils import timezone
 
 from accounts.selectors import scope_for
 from chat.attachments import reading
@@ -17,10 +16,7 @@ from chat.models import Attachment
 from evaluation.models import (
     EvaluationRun,
     GoldenSet,
-    ProposalRun,
-    ProposedCase,
 )
-from evaluation.services import case_proposals
 from knowledge import queue
 from knowledge.models import (
     IngestItem,
@@ -30,7 +26,7 @@ from knowledge.models import (
     SyncRun,
 )
 from knowledge.services.fencing import claim, fenced
-from tests.factories import ingest, make_admin, make_set, make_user
+from tests.factories import make_admin, make_set, make_user
 from tests.knowledge.uploads import upload
 from work.models import Job
 
@@ -74,7 +70,6 @@ MAKERS = {
     QueryAdapter: (an_adapter, {"round": 7}),
     RerankerFit: (lambda a: RerankerFit.objects.create(tenant=a.tenant, number=1), {"round": 7}),
     EvaluationRun: (lambda a: EvaluationRun.objects.create(golden_set=golden_set(a), total=1), {"total": 7}),
-    ProposalRun: (lambda a: ProposalRun.objects.create(golden_set=golden_set(a), wanted=1, chunks=[]), {"made": 7}),
     Attachment: (a_file, {"progress_done": 7}),
     Job: (lambda a: Job.objects.create(tenant=a.tenant, kind="test"), {"total": 7}),
 }
@@ -113,28 +108,6 @@ def once(monkeypatch, module, name, meanwhile):
         return real(*args, **kwargs)
 
     monkeypatch.setattr(module, name, first)
-
-
-def test_a_stale_search_for_cases_proposes_none(admin, monkeypatch):
-    home = make_set("radio", owners=[admin])
-    ingest(admin, home, a="# A\n\nA network slice is a logical network with its own resources.")
-    made = golden_set(admin)
-    made.sets.add(home)
-    run = case_proposals.proposals_start(
-        scope=scope_for(admin), actor=admin, golden_set=made, wanted=5, with_model=False, styles=()
-    )
-
-    def second_worker():
-        ProposalRun.objects.update(leased_until=timezone.now() - LAPSED)
-        held = claim(ProposalRun.objects.all(), pk=run.pk, leased_until=timezone.now() + LAPSED)
-        fenced(held).update(made=0, dropped=0)
-
-    once(monkeypatch, case_proposals, "propose_by_rules", second_worker)
-    case_proposals.proposals_advance(run_id=run.pk)
-
-    run.refresh_from_db()
-    assert (run.position, run.made, ProposedCase.objects.count()) == (0, 0, 0)
-    assert run.leased_until > timezone.now()  # of the second worker, who is at it
 
 
 def test_a_stale_reader_of_an_attached_file_stores_nothing(monkeypatch):

@@ -282,6 +282,8 @@ class Permits:
             return True  # who started it is gone
         if row["kind"] == "evaluation.diagnose_cases":
             return who.is_staff and who.reviews and row["tenant_id"] == who.tenant
+        if row["kind"] == "evaluation.propose_cases":
+            return self._of_golden(who, row["arguments"]["golden_set_id"], fresh)
         set_id = row["arguments"].get("set_id")
         return row["kind"] == "knowledge.mine_terms" and set_id is not None and self.rules.curates_set(who, set_id)
 
@@ -534,10 +536,6 @@ class Permits:
 
     def _evaluation_goldencase(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._of_golden(who, change.row["golden_set_id"], fresh)
-
-    def _evaluation_proposalrun(self, who: Person, change: Change, fresh: Any) -> bool:
-        left = change.columns <= {"requested_by_id"} and self._person(who, change.row["requested_by_id"])
-        return left or self._of_golden(who, change.row["golden_set_id"], fresh)
 
     def _evaluation_proposedcase(self, who: Person, change: Change, fresh: Any) -> bool:
         """Made by workers; it goes with its document."""
