@@ -75,7 +75,7 @@ def _verdict(job: Job) -> RagError | None:
     if job.failures >= kind.most_failures:
         return InterruptedAgainError()
     author = job.author
-    is_gone = kind.needs_author if author is None else not author.is_active
+    is_gone = kind.needs_author if author is None else kind.ends_with_author and not author.is_active
     return AuthorGoneError() if is_gone else None
 
 

@@ -8,12 +8,14 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from accounts.people.leaving import Ending, ends_with_person
 from accounts.services import audit_record
+from work.kinds import kinds
 from work.models import OPEN, Job
 from work.services import job_cancel_now
 
 
 def _jobs(user: User) -> QuerySet[Job]:
-    return Job.objects.filter(author=user, state__in=OPEN)
+    names = [kind.name for kind in kinds() if kind.ends_with_author]
+    return Job.objects.filter(author=user, state__in=OPEN, kind__in=names)
 
 
 def _end_jobs(user: User, actor: User) -> None:

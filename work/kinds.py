@@ -49,7 +49,8 @@ class JobKind(ABC):
     most_failures: ClassVar[int] = 6  # tries without a new checkpoint, after which it has failed
     most_unknown_failures: ClassVar[int] = 1  # the same of faults that nobody knows, which seldom pass
     retry_seconds: ClassVar[float] = 60.0  # before the second try; doubled with each
-    needs_author: ClassVar[bool] = False  # it works with the rights of its author
+    needs_author: ClassVar[bool] = False  # it works with the rights of its author: without one it fails
+    ends_with_author: ClassVar[bool] = True  # False: it goes on for everybody when the account of its author is closed
 
     @abstractmethod
     def run(self, job: Job) -> Iterator[Checkpoint]:

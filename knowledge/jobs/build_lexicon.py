@@ -37,6 +37,7 @@ class BuildLexicon(JobKind):
     queue = "nightly"
     most_failures = 48  # with the longest delay more than a day: people wait for the version, and nothing else fails
     most_unknown_failures = 3
+    ends_with_author = False
 
     def run(self, job: Job) -> Iterator[Checkpoint]:
         version_id = job.arguments["version_id"]

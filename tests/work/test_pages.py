@@ -217,3 +217,13 @@ def test_the_work_of_a_person_ends_with_the_account(admin):
     job.refresh_from_db()
     assert (job.state, Job.objects.filter(state="queued").count()) == ("cancelled", 0)
     assert AuditEvent.objects.filter(action="work.cancel", target="test.count").exists()
+
+
+def test_work_for_everybody_goes_on_when_the_account_is_closed(admin, monkeypatch):
+    monkeypatch.setattr(Counting, "ends_with_author", False)
+    author = make_user("author")
+    job = count_to(3, author=author)
+
+    person_leave(user=author, actor=admin)
+
+    assert (work_off(job).state, numbers(job)) == ("done", [1, 2, 3])
