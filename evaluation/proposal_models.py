@@ -10,44 +10,6 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from evaluation.sliced_runs import SlicedRun
-
-
-class ProposalRun(SlicedRun):
-    """The search of documents for golden cases; a worker takes a few passages at a time."""
-
-    class State(models.TextChoices):
-        RUNNING = "running", pgettext_lazy("state of a search for golden cases", "Running")
-        DONE = "done", pgettext_lazy("state of a search for golden cases", "Done")
-        CANCELLED = "cancelled", pgettext_lazy("state of a search for golden cases", "Cancelled")
-
-    golden_set = models.ForeignKey("evaluation.GoldenSet", on_delete=models.CASCADE, related_name="proposal_runs")
-    requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
-    )
-    wanted = models.PositiveIntegerField()  # proposals
-    with_model = models.BooleanField(default=False)  # a language model writes them; otherwise rules
-    styles = ArrayField(models.CharField(max_length=16), default=list)  # further phrasings of each question
-    chunks = ArrayField(models.BigIntegerField(), default=list)  # passages in the order in which they are taken
-    position = models.PositiveIntegerField(default=0)  # of the next one
-    made = models.PositiveIntegerField(default=0)
-    dropped = models.PositiveIntegerField(default=0)  # made, and of no use or known already
-    failed = models.PositiveIntegerField(default=0)  # passages to which the model gave nothing usable
-    state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.RUNNING)
-    created = models.DateTimeField(_("created"), auto_now_add=True)
-    finished = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering: ClassVar = ["-created", "-pk"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["golden_set"], condition=models.Q(state="running"), name="evaluation_one_proposal_run"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.golden_set_id} {self.state}"
-
 
 class ProposedCase(models.Model):
     """A question with its expected answer, made from one passage. It counts for nothing until it is accepted."""

@@ -14,11 +14,14 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.models import Message
-from evaluation.models import Diagnosis, DiagnosisRun, EvaluationRun, GoldenCase, GoldenSet
+from evaluation.models import Diagnosis, EvaluationRun, GoldenCase, GoldenSet
+from evaluation.queue import DIAGNOSE_CASES
 from feedback.services import is_reviewing
 from knowledge.models import Chunk, Document, KnowledgeSet
 from knowledge.selectors import documents_openable, documents_readable, sets_managed
 from knowledge.selectors.passages import chunks_readable
+from work.models import Job
+from work.selectors import jobs_of
 
 NUMBERED = re.compile(r"#\d{1,12}")
 NAMES_AT_ONCE = 1000  # in one statement
@@ -125,9 +128,9 @@ def diagnosis_shown(*, scope: Scope) -> Q:
     return Q(document=None) | Q(document__in=readable)
 
 
-def diagnosis_run_latest(*, scope: Scope) -> DiagnosisRun | None:
+def diagnosis_run_latest(*, scope: Scope) -> Job | None:
     """The latest run over the cases of the asker's tenant."""
-    return DiagnosisRun.objects.filter(tenant_id=scope.tenant_id).select_related("requested_by").first()
+    return jobs_of(scope=scope, kind=DIAGNOSE_CASES, subject="").first()
 
 
 def documents_named(*, scope: Scope, names: Iterable[str]) -> list[int]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from evaluation.models import DiagnosisRun, EvaluationRun, ProposalRun
+from evaluation.models import EvaluationRun
 from evaluation.queue import (
-    ADVANCE_DIAGNOSIS,
-    ADVANCE_PROPOSALS,
     ADVANCE_RUN,
     DIAGNOSE_AT_NIGHT,
     FIT_RERANKER,
     MEASURE_LEXICONS,
-    RESUME_DIAGNOSIS,
     RESUME_RUNS,
     RESUME_TRAININGS,
     SEND_REPORTS,
@@ -21,8 +18,7 @@ from evaluation.queue import (
     WATCH_EXPERIMENTS,
 )
 from evaluation.services.adapter_training import training_advance, trainings_resume
-from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
-from evaluation.services.case_proposals import proposals_advance, proposals_resume
+from evaluation.services.case_diagnosis import diagnosis_runs_at_night
 from evaluation.services.experiment_watch import experiments_watch
 from evaluation.services.gates import changes_watch
 from evaluation.services.lexicon_effect import lexicons_measure
@@ -33,23 +29,10 @@ from evaluation.services.worker_calls import call_stands
 from knowledge.models import QueryAdapter, RerankerFit
 
 
-@shared_task(name=ADVANCE_DIAGNOSIS)
-def advance_diagnosis(*, run_id: int, takes: int | None = None) -> None:
-    """Diagnose the next cases of a run."""
-    if call_stands(DiagnosisRun.objects.filter(pk=run_id), takes=takes):
-        diagnosis_run_advance(run_id=run_id)
-
-
 @shared_task(name=DIAGNOSE_AT_NIGHT)
 def diagnose_at_night() -> None:
     """Start a run in every tenant that has cases without a diagnosis."""
     diagnosis_runs_at_night()
-
-
-@shared_task(name=RESUME_DIAGNOSIS)
-def resume_diagnosis() -> None:
-    """Call a worker to runs that lost theirs."""
-    diagnosis_runs_resume()
 
 
 @shared_task(name=SEND_REPORTS)
@@ -67,16 +50,8 @@ def advance_run(*, run_id: int, takes: int | None = None) -> None:
 
 @shared_task(name=RESUME_RUNS)
 def resume_runs() -> None:
-    """Call a worker to evaluation runs, and searches for golden cases, that lost theirs."""
+    """Call a worker to evaluation runs that lost theirs."""
     runs_resume()
-    proposals_resume()
-
-
-@shared_task(name=ADVANCE_PROPOSALS)
-def advance_proposals(*, run_id: int, takes: int | None = None) -> None:
-    """Look for golden cases in the next passages."""
-    if call_stands(ProposalRun.objects.filter(pk=run_id), takes=takes):
-        proposals_advance(run_id=run_id)
 
 
 @shared_task(name=MEASURE_LEXICONS)

@@ -8,9 +8,12 @@ class KnowledgeConfig(AppConfig):
     verbose_name = _("Knowledge")
 
     def ready(self) -> None:
-        """Register the system checks, what ends or begins with a person; say what reading files takes."""
+        """Register the system checks, what ends or begins with a person, faults of disks."""
         from knowledge import checks  # noqa: F401
+        from knowledge.disk_space import disk_fault
         from knowledge.services import endings, erasure, people_rights  # noqa: F401
         from ragcore.parsing.sandbox.process import POLICY
+        from work.faults import fault_reader
 
+        fault_reader(disk_fault)
         POLICY.required = settings.REQUIRE_SANDBOX

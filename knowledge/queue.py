@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
-from celery import current_app
 from django.db import transaction
-from kombu.exceptions import OperationalError
 
-logger = logging.getLogger(__name__)
+from work.queue import send as _send
 
 ADVANCE_INGESTION = "knowledge.advance_ingestion"
 SWEEP_INGEST_LEASES = "knowledge.sweep_ingest_leases"
@@ -24,8 +21,6 @@ SETTLE_SOURCE = "knowledge.settle_source"
 APPLY_BACKEND_CHANGES = "knowledge.apply_backend_changes"
 TELL_REVIEWS = "knowledge.tell_reviews"
 RETRY_REPRESENTATIONS = "knowledge.retry_representations"
-BUILD_LEXICON = "knowledge.build_lexicon"
-MINE_TERMS = "knowledge.mine_terms"
 TEND_TRIPLES = "knowledge.tend_triples"
 READ_ENTITIES = "knowledge.read_entities"
 FILL_VECTORS = "knowledge.fill_vectors"
@@ -37,6 +32,9 @@ NOTE_SET_MODEL = "knowledge.note_set_model"
 DRAW_REFUSAL_LINES = "knowledge.draw_refusal_lines"
 WATCH_DISK = "knowledge.watch_disk"
 
+BUILD_LEXICON = "knowledge.build_lexicon"  # kinds of background work, in `knowledge/jobs`
+MINE_TERMS = "knowledge.mine_terms"
+
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
     SWEEP_INGEST_LEASES: "chat",  # where no long task of ingestion is before it
@@ -45,8 +43,6 @@ QUEUES = {
     RECORD_DUPLICATES: "nightly",
     MAINTAIN: "nightly",
     PURGE: "nightly",
-    BUILD_LEXICON: "nightly",
-    MINE_TERMS: "nightly",
     RUN_SYNC: "nightly",
     START_DUE_SOURCES: "nightly",
     SETTLE_SOURCE: "nightly",
@@ -84,8 +80,11 @@ def advance_enqueue(*, job_id: int, queue: str = "ingest", countdown_seconds: fl
     )
 
 
-def _send(name: str, kwargs: dict[str, Any], options: dict[str, Any]) -> None:
-    try:
-        current_app.send_task(name, kwargs=kwargs, retry=False, **options)
-    except OperationalError as error:
-        logger.warning("the broker did not take %s %s; the sweeper will start it: %s", name, kwargs, error)
+def lexicon_subject(set_id: int | None) -> str:
+    """How jobs name the lexicon of a set, or (None) of the tenant."""
+    return "" if set_id is None else f"set:{set_id}"
+
+
+def lexicon_version_subject(version_id: int) -> str:
+    """How jobs name a version of a lexicon that they build."""
+    return f"version:{version_id}"

@@ -8,13 +8,11 @@ from knowledge import services
 from knowledge.queue import (
     ADVANCE_INGESTION,
     APPLY_BACKEND_CHANGES,
-    BUILD_LEXICON,
     DRAW_REFUSAL_LINES,
     FILL_SENTENCES,
     FILL_SET_VECTORS,
     FILL_VECTORS,
     MAINTAIN,
-    MINE_TERMS,
     NOTE_SET_MODEL,
     PURGE,
     READ_ENTITIES,
@@ -32,7 +30,7 @@ from knowledge.queue import (
     TEND_TRIPLES,
     WATCH_DISK,
 )
-from knowledge.services import entities, lexicon
+from knowledge.services import entities
 from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.refusal_lines import refusal_lines_draw
@@ -51,8 +49,6 @@ def advance_ingestion(*, job_id: int, from_queue: str = "ingest") -> None:
 def sweep_ingest_leases() -> None:
     """Queue jobs whose worker or message was lost."""
     services.leases_sweep()
-    lexicon.lexicon_builds_resume()
-    lexicon.minings_resume()
 
 
 @shared_task(name=WATCH_DISK)
@@ -114,18 +110,6 @@ def apply_backend_changes() -> None:
 def retry_representations() -> None:
     """Ask the language model again for what rules wrote while it was down."""
     services.representations_retry()
-
-
-@shared_task(name=BUILD_LEXICON)
-def build_lexicon(*, version_id: int) -> None:
-    """Index the names of a lexicon version and bring it into use."""
-    lexicon.lexicon_build(version_id=version_id)
-
-
-@shared_task(name=MINE_TERMS)
-def mine_terms(*, mining_id: int) -> None:
-    """Search documents for terms."""
-    lexicon.mining_run(mining_id=mining_id)
 
 
 @shared_task(name=PURGE)

@@ -161,6 +161,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Users"), "person", "accounts_user_changelist", is_administrator, ADMINISTRATOR),
             Entry(_("User groups"), "group", "accounts_usergroup_changelist", is_administrator, ADMINISTRATOR),
             Entry(_("Language models"), "api", "knowledge_languagemodel_changelist", is_administrator, ADMINISTRATOR),
+            Entry(_("Background work"), "conveyor_belt", "work_job_changelist", is_administrator),
             Entry(_("Audit log"), "history", "accounts_auditevent_changelist", is_administrator, ADMINISTRATOR),
             Entry(_("API keys"), "key", "accounts_apikey_changelist", is_administrator),
             Entry(_("Tenants"), "apartment", "accounts_tenant_changelist", is_administrator),

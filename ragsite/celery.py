@@ -20,6 +20,11 @@ app.conf.beat_schedule = {
         # not on the queue that it watches: busy ingestion must not delay the finding of lost work
         "options": {"queue": "chat", "expires": 10},
     },
+    "find a worker for background jobs that lost theirs": {
+        "task": "work.sweep_jobs",
+        "schedule": 30.0,
+        "options": {"queue": "chat", "expires": 30},
+    },
     "look at the free space of the disk": {
         "task": "knowledge.watch_disk",
         "schedule": 60.0,
@@ -79,11 +84,6 @@ app.conf.beat_schedule = {
         "task": "feedback.check_answers",
         "schedule": 60.0,
         "options": {"queue": "nightly", "expires": 60},
-    },
-    "find a worker for diagnoses that lost theirs": {
-        "task": "evaluation.resume_diagnosis",
-        "schedule": 60.0,
-        "options": {"queue": "chat", "expires": 60},
     },
     "find a worker for evaluation runs that lost theirs": {
         "task": "evaluation.resume_runs",

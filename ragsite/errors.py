@@ -58,6 +58,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "name_taken": 409,
     "replayed": 409,
     "job_over": 409,
+    "job_state": 409,
     "version_withdrawn": 409,
     "access_not_needed": 409,
     "access_decided": 409,

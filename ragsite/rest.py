@@ -19,6 +19,7 @@ from knowledge.api import (
     WebhookViewSet,
 )
 from notifications.api import NotificationViewSet
+from work.api import BackgroundJobViewSet
 
 
 def rest_router() -> SimpleRouter:
@@ -34,6 +35,7 @@ def rest_router() -> SimpleRouter:
         ("entities", EntityViewSet),
         ("webhooks/<str:source>", WebhookViewSet),
         ("jobs", JobViewSet),
+        ("background-jobs", BackgroundJobViewSet),
         ("users", UserViewSet),
         ("api-keys", ApiKeyViewSet),
         ("access-requests", AccessRequestViewSet),

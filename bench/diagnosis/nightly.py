@@ -36,7 +36,10 @@ from ragsite.embedded.data_dir import RUNTIME_FILE
 from ragsite.env import PROJECT_ROOT
 
 WORKER = "ocr,diagnosis worker"
-STATE = "SELECT done, failed, finished IS NOT NULL FROM evaluation_diagnosisrun ORDER BY id DESC LIMIT 1"
+STATE = """
+SELECT coalesce((figures ->> 'diagnosed')::int, 0), coalesce((figures ->> 'failed')::int, 0), finished IS NOT NULL
+FROM work_job WHERE kind = 'evaluation.diagnose_cases' ORDER BY id DESC LIMIT 1
+"""
 
 
 @dataclass(kw_only=True)

@@ -21,16 +21,19 @@ from bench.lexicon.documents import glossary_rows
 from bench.retrieval import work_off
 from evaluation.services.golden import benchmark_load
 from knowledge import model_registry
-from knowledge.models import LexiconMining, LexiconTerm
+from knowledge.models import LexiconTerm
+from knowledge.queue import lexicon_version_subject
 from knowledge.services import indexes_refresh, retrieve
-from knowledge.services.lexicon import lexicon_build, lexicon_publish, mining_run, mining_start, terms_decide
-from knowledge.services.lexicon.mining import suggestions_store
+from knowledge.services.lexicon import lexicon_publish, mining_start, terms_decide
+from knowledge.services.lexicon.mining import MinedLexicon, suggestions_store
 from knowledge.types import RetrievalRequest
 from ragcore.metrics.bootstrap import mean_interval, paired_interval
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
 from ragcore.text.lexicon import LexiconEntry, LexiconTokenizer, TermLexicon
 from ragcore.text.mining.candidates import mine_terms
 from ragcore.text.tokenise import stop_words
+from work.models import Job
+from work.runner import slice_run
 
 SURE_PAIRS, SURE_PHRASES = 0.85, 0.8  # scores that are approved without a reviewer
 TERMS = 20_000
@@ -109,11 +112,12 @@ class _Set:
     def _suggest(self, texts: Sequence[str]) -> None:
         """Suggestions of the set's own documents, of the files, and of the glossary in two languages."""
         run = mining_start(scope=self.scope, actor=self.admin, set_id=self.set_id)
-        mining_run(mining_id=run.pk)
+        slice_run(job_id=run.pk)
+        lexicon = MinedLexicon(tenant_id=run.tenant_id, set_id=self.set_id, author=self.admin)
         glossary = "# 术语 Glossary\n\n| 中文 | English |\n| --- | --- |\n"
         glossary += "".join(f"| {chinese} | {english} |\n" for chinese, english in glossary_rows())
         for text in (*texts, glossary):
-            suggestions_store(LexiconMining.objects.get(pk=run.pk), mine_terms([text], model_registry.tokenizer()))
+            suggestions_store(lexicon, mine_terms([text], model_registry.tokenizer()))
         rows = LexiconTerm.objects.filter(knowledge_set_id=self.set_id, status="candidate")
         sure = [
             term.pk
@@ -134,7 +138,9 @@ class _Set:
     def _publish(self) -> dict[str, Any]:
         start = time.perf_counter()
         version = lexicon_publish(scope=self.scope, actor=self.admin, set_id=self.set_id)
-        lexicon_build(version_id=version.pk)
+        build = Job.objects.get(subject=lexicon_version_subject(version.pk))
+        while slice_run(job_id=build.pk):
+            pass
         version.refresh_from_db()
         return {
             "entries": version.entries,

@@ -19,17 +19,17 @@ from chat.errors import TooManyAttachmentsError
 from chat.models import Attachment, AttachmentPassage
 from knowledge import model_registry
 from knowledge.errors import WorkerLostError, error_columns
-from knowledge.faults import known_fault
 from knowledge.selectors.options import PipelineOptions, reading_options
 from knowledge.services.fencing import claim, fenced
 from knowledge.services.ingestion.item_state import IngestionFaultError
 from knowledge.services.model_slots import embedding_slot
-from knowledge.services.signs_of_life import signs_of_life
 from ragcore.chunking import splitter_for
 from ragcore.cleaning import clean
 from ragcore.errors import EmptyDocumentError, RagError, TransientError
 from ragcore.parsing.sandbox.parse import needs_sandbox, parse_in_sandbox, parse_small
 from ragcore.types import ChunkDraft, ParsedDocument
+from work.faults import known_fault
+from work.signs_of_life import signs_of_life
 
 logger = logging.getLogger(__name__)
 

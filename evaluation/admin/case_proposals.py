@@ -17,12 +17,13 @@ from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
-from evaluation.models import GoldenSet, ProposalRun
+from evaluation.models import GoldenSet
 from evaluation.services.case_proposals import (
     MOST_WANTED,
     STYLES,
     proposal_decide,
     proposals_cancel,
+    proposals_latest,
     proposals_shown,
     proposals_start,
 )
@@ -65,12 +66,12 @@ def proposal_urls(model_admin: GoldenSetAdmin) -> list[URLPattern]:
 
 def _content(request: HttpRequest, golden_set: GoldenSet) -> dict[str, Any]:
     shown = proposals_shown(scope=admin_scope(request), golden_set=golden_set)
-    run = golden_set.proposal_runs.first()
+    run = proposals_latest(golden_set=golden_set)
     return {
         "title": _("Propose cases for “%(name)s”") % {"name": golden_set.name},
         "golden_set": golden_set,
         "run": run,
-        "is_open": run is not None and run.state == ProposalRun.State.RUNNING,
+        "is_open": run is not None and run.is_open,
         "proposals": list(shown[:SHOWN]),
         "total": shown.count(),
         "has_model": model_registry.light_model() is not None,
@@ -101,8 +102,7 @@ def _start(request: HttpRequest, golden_set: GoldenSet) -> None:
 
 
 def _cancel(request: HttpRequest, golden_set: GoldenSet) -> None:
-    for run in golden_set.proposal_runs.filter(state=ProposalRun.State.RUNNING):
-        proposals_cancel(actor=admin_user(request), run=run)
+    proposals_cancel(actor=admin_user(request), golden_set=golden_set)
 
 
 def _decide(request: HttpRequest, golden_set: GoldenSet) -> None:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from accounts.people.leaving import Ending, ends_with_person, stays_after_person
 from accounts.services import audit_record
-from evaluation.models import DiagnosisRun, EvaluationRun, ProposalRun
+from evaluation.models import EvaluationRun
 
 
 def _runs(user: User) -> QuerySet[EvaluationRun]:
@@ -23,22 +23,6 @@ def _end_runs(user: User, actor: User) -> None:
         audit_record(actor=actor, action="run.cancel", target=run.golden_set.name, run=run.pk)
 
 
-def _searches(user: User) -> QuerySet[ProposalRun]:
-    return ProposalRun.objects.filter(requested_by=user, state=ProposalRun.State.RUNNING)
-
-
-def _end_searches(user: User, actor: User) -> None:
-    _searches(user).update(state=ProposalRun.State.CANCELLED, finished=timezone.now())
-
-
-def _diagnoses(user: User) -> QuerySet[DiagnosisRun]:
-    return DiagnosisRun.objects.filter(requested_by=user, finished=None)
-
-
-def _end_diagnoses(user: User, actor: User) -> None:
-    _diagnoses(user).update(finished=timezone.now())
-
-
 ends_with_person(
     Ending(
         code="evaluations",
@@ -46,24 +30,6 @@ ends_with_person(
         relations=("evaluation.EvaluationRun.requested_by",),
         rows=_runs,
         end=_end_runs,
-    )
-)
-ends_with_person(
-    Ending(
-        code="case_searches",
-        label=_("Searches for golden cases that are running"),
-        relations=("evaluation.ProposalRun.requested_by",),
-        rows=_searches,
-        end=_end_searches,
-    )
-)
-ends_with_person(
-    Ending(
-        code="diagnoses",
-        label=_("Diagnoses that are running"),
-        relations=("evaluation.DiagnosisRun.requested_by",),
-        rows=_diagnoses,
-        end=_end_diagnoses,
     )
 )
 stays_after_person("waits for the decision of somebody else", "evaluation.GatedChange.requested_by")

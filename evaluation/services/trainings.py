@@ -20,7 +20,6 @@ from django.utils import timezone
 from accounts.selectors import scope_for
 from evaluation.queue import FIT_RERANKER, QUEUES, TRAIN_ADAPTER
 from evaluation.services.worker_calls import is_free
-from knowledge.faults import known_fault
 from knowledge.models import Document, QueryAdapter, RerankerFit
 from knowledge.models.trainings import Training
 from knowledge.queue import enqueue_on_commit
@@ -28,6 +27,7 @@ from knowledge.services.fencing import claim, fenced
 from ragcore.errors import PermanentError, RagError, TransientError
 from ragcore.metrics.comparison import PairedDifference
 from ragcore.text.question_pairs import document_group
+from work.faults import known_fault
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ CALL_LASTS = timedelta(minutes=5)  # a call that no worker has heard by then was
 
 
 def worker_call(run: Any, task: str) -> None:
-    """Call a worker to an EvaluationRun, DiagnosisRun or ProposalRun, once the transaction is committed."""
+    """Call a worker to an EvaluationRun, once the transaction is committed."""
     rows = type(run).objects.filter(pk=run.pk)
     rows.update(called=timezone.now())
     takes = rows.values_list("takes", flat=True).get()

@@ -15,12 +15,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope
-from accounts.error_messages import code_message
 from accounts.scope import Scope
-from knowledge.models import KnowledgeSet, LexiconChange, LexiconMining, LexiconTerm
+from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm
 from knowledge.selectors.lexicon import changes_managed
 from knowledge.selectors.lexicon_history import changes_first, changes_together, terms_of_batches
 from knowledge.services.lexicon.terms import FIELDS
+from work.models import Job, State
+from work.words import error_words
 
 ROWS = 50  # on one page
 NAMED = 5  # terms of a batch
@@ -144,12 +145,6 @@ def _value_words(name: str, value: Any) -> str:
     return Truncator(text).chars(VALUE_CHARACTERS) or "–"
 
 
-def problem_words(run: LexiconMining | None) -> str:
+def problem_words(job: Job | None) -> str:
     """Why a search for terms failed; "" where it did not."""
-    if run is None or run.state != LexiconMining.State.FAILED:
-        return ""
-    if run.error_code == "worker_lost":
-        return _("It was interrupted repeatedly.")
-    if run.error_code == "author_gone":
-        return _("The account of the person who started it is closed.")
-    return code_message(run.error_code)
+    return error_words(job) if job is not None and job.state == State.FAILED else ""

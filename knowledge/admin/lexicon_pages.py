@@ -16,8 +16,9 @@ from accounts.admin.base import admin_scope, is_administrator
 from knowledge.admin.lexicon_history import problem_words
 from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
 from knowledge.selectors import sets_curated
-from knowledge.selectors.lexicon import lexicon_set_get, minings_managed, terms_of, versions_managed
+from knowledge.selectors.lexicon import build_of, lexicon_set_get, minings_managed, terms_of, versions_managed
 from ragcore.errors import RagError
+from work.words import error_words
 
 QUEUE = 50  # suggestions on one page
 Status, State = LexiconTerm.Status, LexiconVersion.State
@@ -82,9 +83,12 @@ def head_context(request: HttpRequest) -> dict[str, Any]:
     newest = versions.first()
     terms = terms_of(scope=scope, knowledge_set=home)
     mining = minings_managed(scope=scope, knowledge_set=home).first()
+    build = build_of(scope=scope, version=newest) if newest is not None else None
     return {
         "lexicons": choices,
         "chosen": chosen,
+        "build": build,
+        "build_problem": error_words(build) if build is not None else "",
         "live": versions.filter(state=State.LIVE).first(),
         "building": versions.filter(state=State.BUILDING).first(),
         "failed": newest if newest is not None and newest.state == State.FAILED else None,

@@ -47,7 +47,7 @@ from knowledge.models.language_models import (
     ModelsVersion,
 )
 from knowledge.models.latent import LatentModel, LatentTerm, LatentVector
-from knowledge.models.lexicon import LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
+from knowledge.models.lexicon import LexiconChange, LexiconTerm, LexiconVersion
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
 from knowledge.models.reranker_fits import RerankerFit
@@ -93,7 +93,6 @@ __all__ = [
     "LanguageModel",
     "LexicalStatistics",
     "LexiconChange",
-    "LexiconMining",
     "LexiconTerm",
     "LexiconVersion",
     "Mention",

@@ -1,14 +1,12 @@
-"""The lexicon of a tenant and of a knowledge set: terms, what is published, what was changed, and mining."""
+"""The lexicon of a tenant and of a knowledge set: terms, what is published and what was changed (D8)."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 NAME_CHARACTERS = 200
@@ -102,8 +100,6 @@ class LexiconTerm(OfSetOrTenant):
 class LexiconVersion(OfSetOrTenant):
     """A published state of one lexicon. `entries` never change; the terms behind them may."""
 
-    FENCE: ClassVar = "claim"
-
     class State(models.TextChoices):
         BUILDING = "building", _("Being published")
         LIVE = "live", _("In use")
@@ -121,10 +117,6 @@ class LexiconVersion(OfSetOrTenant):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
-    heartbeat = models.DateTimeField(auto_now=True)
-    claim = models.UUIDField(null=True, editable=False)  # of the worker that builds it
-    failures = models.PositiveSmallIntegerField(default=0, db_default=0)
-    problem = models.CharField(max_length=200, blank=True, db_default="")  # why it could not be built
     live_since = models.DateTimeField(null=True, blank=True)
     note = models.CharField(max_length=200, blank=True)
     measured = models.JSONField(default=dict, blank=True)  # before and after on golden cases, see evaluation
@@ -174,47 +166,3 @@ class LexiconChange(OfSetOrTenant):
 
     def __str__(self) -> str:
         return self.text
-
-
-class LexiconMining(OfSetOrTenant):
-    """One search of documents for terms. It reads what its author may read."""
-
-    FENCE: ClassVar = "starts"
-    LOST_AFTER = timedelta(minutes=10)  # without a heartbeat
-
-    class State(models.TextChoices):
-        QUEUED = "queued", _("Waiting")
-        RUNNING = "running", _("Running")
-        DONE = "done", _("Finished")
-        CANCELLED = "cancelled", _("Cancelled")
-        FAILED = "failed", _("Failed")
-
-    state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.QUEUED)
-    documents = models.PositiveIntegerField(default=0)
-    documents_done = models.PositiveIntegerField(default=0)
-    found = models.PositiveIntegerField(default=0)  # new candidates
-    is_cancelled = models.BooleanField(default=False)  # asked for
-    error_code = models.CharField(max_length=64, blank=True)
-    starts = models.PositiveSmallIntegerField(default=0, db_default=0)  # how often a worker took it up
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    created = models.DateTimeField(_("created"), auto_now_add=True)
-    heartbeat = models.DateTimeField(auto_now=True)  # of its worker; while it waits, when one was called
-    finished = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        verbose_name = _("search for terms")
-        verbose_name_plural = _("searches for terms")
-        ordering: ClassVar = ["-pk"]
-
-    def __str__(self) -> str:
-        return f"{self.pk}"
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it waits or runs; also if its worker is lost."""
-        return self.state in (self.State.QUEUED, self.State.RUNNING)
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether its worker has not been heard of: another search may begin. One that waits has none yet."""
-        return self.state == self.State.RUNNING and self.heartbeat < timezone.now() - self.LOST_AFTER

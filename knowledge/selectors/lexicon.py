@@ -19,11 +19,13 @@ from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.indexes.corpus_epoch import EpochCache, epoch_now, epoch_of
 from knowledge.indexes.visibility import Visible
-from knowledge.models import KnowledgeSet, LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
+from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm, LexiconVersion
 from knowledge.options_draft import lexicons_draft
+from knowledge.queue import BUILD_LEXICON, MINE_TERMS, lexicon_subject, lexicon_version_subject
 from knowledge.rights import LEXICON_CHANGE
 from knowledge.selectors.sets import set_curated, sets_curated, sets_readable
 from ragcore.text.lexicon import LexiconEntry, ReadEntry, TermLexicon
+from work.models import Job
 
 State = LexiconVersion.State
 KEPT_LEXICONS = 16  # compiled, in one process; one of 20,000 terms takes about 30 MB
@@ -205,7 +207,31 @@ def versions_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> Que
     return rows.select_related("author").defer("entries")
 
 
-def minings_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[LexiconMining]:
+def minings_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[Job]:
     """Searches for terms in one set, or in all documents of the tenant, the latest first."""
-    rows = LexiconMining.objects.filter(lexicon_condition(scope=scope), knowledge_set=knowledge_set)
-    return rows if knowledge_set is not None else rows.filter(tenant_id=scope.tenant_id)
+    if knowledge_set is None:
+        is_managed, tenant_id = administers(scope=scope, doing=LEXICON_CHANGE), scope.tenant_id
+    else:
+        is_managed = sets_curated(scope=scope).filter(pk=knowledge_set.pk).exists()
+        tenant_id = knowledge_set.tenant_id
+    subject = lexicon_subject(knowledge_set.pk if knowledge_set is not None else None)
+    rows = Job.objects.filter(kind=MINE_TERMS, tenant_id=tenant_id, subject=subject)
+    return rows if is_managed else rows.none()
+
+
+def mining_managed(*, scope: Scope, mining_id: int) -> Job | None:
+    """A search for terms of a lexicon that the asker may change."""
+    job = Job.objects.filter(kind=MINE_TERMS, pk=mining_id).first()
+    if job is None:
+        return None
+    set_id = job.arguments["set_id"]
+    home = KnowledgeSet.objects.filter(pk=set_id).first() if set_id is not None else None
+    return minings_managed(scope=scope, knowledge_set=home).filter(pk=mining_id).first()
+
+
+def build_of(*, scope: Scope, version: LexiconVersion) -> Job | None:
+    """The job that builds, or has built, a version of a lexicon that the asker may change."""
+    if not versions_managed(scope=scope, knowledge_set=version.knowledge_set).filter(pk=version.pk).exists():
+        return None
+    subject = lexicon_version_subject(version.pk)
+    return Job.objects.filter(kind=BUILD_LEXICON, tenant_id=version.tenant_id, subject=subject).first()

@@ -122,7 +122,7 @@ stays_after_person(
 )
 stays_after_person(
     "its worker stops where the author is inactive",
-    *("knowledge.QueryAdapter.author", "knowledge.RerankerFit.author", "knowledge.LexiconMining.author"),
+    *("knowledge.QueryAdapter.author", "knowledge.RerankerFit.author"),
 )
 stays_after_person(
     "goes on for the set or the site, whoever began it",

@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
     "accounts",
+    "work",
     "notifications",
     "knowledge",
     "chat",

@@ -11,7 +11,7 @@ from django.utils import translation
 from accounts.audit.words import LABELS, VALUES, details_in_words, outcome_in_words, target_in_words
 
 ROOT = Path(__file__).resolve().parents[2]
-APPS = ("accounts", "chat", "knowledge", "evaluation", "feedback", "notifications", "ragsite")
+APPS = ("accounts", "chat", "knowledge", "evaluation", "feedback", "notifications", "ragsite", "work")
 OF_THE_CALL = {"actor", "action", "target", "tenant_id", "data", None}
 
 

@@ -5,13 +5,14 @@ import re
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
-from django.utils import timezone, translation
+from django.utils import translation
 
 from knowledge.admin.lexicon_history import NAMED, ROWS
-from knowledge.models import LexiconChange, LexiconMining, LexiconTerm
-from knowledge.services.lexicon import term_save, terms_decide
+from knowledge.models import LexiconChange, LexiconTerm
+from knowledge.services.lexicon import mining_start, term_save, terms_decide
 from tests.admin.conftest import signed_in
 from tests.factories import make_set, make_user, scope_of
+from work.models import Job
 
 LIST = reverse("admin:knowledge_lexiconterm_changelist")
 HISTORY = reverse("admin:knowledge_lexiconterm_changes")
@@ -151,18 +152,15 @@ def test_a_batch_shows_only_terms_up_to_the_clearance(owner, own_set):
 
 def test_a_search_that_failed_says_why_and_one_that_waits_says_so(owner, own_set):
     client = signed_in(owner)
-    values = {"tenant": owner.tenant, "knowledge_set": own_set, "author": owner}
-    run = LexiconMining.objects.create(**values)
-    LexiconMining.objects.update(heartbeat=timezone.now() - LexiconMining.LOST_AFTER * 2)
+    run = mining_start(scope=scope_of(owner), actor=owner, set_id=own_set.pk)
 
     waiting = client.get(LIST, {"set": own_set.pk}).content.decode()
-    LexiconMining.objects.filter(pk=run.pk).update(state="failed", error_code="worker_lost")
+    Job.objects.filter(pk=run.pk).update(state="failed", error_code="interrupted")
     failed = client.get(LIST, {"set": own_set.pk}).content.decode()
-    LexiconMining.objects.filter(pk=run.pk).update(error_code="internal")
+    Job.objects.filter(pk=run.pk).update(error_code="internal")
     broken = client.get(LIST, {"set": own_set.pk}).content.decode()
 
     assert "Search for terms: Waiting" in waiting
-    assert "Not responding" not in waiting
     assert "Failed: It was interrupted repeatedly." in failed
     assert "Failed: Something went wrong. It has been logged." in broken
 

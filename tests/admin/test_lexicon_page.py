@@ -3,12 +3,17 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
-from django.utils import timezone, translation
+from django.utils import translation
 
-from knowledge.models import LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
-from knowledge.services.lexicon import lexicon_build, mining_run, term_save
+from knowledge.models import LexiconChange, LexiconTerm, LexiconVersion
+from knowledge.services.lexicon import mining_start, term_save
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_admin, make_set, make_tenant, make_user, scope_of
+from tests.knowledge.lexicons import lexicon_build
+from work.claims import job_claim
+from work.models import Job
+from work.runner import slice_run
+from work.services import work_start
 
 LIST = reverse("admin:knowledge_lexiconterm_changelist")
 ADD = reverse("admin:knowledge_lexiconterm_add")
@@ -186,50 +191,62 @@ def test_documents_are_searched_for_terms_with_progress_and_cancelling(owner, ow
 
     client.post(mine, {"set": own_set.pk})
     refused = client.post(mine, {"set": own_set.pk}, **SCRIPT)
-    run = LexiconMining.objects.get()
-    mining_run(mining_id=run.pk)
+    run = Job.objects.get()
+    slice_run(job_id=run.pk)
 
     run.refresh_from_db()
-    assert (run.state, run.documents_done, run.found, refused.status_code) == ("done", 1, 2, 409)
+    assert (run.state, run.done, run.figures, refused.status_code) == ("done", 1, {"found": 2}, 409)
     assert "2 new suggestions" in client.get(LIST, {"set": own_set.pk}).content.decode()
     client.post(mine, {"set": own_set.pk})
-    again = LexiconMining.objects.latest("pk")
+    again = Job.objects.latest("pk")
     client.post(reverse("admin:knowledge_lexiconterm_mine_cancel", args=[again.pk]), {"set": own_set.pk})
-    mining_run(mining_id=again.pk)
+    slice_run(job_id=again.pk)
     again.refresh_from_db()
     assert (again.state, LexiconTerm.objects.count()) == ("cancelled", 2)
 
 
-def test_a_search_whose_worker_is_lost_can_be_cancelled_and_begun_again(owner, own_set):
+def test_a_search_can_be_cancelled_while_it_runs_and_begun_again(owner, own_set):
     client = signed_in(owner)
     mine = reverse("admin:knowledge_lexiconterm_mine")
-    lost = [LexiconMining(tenant=owner.tenant, knowledge_set=own_set, author=owner, state="running") for _ in range(2)]
-    LexiconMining.objects.bulk_create(lost)
+    client.post(mine, {"set": own_set.pk})
+    run = job_claim(job_id=Job.objects.get().pk)
     running = client.get(LIST, {"set": own_set.pk}).content.decode()
-    LexiconMining.objects.update(heartbeat=timezone.now() - LexiconMining.LOST_AFTER * 2)
 
+    client.post(reverse("admin:knowledge_lexiconterm_mine_cancel", args=[run.pk]), {"set": own_set.pk})
     page = client.get(LIST, {"set": own_set.pk}).content.decode()
-    client.post(reverse("admin:knowledge_lexiconterm_mine_cancel", args=[lost[0].pk]), {"set": own_set.pk})
     client.post(mine, {"set": own_set.pk})
 
     assert f'action="{mine}"' not in running
     assert f'action="{mine}"' in page
-    assert "Not responding" in page
-    states = LexiconMining.objects.order_by("pk").values_list("state", "error_code")
-    assert list(states) == [("cancelled", ""), ("failed", "worker_lost"), ("queued", "")]
+    assert list(Job.objects.order_by("pk").values_list("state", flat=True)) == ["cancelled", "queued"]
+
+
+def test_a_search_of_another_set_or_another_kind_is_not_cancelled(owner, own_set, administrator):
+    closed = make_set("closed", owners=[administrator], visibility="members")
+    job = mining_start(scope=scope_of(administrator), actor=administrator, set_id=closed.pk)
+    client = signed_in(owner)
+
+    of_tenant = work_start(
+        kind="knowledge.mine_terms", tenant_id=owner.tenant_id, author=owner, arguments={"set_id": None}
+    )
+
+    for pk in (job.pk, of_tenant.job.pk):
+        client.post(reverse("admin:knowledge_lexiconterm_mine_cancel", args=[pk]), {"set": own_set.pk})
+
+    assert set(Job.objects.values_list("state", flat=True)) == {"queued"}
 
 
 def test_a_search_that_breaks_has_failed_and_can_be_begun_again(owner, own_set, monkeypatch):
     make_document("notes", own_set)
     client = signed_in(owner)
     client.post(reverse("admin:knowledge_lexiconterm_mine"), {"set": own_set.pk})
-    run = LexiconMining.objects.get()
+    run = Job.objects.get()
 
     def break_down(*_a, **_k):
         raise ValueError("a text that nobody expected")
 
-    monkeypatch.setattr("knowledge.services.lexicon.mining.TermMiner", break_down)
-    mining_run(mining_id=run.pk)
+    monkeypatch.setattr("knowledge.jobs.mine_terms.TermMiner", break_down)
+    slice_run(job_id=run.pk)
 
     run.refresh_from_db()
     assert (run.state, run.error_code) == ("failed", "internal")
@@ -247,7 +264,7 @@ def test_documents_for_named_readers_are_not_searched(owner, own_set):
     client = signed_in(owner)
 
     client.post(reverse("admin:knowledge_lexiconterm_mine"), {"set": own_set.pk})
-    mining_run(mining_id=LexiconMining.objects.get().pk)
+    slice_run(job_id=Job.objects.get().pk)
 
     assert not LexiconTerm.objects.exists()
 

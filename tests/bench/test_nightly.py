@@ -9,13 +9,12 @@ import pytest
 from bench.diagnosis.nightly import Windows, figures, part_of
 from bench.diagnosis.nightly_cases import complain
 from chat.turns import lifecycle
-from evaluation.models import DiagnosisRun
-from evaluation.services import case_diagnosis
 from feedback.models import BadCase
-from knowledge import queue
 from ragcore.errors import TransientError
 from tests.api.world import message_make
 from tests.factories import make_user
+from work import queue
+from work.models import Job
 
 
 def lines(path):
@@ -64,13 +63,13 @@ def test_a_question_that_is_not_answered_in_time_opens_no_case(monkeypatch):
 
     answered = {name: Stored(message_make(user, question=name)) for name in ("one?", "two?", "three?")}
     monkeypatch.setattr(lifecycle, "answer_now", answer_now)
-    monkeypatch.setattr(queue, "_send", lambda *call: sent.append(call[0]))
+    monkeypatch.setattr(queue, "send", lambda *call: sent.append(call[0]))
 
     assert complain(["slow?", "one?", "two?", "three?"], 2) == 2
 
     assert calls == ["slow?", "one?", "two?"]
-    assert (BadCase.objects.count(), DiagnosisRun.objects.get().total) == (2, 2)
-    assert case_diagnosis.ADVANCE_DIAGNOSIS in sent
+    assert (BadCase.objects.count(), Job.objects.get().total) == (2, 2)
+    assert "work.run_slice" in sent
 
 
 class Stored:

@@ -24,7 +24,6 @@ from knowledge import model_registry
 from knowledge.models import (
     Document,
     KnowledgeSet,
-    LexiconMining,
     LexiconTerm,
     LexiconVersion,
     QueryAdapter,
@@ -39,6 +38,7 @@ from tests.browser.conftest import INGEST_SECONDS
 from tests.browser.test_loop import LANGUAGES, words_of
 from tests.factories import make_set
 from tests.scripted_llm import Recorded, Reply
+from work.models import Job
 
 pytestmark = [
     pytest.mark.browser,
@@ -197,7 +197,7 @@ def terms_from_documents(walk: Walk) -> None:
     page = walk.page
     walk.goes(f"knowledge/lexiconterm/?set={walk.home}")
     walk.presses("Search documents for terms")
-    walk.waits(lambda: not LexiconMining.objects.exclude(state="done").exists())
+    walk.waits(lambda: not Job.objects.exclude(state="done").exists())
     walk.goes(f"knowledge/lexiconterm/review/?set={walk.home}")
     rows = page.locator("[data-term]")
     expect(rows.first).to_be_visible()

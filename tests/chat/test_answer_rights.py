@@ -85,7 +85,7 @@ def _reads(node: ast.AST) -> bool:
 
 
 def test_every_place_that_reads_stored_answers_is_known():
-    apps = ("accounts", "notifications", "knowledge", "chat", "feedback", "evaluation", "ragsite")
+    apps = ("accounts", "work", "notifications", "knowledge", "chat", "feedback", "evaluation", "ragsite")
     modules = [path for app in apps for path in (PROJECT_ROOT / app).rglob("*.py") if "migrations" not in path.parts]
     found = {str(path.relative_to(PROJECT_ROOT)) for path in modules if reads(path.read_text(encoding="utf-8"))}
     shown = re.compile(r"message\.(answer|answer_html|sentences)\b|\banswer_html\b|citation\.segment")
@@ -113,7 +113,7 @@ WHO_READS = {  # questions as they were understood, with words that may come fro
 
 
 def test_every_place_that_reads_understood_questions_is_known():
-    apps = ("accounts", "notifications", "knowledge", "chat", "feedback", "evaluation", "ragsite")
+    apps = ("accounts", "work", "notifications", "knowledge", "chat", "feedback", "evaluation", "ragsite")
     modules = [path for app in apps for path in (PROJECT_ROOT / app).rglob("*.py")]
     found = {str(p.relative_to(PROJECT_ROOT)) for p in modules if UNDERSTOOD.search(p.read_text(encoding="utf-8"))}
 

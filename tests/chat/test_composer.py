@@ -7,8 +7,9 @@ from chat.depths import composer_fields
 from chat.models import AskingPreferences, Conversation, Message
 from chat.suggestions import suggestions
 from knowledge.models import Document
-from knowledge.services.lexicon import lexicon_build, lexicon_publish, term_save
+from knowledge.services.lexicon import lexicon_publish, term_save
 from tests.factories import ingest, make_set, make_user
+from tests.knowledge.lexicons import lexicon_build
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from django.apps import apps
 from django.core.files.base import ContentFile
-from django.utils import timezone
 
 from accounts.selectors import scope_for
 from chat.attachments import reading
@@ -15,30 +14,21 @@ from chat.attachments.files import attachment_add
 from chat.attachments.reading import attachment_read
 from chat.models import Attachment
 from evaluation.models import (
-    DiagnosisRun,
     EvaluationRun,
     GoldenSet,
-    ProposalRun,
-    ProposedCase,
 )
-from evaluation.services import case_diagnosis, case_proposals
-from feedback.models import BadCase
 from knowledge import queue
 from knowledge.models import (
     IngestItem,
     IngestJob,
-    LexiconMining,
-    LexiconTerm,
-    LexiconVersion,
     QueryAdapter,
     RerankerFit,
     SyncRun,
 )
 from knowledge.services.fencing import claim, fenced
-from knowledge.services.lexicon import mining, mining_run, mining_start
-from tests.api.world import message_make
-from tests.factories import ingest, make_admin, make_set, make_user, scope_of
+from tests.factories import make_admin, make_set, make_user
 from tests.knowledge.uploads import upload
+from work.models import Job
 
 pytestmark = pytest.mark.django_db
 LAPSED = timedelta(hours=1)
@@ -77,14 +67,11 @@ def an_adapter(admin):
 MAKERS = {
     IngestItem: (an_item, {"progress_done": 7}),
     SyncRun: (a_sync_run, {"trigger": "command"}),
-    LexiconVersion: (lambda a: LexiconVersion.objects.create(tenant=a.tenant, number=1), {"names": 7}),
-    LexiconMining: (lambda a: LexiconMining.objects.create(tenant=a.tenant, author=a), {"found": 7}),
     QueryAdapter: (an_adapter, {"round": 7}),
     RerankerFit: (lambda a: RerankerFit.objects.create(tenant=a.tenant, number=1), {"round": 7}),
     EvaluationRun: (lambda a: EvaluationRun.objects.create(golden_set=golden_set(a), total=1), {"total": 7}),
-    DiagnosisRun: (lambda a: DiagnosisRun.objects.create(tenant=a.tenant), {"done": 7}),
-    ProposalRun: (lambda a: ProposalRun.objects.create(golden_set=golden_set(a), wanted=1, chunks=[]), {"made": 7}),
     Attachment: (a_file, {"progress_done": 7}),
+    Job: (lambda a: Job.objects.create(tenant=a.tenant, kind="test"), {"total": 7}),
 }
 
 
@@ -121,69 +108,6 @@ def once(monkeypatch, module, name, meanwhile):
         return real(*args, **kwargs)
 
     monkeypatch.setattr(module, name, first)
-
-
-def test_a_stale_diagnosis_counts_no_case_twice_and_leaves_no_lease(admin, monkeypatch):
-    asker = make_user("asker")
-    for number in range(4):
-        message = message_make(asker, question=f"Who won {number}?", answer="?", state="done", status="refused")
-        BadCase.objects.create(message=message)
-    run = case_diagnosis.diagnosis_run_start(scope=scope_of(admin), actor=admin)
-
-    def second_worker():
-        DiagnosisRun.objects.update(leased_until=timezone.now() - LAPSED)
-        while not DiagnosisRun.objects.get().finished:
-            assert case_diagnosis.diagnosis_run_advance(run_id=run.pk)
-
-    once(monkeypatch, case_diagnosis, "_by_rights", second_worker)
-    case_diagnosis.diagnosis_run_advance(run_id=run.pk)
-
-    run.refresh_from_db()
-    assert run.done + run.failed == run.total == 4
-    assert run.last_case == BadCase.objects.order_by("-pk").values_list("pk", flat=True).first()
-    assert (run.leased_until, run.finished is not None) == (None, True)
-
-
-def test_a_stale_search_for_cases_proposes_none(admin, monkeypatch):
-    home = make_set("radio", owners=[admin])
-    ingest(admin, home, a="# A\n\nA network slice is a logical network with its own resources.")
-    made = golden_set(admin)
-    made.sets.add(home)
-    run = case_proposals.proposals_start(
-        scope=scope_for(admin), actor=admin, golden_set=made, wanted=5, with_model=False, styles=()
-    )
-
-    def second_worker():
-        ProposalRun.objects.update(leased_until=timezone.now() - LAPSED)
-        held = claim(ProposalRun.objects.all(), pk=run.pk, leased_until=timezone.now() + LAPSED)
-        fenced(held).update(made=0, dropped=0)
-
-    once(monkeypatch, case_proposals, "propose_by_rules", second_worker)
-    case_proposals.proposals_advance(run_id=run.pk)
-
-    run.refresh_from_db()
-    assert (run.position, run.made, ProposedCase.objects.count()) == (0, 0, 0)
-    assert run.leased_until > timezone.now()  # of the second worker, who is at it
-
-
-def test_a_stale_search_for_terms_neither_overwrites_nor_fails_its_successor(admin, monkeypatch):
-    home = make_set("radio", owners=[admin])
-    ingest(admin, home, a="Carrier Aggregation (CA) is used in the downlink.")
-    run = mining_start(scope=scope_of(admin), actor=admin, set_id=home.pk)
-
-    def second_worker():
-        LexiconMining.objects.update(heartbeat=timezone.now() - 2 * LexiconMining.LOST_AFTER)
-        mining_run(mining_id=run.pk)
-        assert LexiconMining.objects.get().state == "done"
-        raise RuntimeError("the first worker breaks down after that")
-
-    once(monkeypatch, mining, "_documents", second_worker)
-    before = LexiconTerm.objects.count()
-    mining_run(mining_id=run.pk)
-
-    run.refresh_from_db()
-    assert (run.state, run.error_code, run.documents_done) == ("done", "", 1)
-    assert LexiconTerm.objects.count() == before + run.found
 
 
 def test_a_stale_reader_of_an_attached_file_stores_nothing(monkeypatch):

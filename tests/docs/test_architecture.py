@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -26,7 +27,7 @@ PACKAGES = (
     "locale",
     "notifications",
 )
-CORE = ("notifications", "ragcore", "ragsite", "tests")
+CORE = ("notifications", "ragcore", "ragsite", "tests", "work")
 NAMED = re.compile(rf"`((?:{'|'.join((*PACKAGES, *CORE))})/[\w./-]*)(?::([\w.]+))?`")
 BLOCK = re.compile(r"^```python\n# ([^\n]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -86,11 +87,18 @@ def test_every_package_is_on_the_map():
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.title)
 def test_one_thing_is_added_in_one_file(example, tmp_path):
     package = example.place.partition("/")[0]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # where the other packages are
     shutil.copytree(ROOT / package, tmp_path / package)  # with what is compiled: the files keep their times
     add(example, tmp_path)
 
     done = subprocess.run(
-        [sys.executable, "-c", example.check], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120
+        [sys.executable, "-c", example.check],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=tmp_path,
+        env=environment,
     )
 
     assert done.returncode == 0, done.stderr

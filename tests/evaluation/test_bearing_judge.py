@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import translation
 
 from evaluation.admin.diagnosis_words import diagnosis_view
-from evaluation.models import Diagnosis, DiagnosisRun
+from evaluation.models import Diagnosis
 from evaluation.services import judge_client
 from evaluation.services.bearing import JUDGED, NEAR, Wanted
-from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_run_start
+from evaluation.services.case_diagnosis import diagnosis_run_start
 from evaluation.services.diagnosis import NOT_JUDGED_THERE, answer_diagnose, diagnosis_store
 from feedback.models import BadCase
 from knowledge import queue
@@ -23,6 +23,7 @@ from tests.admin.conftest import signed_in
 from tests.api.world import message_make
 from tests.factories import ingest, make_admin, make_set, make_user, scope_of
 from tests.scripted_llm import Recorded, Reply, serving
+from tests.work.contract import work_off
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -257,9 +258,9 @@ def test_at_night_the_judge_has_the_rights_of_the_asker_and_owners_add_only_what
     BadCase.objects.create(message=message)
 
     run = diagnosis_run_start(scope=scope_of(reviewer), actor=reviewer)
-    assert diagnosis_run_advance(run_id=run.pk)
+    work_off(run)
 
-    assert DiagnosisRun.objects.get().done == 1
+    assert (run.state, run.done) == ("done", 1)
     causes = Diagnosis.objects.order_by("pk").values_list("cause", "document__external_id")
     assert list(causes) == [("knowledge_gap", None), ("permission", "secret")]
     assert len(judge.requests) == 1

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation.models import Diagnosis, DiagnosisRun, GoldenCase, GoldenSet
+from evaluation.jobs import diagnose_cases
+from evaluation.jobs.diagnose_cases import DiagnoseCases
+from evaluation.models import Diagnosis, GoldenCase, GoldenSet
 from evaluation.selectors import diagnosis_latest
 from evaluation.services import case_diagnosis
 from evaluation.services.case_diagnosis import (
     cases_without_diagnosis,
-    diagnosis_run_advance,
     diagnosis_run_start,
     diagnosis_runs_at_night,
-    diagnosis_runs_resume,
 )
 from evaluation.services.lab_replay import replay_get
 from feedback.models import BadCase
-from knowledge import queue
 from ragcore.errors import RagError
 from tests.admin.conftest import signed_in
 from tests.api.world import message_make
 from tests.evaluation.test_diagnosis import QUESTION, RACH, TEXTS
 from tests.factories import ingest, make_admin, make_set, make_user, scope_of
+from tests.migrating import migrations_apply, migrations_unapply
+from tests.work.contract import KindContract, due
+from work import queue
+from work.claims import jobs_sweep
+from work.models import Job
+from work.runner import slice_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,15 +46,22 @@ def asker(db):
 
 
 @pytest.fixture
-def sent(monkeypatch):
-    """Tasks that would go to the broker."""
+def pauses():
+    """Seconds for which a run has rested after its cases."""
+    return []
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch, pauses):
+    """Slices that would go to the broker."""
     tasks = []
 
     def send(name, kwargs, options):
-        if name.startswith("evaluation."):
-            tasks.append((name, kwargs, options["queue"]))
+        tasks.append((name, kwargs, options["queue"]))
+        if options["countdown"]:
+            pauses.append(options["countdown"])
 
-    monkeypatch.setattr(queue, "_send", send)
+    monkeypatch.setattr(queue, "send", send)
     return tasks
 
 
@@ -59,24 +70,17 @@ def case_of(asker, question=QUESTION, answer="I do not know.", **values) -> BadC
     return BadCase.objects.create(message=message)
 
 
-@pytest.fixture(autouse=True)
-def pauses(monkeypatch):
-    """Seconds that a run has waited after its cases; nothing waits here."""
-    seconds = []
-    monkeypatch.setattr(case_diagnosis, "pause", seconds.append)
-    return seconds
-
-
 def worked_off(run, sent) -> None:
-    """As a worker would: a task for each that was sent."""
+    """As a worker would: a slice for each that was sent, and no rests."""
     while sent:
         name, kwargs, _queue = sent.pop()
-        assert name == "evaluation.advance_diagnosis"
-        diagnosis_run_advance(run_id=kwargs["run_id"])
+        assert name == "work.run_slice"
+        due(run)
+        slice_run(**kwargs)
 
 
 def test_a_run_diagnoses_every_case_once_and_few_at_a_time(reviewer, asker, sent, monkeypatch):
-    monkeypatch.setattr(case_diagnosis, "AT_ONCE", 2)
+    monkeypatch.setattr(DiagnoseCases, "slice_seconds", 0)
     ingest(reviewer, make_set("radio", owners=[reviewer]), **TEXTS)
     cases = [case_of(asker, QUESTION if n else "Who won the curling?") for n in range(3)]
     done = case_of(asker)
@@ -84,11 +88,11 @@ def test_a_run_diagnoses_every_case_once_and_few_at_a_time(reviewer, asker, sent
     done.save()
 
     run = diagnosis_run_start(scope=scope_of(reviewer), actor=reviewer)
-    assert sent == [("evaluation.advance_diagnosis", {"run_id": run.pk, "takes": 0}, "diagnosis")]
+    assert sent == [("work.run_slice", {"job_id": run.pk, "attempt": 0}, "diagnosis")]
     worked_off(run, sent)
 
     run.refresh_from_db()
-    assert (run.total, run.done, run.failed) == (3, 3, 0)
+    assert (run.total, run.done, run.figures) == (3, 3, {"diagnosed": 3})
     assert run.finished is not None
     assert sorted(Diagnosis.objects.values_list("message_id", "cause")) == sorted(
         (case.message_id, "knowledge_gap" if n == 0 else "reranking") for n, case in enumerate(cases)
@@ -118,34 +122,22 @@ def test_two_starts_make_one_run_and_nothing_to_do_is_over_at_once(reviewer, ask
     assert (first.pk, len(sent)) == (second.pk, 1)
 
 
-def test_a_killed_worker_loses_no_case_and_does_none_twice(reviewer, asker, sent, monkeypatch):
-    for number in range(3):
-        case_of(asker, f"Who won the curling of {number}?")
-    run = diagnosis_run_start(scope=scope_of(reviewer), actor=None)
-    stored = case_diagnosis.diagnosis_store
-    calls = []
+class TestDiagnoseCases(KindContract):
+    @pytest.fixture(autouse=True)
+    def _cases(self, reviewer, asker):
+        self.reviewer = reviewer
+        for number in range(3):
+            case_of(asker, f"Who won the curling of {number}?")
 
-    def dying(**values):
-        calls.append(values)
-        if len(calls) == 2:
-            raise SystemExit  # the process ends while the second case is being stored
-        return stored(**values)
+    def start(self):
+        return diagnosis_run_start(scope=scope_of(self.reviewer), actor=self.reviewer)
 
-    monkeypatch.setattr(case_diagnosis, "diagnosis_store", dying)
-    with pytest.raises(SystemExit):
-        diagnosis_run_advance(run_id=run.pk)
-    assert Diagnosis.objects.count() == 1
-    assert diagnosis_runs_resume() == 0  # its lease still holds
-    assert diagnosis_run_advance(run_id=run.pk) is False
-    DiagnosisRun.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    def outcome(self, job):
+        diagnoses = Diagnosis.objects.order_by("message__question").values_list("message__question", flat=True)
+        return list(diagnoses), job.done
 
-    sent.clear()
-    assert diagnosis_runs_resume() == 1
-    worked_off(run, sent)
-
-    run.refresh_from_db()
-    assert (run.done, run.failed, run.finished is not None) == (3, 0, True)
-    assert Diagnosis.objects.count() == Diagnosis.objects.values("message").distinct().count() == 3
+    def whole(self):
+        return [f"Who won the curling of {number}?" for number in range(3)], 3
 
 
 def test_a_case_that_cannot_be_diagnosed_does_not_stop_the_others(reviewer, asker, sent, monkeypatch):
@@ -162,7 +154,7 @@ def test_a_case_that_cannot_be_diagnosed_does_not_stop_the_others(reviewer, aske
     worked_off(run, sent)
 
     run.refresh_from_db()
-    assert (run.done, run.failed) == (1, 1)
+    assert (run.done, run.figures) == (2, {"diagnosed": 1, "failed": 1})
     assert Diagnosis.objects.get().message == fine.message
 
 
@@ -172,7 +164,7 @@ def test_the_night_takes_every_tenant_that_has_cases(reviewer, asker, sent):
 
     assert diagnosis_runs_at_night() == 1
 
-    assert DiagnosisRun.objects.get().requested_by is None
+    assert Job.objects.get().author is None
 
 
 def test_a_run_of_the_night_works_a_quarter_of_the_time_and_one_that_somebody_waits_for_all_of_it(
@@ -182,18 +174,18 @@ def test_a_run_of_the_night_works_a_quarter_of_the_time_and_one_that_somebody_wa
         case_of(asker, f"Who won the curling of {number}?")
     took = iter((1.0, 0.5, 60.0))
     clock = [0.0]
-    monkeypatch.setattr(case_diagnosis, "clock", lambda: clock[0])
-    diagnosed = case_diagnosis._diagnose
+    monkeypatch.setattr(diagnose_cases, "clock", lambda: clock[0])
+    diagnosed = diagnose_cases.case_diagnosed
 
-    def slow(run, case):
+    def slow(case):
         clock[0] += next(took)
-        return diagnosed(run, case)
+        return diagnosed(case)
 
-    monkeypatch.setattr(case_diagnosis, "_diagnose", slow)
+    monkeypatch.setattr(diagnose_cases, "case_diagnosed", slow)
     diagnosis_runs_at_night()
-    worked_off(DiagnosisRun.objects.get(), sent)
+    worked_off(Job.objects.get(), sent)
 
-    assert pauses == [3.0, 1.5, 5.0]  # three times as long as it worked, and never longer than the lease allows
+    assert pauses == [3.0, 1.5, 5.0]  # three times as long as it worked, up to a limit
 
     took = iter((1.0,))
     case_of(asker, "Who lost the curling?")
@@ -207,15 +199,15 @@ def test_a_reviewer_who_asks_for_the_run_of_the_night_ends_its_pauses(reviewer, 
         case_of(asker, f"Who won the curling of {number}?")
     diagnosis_runs_at_night()
     _name, kwargs, _queue = sent.pop()
-    diagnosis_run_advance(run_id=kwargs["run_id"])
-    assert len(pauses) == 3
+    slice_run(**kwargs)
+    assert len(pauses) == 1
 
     run = diagnosis_run_start(scope=scope_of(reviewer), actor=reviewer)
     worked_off(run, sent)
 
     run.refresh_from_db()
-    assert (DiagnosisRun.objects.count(), run.done, run.requested_by) == (1, 4, reviewer)
-    assert len(pauses) == 3
+    assert (Job.objects.count(), run.done, run.author) == (1, 4, reviewer)
+    assert len(pauses) == 1
 
 
 def test_what_only_owners_may_open_is_a_matter_of_rights_and_told_only_to_those_who_may(reviewer, asker, sent):
@@ -269,3 +261,36 @@ def test_a_case_whose_message_is_deleted_is_gone(reviewer, asker, sent):
 
     run.refresh_from_db()
     assert (run.done, run.finished is not None) == (0, True)
+
+
+RUNS = ("evaluation", "0021")
+
+
+def test_runs_of_before_become_jobs_and_what_is_under_way_goes_on_behind_its_last_case(reviewer, asker, sent):
+    cases = [case_of(asker, f"Who won the curling of {number}?") for number in range(3)]
+    try:
+        runs = migrations_unapply(*RUNS).get_model("evaluation", "DiagnosisRun").objects
+        tenant = {"tenant_id": reviewer.tenant_id}
+        runs.create(**tenant, total=4, done=3, failed=1, takes=2, finished=timezone.now(), requested_by_id=reviewer.pk)
+        runs.create(**tenant, total=3, done=1, last_case=cases[0].pk, takes=1)
+        started = list(runs.order_by("pk").values_list("started", flat=True))
+    finally:
+        migrations_apply(*RUNS)
+
+    jobs = Job.objects.order_by("pk")
+    assert list(jobs.values_list("state", "done", "total", "author", "attempt", "figures")) == [
+        ("done", 4, 4, reviewer.pk, 2, {"diagnosed": 3, "failed": 1}),
+        ("queued", 1, 3, None, 1, {"diagnosed": 1}),
+    ]
+    assert list(jobs.values_list("created", flat=True)) == started
+    assert jobs_sweep() == 1
+    worked_off(jobs.last(), sent)
+    last = jobs.last()
+    assert (last.state, last.done, last.figures) == ("done", 3, {"diagnosed": 3})
+    assert {one.message for one in Diagnosis.objects.all()} == {case.message for case in cases[1:]}
+    try:
+        runs = migrations_unapply(*RUNS).get_model("evaluation", "DiagnosisRun").objects
+        back = list(runs.order_by("pk").values_list("done", "failed", "last_case"))
+    finally:
+        migrations_apply(*RUNS)
+    assert back == [(3, 1, 0), (3, 0, cases[-1].pk)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 
 import pytest
 from django.urls import reverse
@@ -13,20 +12,23 @@ from accounts.errors import NotFoundError
 from accounts.models import AuditEvent, User
 from accounts.selectors import scope_for
 from evaluation.errors import CaseProposalError, InvalidGoldenCaseError
-from evaluation.models import GoldenCase, GoldenSet, ProposalRun, ProposedCase
-from evaluation.services import case_proposals
+from evaluation.models import GoldenCase, GoldenSet, ProposedCase
 from evaluation.services.case_proposals import (
     proposal_decide,
-    proposals_advance,
     proposals_cancel,
-    proposals_resume,
+    proposals_latest,
     proposals_shown,
     proposals_start,
 )
-from knowledge import queue
 from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_user
+from tests.migrating import migrations_apply, migrations_unapply
 from tests.scripted_llm import Reply, serving
+from tests.work.contract import KindContract, due, work_off
+from work import queue
+from work.claims import jobs_sweep
+from work.models import Job
+from work.runner import slice_run
 
 SLICE = "A network slice is a logical network with its own resources."
 TEXTS = {
@@ -39,7 +41,7 @@ TEXTS = {
 @pytest.fixture(autouse=True)
 def sent(monkeypatch):
     """Tasks that would go to the broker; the tests are the worker."""
-    monkeypatch.setattr(queue, "_send", lambda *_args: None)
+    monkeypatch.setattr(queue, "send", lambda *_args: None)
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def golden_set(admin) -> GoldenSet:
     return made
 
 
-def started(admin, golden_set, *, wanted=10, with_model=False, styles=()) -> ProposalRun:
+def started(admin, golden_set, *, wanted=10, with_model=False, styles=()) -> Job:
     return proposals_start(
         scope=scope_for(admin),
         actor=admin,
@@ -67,13 +69,10 @@ def started(admin, golden_set, *, wanted=10, with_model=False, styles=()) -> Pro
     )
 
 
-def worked_off(run: ProposalRun) -> list[ProposedCase]:
-    while proposals_advance(run_id=run.pk):
-        run.refresh_from_db()
-        if run.state != "running":
-            break
-    run.refresh_from_db()
-    return list(run.golden_set.proposals.all())
+def worked_off(run: Job) -> list[ProposedCase]:
+    due(run)
+    work_off(run)
+    return list(ProposedCase.objects.filter(golden_set=run.arguments["golden_set_id"]))
 
 
 def test_passages_are_looked_at_by_rules_and_every_quotation_stands_in_its_document(admin, golden_set):
@@ -81,26 +80,26 @@ def test_passages_are_looked_at_by_rules_and_every_quotation_stands_in_its_docum
 
     found = {one.document.external_id: one for one in worked_off(run)}
 
-    assert (run.state, run.made, run.position) == ("done", 3, len(run.chunks))
+    assert (run.state, run.done, run.checkpoint["position"]) == ("done", 3, len(run.arguments["chunks"]))
     assert (found["slice"].question, found["slice"].key_points) == ("What is a network slice?", [SLICE])
     assert (found["timers"].origin, found["timers"].answers) == ("table", ["400 ms"])
     assert found["rach"].question == "随机接入是什么？"
     assert found["rach"].quotation in TEXTS["rach"]
 
 
-def test_a_lost_worker_loses_nothing_and_nothing_is_made_twice(admin, golden_set, monkeypatch):
-    run = started(admin, golden_set)
-    real = case_proposals._Work._row
-    monkeypatch.setattr(case_proposals._Work, "_row", lambda *_args: (_ for _ in ()).throw(SystemExit))
-    with pytest.raises(SystemExit):
-        proposals_advance(run_id=run.pk)
-    assert not proposals_advance(run_id=run.pk)  # the lease of the lost worker
-    ProposalRun.objects.update(leased_until=None)
-    monkeypatch.setattr(case_proposals._Work, "_row", real)
+class TestProposeCases(KindContract):
+    @pytest.fixture(autouse=True)
+    def _passages(self, admin, golden_set):
+        self.admin, self.golden_set = admin, golden_set
 
-    assert proposals_resume() == 1
-    assert len(worked_off(run)) == 3
-    assert not proposals_advance(run_id=run.pk)
+    def start(self):
+        return started(self.admin, self.golden_set)
+
+    def outcome(self, job):
+        return sorted(self.golden_set.proposals.values_list("document__external_id", flat=True)), job.done
+
+    def whole(self):
+        return ["rach", "slice", "timers"], 3
 
 
 def test_nothing_is_proposed_that_is_known_or_was_decided(admin, golden_set):
@@ -112,7 +111,7 @@ def test_nothing_is_proposed_that_is_known_or_was_decided(admin, golden_set):
     again = worked_off(started(admin, golden_set))
 
     assert {one.document.external_id for one in again} == {"timers", "rach"}
-    assert golden_set.proposal_runs.first().made == 0
+    assert proposals_latest(golden_set=golden_set).done == 0
 
 
 def decide(user, golden_set, proposal, values):
@@ -175,9 +174,9 @@ def test_one_search_at_a_time_and_it_can_be_cancelled(admin, golden_set):
     with pytest.raises(CaseProposalError, match="already"):
         started(admin, golden_set)
 
-    proposals_cancel(actor=admin, run=run)
+    proposals_cancel(actor=admin, golden_set=golden_set)
 
-    assert not proposals_advance(run_id=run.pk)
+    assert not slice_run(job_id=run.pk)
     assert started(admin, golden_set).pk != run.pk
 
 
@@ -209,7 +208,7 @@ def test_a_language_model_writes_cases_and_what_it_makes_up_is_dropped(admin, go
         (found,) = worked_off(run)
 
     assert (found.document.external_id, found.origin, found.answers) == ("slice", "model", ["a logical network"])
-    assert run.failed == len(run.chunks) - 1  # the quotation stands in no other document
+    assert run.figures["failed"] == len(run.arguments["chunks"]) - 1  # the quotation stands in no other document
 
 
 def test_passages_wait_for_a_model_that_does_not_answer(admin, golden_set, settings):
@@ -218,12 +217,10 @@ def test_passages_wait_for_a_model_that_does_not_answer(admin, golden_set, setti
         settings.LLM_BASE_URL, settings.LLM_MODEL = server.url, "writer"
         server.default = Reply(status=400)
         run = started(admin, golden_set, with_model=True)
-        proposals_advance(run_id=run.pk)
-        run.refresh_from_db()
-        assert (run.state, run.position, run.failed) == ("running", 0, 0)
-        assert proposals_resume() == 0  # the model is left alone for a minute
-        ProposalRun.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
-        assert proposals_resume() == 1
+        work_off(run)
+        assert (run.state, run.checkpoint, run.figures, run.failures) == ("queued", {}, {}, 0)
+        assert run.not_before > timezone.now()  # the model is left alone for a minute
+        assert jobs_sweep() == 0
         server.default = Reply(texts=(json.dumps(written),))
 
         assert len(worked_off(run)) == 1
@@ -237,8 +234,8 @@ def test_the_page_starts_shows_and_decides(admin, golden_set):
     )
 
     client.post(page, {"act": "start", "wanted": "5", "styles": ["with_errors"]})
-    run = ProposalRun.objects.get()
-    assert "Running" in client.get(page).content.decode()
+    run = Job.objects.get()
+    assert "Waiting" in client.get(page).content.decode()
     worked_off(run)
     shown = client.get(page).content.decode()
     proposal = golden_set.proposals.get(document__external_id="slice")
@@ -260,4 +257,40 @@ def test_the_page_is_for_those_who_keep_the_golden_set(admin, golden_set):
 
     assert signed_in(other).get(page).status_code == 404
     assert signed_in(other).post(page, {"act": "start", "wanted": "5"}).status_code == 404
-    assert not ProposalRun.objects.exists()
+    assert not Job.objects.exists()
+
+
+SEARCHES = ("evaluation", "0022")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_searches_of_before_become_jobs_and_what_is_under_way_goes_on_behind_its_last_passage(admin, golden_set):
+    chunks = started(admin, golden_set).arguments["chunks"]
+    Job.objects.all().delete()
+    try:
+        runs = migrations_unapply(*SEARCHES).get_model("evaluation", "ProposalRun").objects
+        common = {"golden_set_id": golden_set.pk, "requested_by_id": admin.pk, "chunks": chunks}
+        over = {"made": 1, "position": 9, "finished": timezone.now()}
+        runs.create(**common, **over, wanted=4, dropped=2, failed=1, takes=3, state="done", with_model=True)
+        runs.create(**common, wanted=9, made=0, position=1, takes=1, styles=["with_errors"])
+        created = list(runs.order_by("pk").values_list("created", flat=True))
+    finally:
+        migrations_apply(*SEARCHES)
+
+    jobs = Job.objects.order_by("pk")
+    assert list(jobs.values_list("state", "done", "total", "checkpoint", "figures", "author")) == [
+        ("done", 1, 4, {"position": 9}, {"dropped": 2, "failed": 1}, admin.pk),
+        ("queued", 0, 9, {"position": 1}, {}, admin.pk),
+    ]
+    assert list(jobs.values_list("created", flat=True)) == created
+    assert jobs_sweep() == 1
+    assert work_off(jobs.last()).state == "done"
+    made = ProposedCase.objects.all()
+    assert len(made) == 2  # not of the first passage
+    assert all(set(one.styles) <= {"with_errors"} for one in made)
+    try:
+        runs = migrations_unapply(*SEARCHES).get_model("evaluation", "ProposalRun").objects
+        back = list(runs.order_by("pk").values_list("state", "made", "position", "with_model"))
+    finally:
+        migrations_apply(*SEARCHES)
+    assert back == [("done", 1, 9, True), ("done", 2, len(chunks), False)]

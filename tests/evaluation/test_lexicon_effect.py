@@ -6,8 +6,9 @@ from evaluation.models import GoldenCase, GoldenSet
 from evaluation.services import lexicon_effect
 from evaluation.services.lexicon_effect import lexicons_measure
 from knowledge.models import LexiconVersion
-from knowledge.services.lexicon import lexicon_build, lexicon_publish, term_save
+from knowledge.services.lexicon import lexicon_publish, term_save
 from tests.factories import ingest, make_admin, make_set, make_user, scope_of
+from tests.knowledge.lexicons import lexicon_build
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.house.sources import ROOT
 
-APPS = ("accounts", "knowledge", "chat", "feedback", "evaluation")
+APPS = ("accounts", "work", "knowledge", "chat", "feedback", "evaluation")
 WRITES = {"save", "create", "update", "delete", "bulk_create", "bulk_update", "get_or_create", "update_or_create"}
 RELATED = {"set", "add", "remove", "clear"}  # `row.members.set(…)`
 

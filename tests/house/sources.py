@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("ragcore", "accounts", "notifications", "knowledge", "chat", "feedback", "evaluation", "ragsite")
+PACKAGES = ("ragcore", "accounts", "work", "notifications", "knowledge", "chat", "feedback", "evaluation", "ragsite")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -20,16 +20,13 @@ WITHOUT_CLAIM = {
     ("knowledge/services/leases.py", "rows_claim"): "claims locked rows",
     ("knowledge/services/jobs.py", "job_cancel"): "a person, under the locks of the job and its items",
     ("knowledge/services/withdrawal.py", "_items_cancel"): "a person, under the lock of the document",
-    ("knowledge/services/lexicon/mining.py", "minings_resume"): "calls another worker to what is silent",
-    ("knowledge/services/lexicon/publishing.py", "lexicon_builds_resume"): "calls another worker to what is silent",
-    ("knowledge/services/lexicon/publishing.py", "lexicon_version_use"): "under the locks of all versions, by state",
     ("knowledge/services/sources/sync_runs.py", "_broken_off_sent"): "calls another worker to what is silent",
     ("knowledge/services/set_embedder_fill.py", "_alive"): "under the lock of the session",
     ("knowledge/services/set_embedder_fill.py", "set_model_note"): "what a question has met, not a worker",
     ("chat/attachments/reading.py", "attachments_sweep"): "calls another worker to what is silent",
     ("notifications/services.py", "notification_mail"): "its own lease is the token; what was mailed was mailed",
 }
-FENCES = frozenset({"fenced", "fenced_rows", "held", "items_held", "claim"})
+FENCES = frozenset({"fenced", "fenced_rows", "held", "items_held", "claim", "job_held", "job_writing"})
 VERDICTS = frozenset({"_fail", "items_put_off_or_fail", "error_columns"})
 DECIDERS = frozenset({"known_fault", "failure_columns", "_expected"})  # of which the last two ask the first
 
@@ -90,7 +87,7 @@ def test_workers_write_only_what_they_still_hold():
 
 
 def test_an_unknown_exception_becomes_a_verdict_in_one_place_only():
-    """Whoever catches all exceptions and stores one asks `knowledge.faults` whether it passes by itself."""
+    """Whoever catches all exceptions and stores one asks `work.faults` whether it passes by itself."""
     judging = [
         (module, handler)
         for module in modules()
@@ -121,7 +118,7 @@ def test_known_faults_are_told_apart_by_the_one_function_only():
         if isinstance(node.func, ast.Name)
         and node.func.id == "isinstance"
         and {"OperationalError", "RedisError"} <= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        and str(module) not in ("knowledge/faults.py", "chat/consumers.py")  # a connection stores no verdict
+        and str(module) not in ("work/faults.py", "chat/consumers.py")  # a connection stores no verdict
     ]
 
     assert listing == []

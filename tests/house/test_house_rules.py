@@ -62,7 +62,7 @@ HEAVY = (
 def test_readers_of_facts_without_rights_are_called_where_rights_were_asked():
     sources = {
         str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
-        for app in ("accounts", "chat", "evaluation", "feedback", "knowledge", "notifications", "ragsite")
+        for app in ("accounts", "chat", "evaluation", "feedback", "knowledge", "notifications", "ragsite", "work")
         for path in (ROOT / app).rglob("*.py")
         if "selectors" not in path.parts
     }

@@ -11,7 +11,6 @@ import pytest
 from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 
-from knowledge.faults import StoreUnavailableError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.model_registry import embedder
 from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, IngestJob
@@ -26,6 +25,7 @@ from ragcore.errors import CorruptDocumentError
 from tests.factories import ingest, run_job, scope_of
 from tests.knowledge.locks import wait_for_lock
 from tests.knowledge.uploads import upload
+from work.faults import StoreUnavailableError
 
 pytestmark = pytest.mark.django_db
 

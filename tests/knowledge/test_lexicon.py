@@ -1,21 +1,22 @@
 """The lexicon: editing, publishing without a gap, and what searches make of it."""
 
 import pytest
+from django.db import OperationalError
 
 from accounts.errors import MissingRightError, NameTakenError, NotAllowedError, NotFoundError
+from accounts.selectors import scope_for
 from knowledge.indexes.statements import fetch
+from knowledge.jobs import build_lexicon
+from knowledge.jobs.build_lexicon import BuildLexicon
 from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import LexiconChange, LexiconTerm, LexiconVersion
 from knowledge.selectors.lexicon import lexicon_of_person
 from knowledge.services import retrieve
 from knowledge.services.lexicon import (
     change_undo,
-    lexicon_build,
-    lexicon_builds_resume,
     lexicon_publish,
     lexicon_publish_cancel,
     lexicon_roll_back,
-    publishing,
     synonym_add,
     synonym_undo,
     term_delete,
@@ -24,6 +25,11 @@ from knowledge.services.lexicon import (
 )
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
+from tests.knowledge.lexicons import build_of, lexicon_build
+from tests.migrating import migrations_apply, migrations_unapply
+from tests.work.contract import KindContract
+from work.models import Job
+from work.services import work_cancel, work_retry
 
 pytestmark = pytest.mark.django_db
 
@@ -157,16 +163,6 @@ def test_publishing_without_a_change_makes_no_version(owner, common, corpus):
     assert publish(owner, common.pk).pk == first.pk
 
 
-def test_a_build_that_was_lost_is_queued_again(owner, common, corpus):
-    save(owner, text="波束管理", set_id=common.pk)
-    version = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
-    assert lexicon_builds_resume() == 0
-    LexiconVersion.objects.filter(pk=version.pk).update(heartbeat="2020-01-01T00:00Z")
-
-    assert lexicon_builds_resume() == 1
-    assert lexicon_builds_resume() == 0  # its message is under way
-
-
 def test_going_back_to_what_is_in_use_ends_the_version_that_is_being_built(owner, common, corpus):
     save(owner, text="波束管理", translations=["beam management"], set_id=common.pk)
     first = publish(owner, common.pk)
@@ -195,23 +191,42 @@ def test_a_version_that_is_being_built_can_be_given_up(owner, common, corpus):
         lexicon_publish_cancel(scope=scope_of(owner), actor=owner, version_id=version.pk)
 
 
-def test_a_version_has_one_worker(owner, common, corpus, monkeypatch):
-    save(owner, text="波束管理", set_id=common.pk)
+class TestBuildLexicon(KindContract):
+    @pytest.fixture(autouse=True)
+    def _term(self, owner, common, corpus, monkeypatch):
+        self.owner, self.common = owner, common
+        monkeypatch.setattr(build_lexicon, "NAMES_AT_ONCE", 1)
+        save(owner, text="波束赋形", translations=["beam management"], set_id=common.pk)
+
+    def start(self):
+        self.version = lexicon_publish(scope=scope_of(self.owner), actor=self.owner, set_id=self.common.pk)
+        return build_of(self.version.pk)
+
+    def outcome(self, job):
+        self.version.refresh_from_db()
+        is_found = "en" in found(self.owner, "波束赋形")
+        return self.version.state == "live", self.version.passages, is_found
+
+    def whole(self):
+        return True, 2, True
+
+
+def test_a_version_whose_build_is_cancelled_by_an_administrator_is_given_up_and_comes_back_with_it(
+    owner, common, corpus
+):
+    save(owner, text="甜点", translations=["cake"], set_id=common.pk)
     version = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
-    builds = []
-    names = publishing.whole_names
+    job, admin = build_of(version.pk), make_admin("root", tenant=owner.tenant)
+    states = []
 
-    def meanwhile(lexicon):
-        builds.append(lexicon)
-        lexicon_build(version_id=version.pk)  # the same message once more
-        return names(lexicon)
+    for act in (work_cancel, work_retry):
+        act(scope=scope_for(admin), actor=admin, job_id=job.pk)
+        version.refresh_from_db()
+        states.append(version.state)
 
-    monkeypatch.setattr(publishing, "whole_names", meanwhile)
-
+    assert states == ["retired", "building"]
     lexicon_build(version_id=version.pk)
-
-    assert len(builds) == 1
-    assert LexiconVersion.objects.get(pk=version.pk).state == "live"
+    assert "cake" in found(owner, "甜点怎么做")
 
 
 def test_a_version_that_cannot_be_built_is_given_up_with_its_reason(owner, common, corpus, monkeypatch):
@@ -222,14 +237,65 @@ def test_a_version_that_cannot_be_built_is_given_up_with_its_reason(owner, commo
         raise ValueError("nobody knows")
 
     with monkeypatch.context() as patched:
-        patched.setattr(publishing, "passages_with_parts", broken)
-        for _ in range(publishing.MOST_FAILURES):
+        patched.setattr(build_lexicon, "passages_with_parts", broken)
+        for _ in range(BuildLexicon.most_unknown_failures):
             assert LexiconVersion.objects.get(pk=version.pk).state == "building"
-            lexicon_build(version_id=version.pk)
+            job = lexicon_build(version_id=version.pk)
 
     version.refresh_from_db()
-    assert (version.state, version.problem) == ("failed", "ValueError")
+    assert (version.state, job.state, job.error_code) == ("failed", "failed", "internal")
     assert publish(owner, common.pk).state == "live"
+
+
+def test_what_passes_by_itself_does_not_give_a_version_up(owner, common, corpus, monkeypatch):
+    save(owner, text="波束管理", set_id=common.pk)
+    version = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
+
+    def broken(**_):
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(build_lexicon, "passages_with_parts", broken)
+        for _ in range(2 * BuildLexicon.most_unknown_failures):
+            job = lexicon_build(version_id=version.pk)
+
+    assert (job.state, job.error_code) == ("queued", "store_unavailable")
+    assert lexicon_build(version_id=version.pk).state == "done"
+    version.refresh_from_db()
+    assert version.state == "live"
+
+
+BUILDS = ("knowledge", "0067")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_builds_of_before_become_jobs_and_go_on(owner, common, corpus):
+    save(owner, text="甜点", translations=["cake"], set_id=common.pk)
+    version = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
+    Job.objects.all().delete()
+    try:
+        versions = migrations_unapply(*BUILDS).get_model("knowledge", "LexiconVersion").objects
+        versions.filter(pk=version.pk).update(failures=1, problem="ValueError", names=4, names_done=2)
+        of_tenant = {"tenant_id": owner.tenant_id, "entries": []}
+        versions.create(**of_tenant, number=1, state="building", measured={"change": 7})
+        versions.create(**of_tenant, number=2, state="failed", failures=3, problem="ValueError")
+    finally:
+        migrations_apply(*BUILDS)
+
+    rows = Job.objects.order_by("pk").values_list("subject", "state", "done", "total", "failures", "error_code")
+    failed = LexiconVersion.objects.get(knowledge_set=None, number=2)
+    assert list(rows) == [
+        (f"version:{version.pk}", "queued", 2, 4, 1, "internal"),
+        (f"version:{failed.pk}", "failed", 0, 0, 3, "internal"),
+    ]
+    assert lexicon_build(version_id=version.pk).state == "done"
+    assert "cake" in found(owner, "甜点怎么做")
+    try:
+        versions = migrations_unapply(*BUILDS).get_model("knowledge", "LexiconVersion").objects
+        back = list(versions.order_by("pk").values_list("failures", "problem"))
+    finally:
+        migrations_apply(*BUILDS)
+    assert back == [(0, ""), (0, ""), (3, "internal")]
 
 
 def test_whole_names_leave_the_length_of_a_passage_as_it_is(owner, common, corpus):

@@ -1,16 +1,18 @@
-"""Searches for terms: what they read, what they leave to people, and what becomes of those that are lost."""
+"""Searches for terms: what they read, what they leave to people, and the contract of all background work."""
 
 import pytest
-from django.utils import timezone
 
 from accounts.models import User
-from knowledge.models import LexiconChange, LexiconMining, LexiconTerm
-from knowledge.services.lexicon import change_undo, mining_run, mining_start, minings_resume, term_save, terms_delete
+from knowledge.models import LexiconChange, LexiconTerm
+from knowledge.services.lexicon import change_undo, mining_start, term_save, terms_delete
 from knowledge.services.lexicon.files import lexicon_import
-from knowledge.services.lexicon.mining import MOST_STARTS, suggestions_store
-from knowledge.tasks import sweep_ingest_leases
+from knowledge.services.lexicon.mining import MinedLexicon, suggestions_store
 from ragcore.text.mining.candidates import TermCandidate
 from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.migrating import migrations_apply, migrations_unapply
+from tests.work.contract import KindContract, work_off
+from work.claims import jobs_sweep
+from work.models import Job
 
 pytestmark = pytest.mark.django_db
 
@@ -22,13 +24,8 @@ def candidate(text, **values):
     return TermCandidate(**{"text": text, "kind": "term", "score": 0.9, "how": "phrase", **values})
 
 
-def started(person, home=None, **values):
-    return LexiconMining.objects.create(tenant=person.tenant, knowledge_set=home, author=person, **values)
-
-
-def silent(run):
-    """Nothing has been heard of it for long."""
-    LexiconMining.objects.filter(pk=run.pk).update(heartbeat=timezone.now() - LexiconMining.LOST_AFTER * 2)
+def started(person, home):
+    return MinedLexicon(tenant_id=person.tenant_id, set_id=home.pk, author=person)
 
 
 def imported(owner, home, *lines):
@@ -80,8 +77,7 @@ def test_what_is_deleted_together_is_undone_together(owner, common):
 
 def mined(person, home=None):
     run = mining_start(scope=scope_of(person), actor=person, set_id=home.pk if home else None)
-    mining_run(mining_id=run.pk)
-    run.refresh_from_db()
+    work_off(run)
     assert run.state == "done"
     return {term.text: term for term in LexiconTerm.objects.filter(knowledge_set=home)}
 
@@ -123,78 +119,85 @@ def test_a_search_for_a_tenant_without_open_sets_reads_nothing(owner):
     assert mined(owner) == {}
 
 
-# ── lost searches ───────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("state", ["queued", "running"])
-def test_a_search_whose_message_or_worker_was_lost_is_begun_again_once_at_a_time(owner, common, monkeypatch, state):
-    sent = []
-    monkeypatch.setattr("knowledge.services.lexicon.mining.enqueue_on_commit", lambda *task, **ids: sent.append(ids))
-    ingest(owner, common, open=OPEN)
-    run = started(owner, common, state=state)
-    assert minings_resume() == 0
-    silent(run)
-
-    sweep_ingest_leases()
-    sweep_ingest_leases()
-
-    assert sent == [{"mining_id": run.pk}]
-    run.refresh_from_db()
-    assert run.state == "queued"
-    mining_run(mining_id=run.pk)
-    run.refresh_from_db()
-    assert (run.state, run.starts) == ("done", 1)
-
-
-def test_a_message_that_comes_again_leaves_a_search_to_its_worker(owner, common):
-    run = started(owner, common, state="running")
-
-    mining_run(mining_id=run.pk)
-
-    run.refresh_from_db()
-    assert (run.state, run.starts) == ("running", 0)
-
-
-def test_a_lost_search_that_was_cancelled_is_over(owner, common):
-    run = started(owner, common, state="running", is_cancelled=True)
-    silent(run)
-
-    assert minings_resume() == 0
-
-    run.refresh_from_db()
-    assert run.state == "cancelled"
-
-
-def test_a_search_that_stops_its_workers_again_and_again_has_failed(owner, common):
-    run = started(owner, common, state="running", starts=MOST_STARTS)
-    silent(run)
-
-    assert minings_resume() == 0
-
-    run.refresh_from_db()
-    assert (run.state, run.error_code) == ("failed", "worker_lost")
-
-
-def test_a_search_of_somebody_who_is_gone_has_failed(owner, common):
-    run = started(owner, common)
-    User.objects.filter(pk=owner.pk).update(is_active=False)
-
-    mining_run(mining_id=run.pk)
-
-    run.refresh_from_db()
-    assert (run.state, run.error_code) == ("failed", "author_gone")
-
-
-def test_a_search_that_waits_is_not_lost(owner, common):
-    run = started(owner, common)
-    silent(run)
-    run.refresh_from_db()
-
-    assert not run.is_lost
-
-
 def test_administrators_search_for_their_own_tenant(owner, common):
     """The sets of another tenant are open to everyone there."""
     ingest(owner, common, open=OPEN)
 
     assert mined(make_admin(tenant=owner.tenant)).keys() == {"CA"}
+
+
+# ── as background work ──────────────────────────────────────────────────────────────────────────
+
+
+class TestMineTerms(KindContract):
+    @pytest.fixture(autouse=True)
+    def _documents(self, owner, common):
+        self.owner, self.common = owner, common
+        ingest(owner, common, open=OPEN, closed=CLOSED)
+
+    def start(self):
+        return mining_start(scope=scope_of(self.owner), actor=self.owner, set_id=self.common.pk)
+
+    def outcome(self, job):
+        return sorted(LexiconTerm.objects.values_list("text", flat=True)), job.figures.get("found", 0)
+
+    def whole(self):
+        return ["BFR", "CA"], 2
+
+
+def test_a_search_of_somebody_who_is_gone_has_failed(owner, common):
+    run = mining_start(scope=scope_of(owner), actor=owner, set_id=common.pk)
+    User.objects.filter(pk=owner.pk).update(is_active=False)
+
+    work_off(run)
+
+    assert (run.state, run.error_code) == ("failed", "author_gone")
+
+
+def test_a_search_of_a_set_that_is_deleted_meanwhile_finds_nothing(owner, common):
+    ingest(owner, common, open=OPEN)
+    run = mining_start(scope=scope_of(owner), actor=owner, set_id=common.pk)
+    common.delete()
+
+    work_off(run)
+
+    assert (run.state, run.figures) == ("done", {"found": 0})
+
+
+SEARCHES = ("knowledge", "0066")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_searches_of_before_become_jobs_and_what_waits_goes_on(owner, common):
+    try:
+        searches = migrations_unapply(*SEARCHES).get_model("knowledge", "LexiconMining").objects
+        of_set = {"tenant_id": owner.tenant_id, "knowledge_set_id": common.pk, "author_id": owner.pk}
+        of_tenant = {"tenant_id": owner.tenant_id, "author_id": owner.pk}
+        searches.create(**of_set, state="done", documents=3, documents_done=3, found=2, starts=1)
+        searches.create(**of_set, state="running", documents=3, documents_done=1, starts=2)  # its worker was lost
+        searches.create(**of_set, state="running", documents=3, documents_done=2, starts=4)
+        searches.create(**of_tenant, state="queued", is_cancelled=True)
+        searches.create(**of_tenant, state="failed", error_code="author_gone")
+        created = list(searches.order_by("pk").values_list("created", flat=True))
+    finally:
+        migrations_apply(*SEARCHES)
+
+    jobs = Job.objects.order_by("pk")
+    rows = jobs.values_list("subject", "state", "done", "total", "attempt", "error_code")
+    of_set = f"set:{common.pk}"
+    assert list(rows) == [
+        (of_set, "done", 3, 3, 1, ""),
+        (of_set, "failed", 1, 3, 2, "interrupted"),
+        (of_set, "queued", 2, 3, 4, ""),
+        ("", "cancelled", 0, 0, 0, ""),
+        ("", "failed", 0, 0, 0, "author_gone"),
+    ]
+    assert list(jobs.values_list("created", flat=True)) == created
+    assert jobs_sweep() == 1
+    assert work_off(jobs.get(state="queued")).state == "done"
+    try:
+        searches = migrations_unapply(*SEARCHES).get_model("knowledge", "LexiconMining").objects
+        back = list(searches.order_by("pk").values_list("state", "documents_done", "found"))
+    finally:
+        migrations_apply(*SEARCHES)
+    assert back[:2] == [("done", 3, 2), ("failed", 1, 0)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
-from knowledge.models import LexiconMining, LexiconTerm
+from knowledge.models import LexiconTerm
 from knowledge.services.lexicon.files import lexicon_import
-from knowledge.services.lexicon.mining import suggestions_store
+from knowledge.services.lexicon.mining import MinedLexicon, suggestions_store
 from knowledge.services.lexicon.terms import term_save, terms_decide
 from ragcore.text.mining.candidates import TermCandidate
 from tests.factories import make_admin, make_set, scope_of
@@ -22,9 +22,9 @@ def admin():
 
 
 @pytest.fixture
-def run(admin) -> LexiconMining:
+def run(admin) -> MinedLexicon:
     home = make_set("radio", owners=[admin])
-    return LexiconMining.objects.create(tenant=admin.tenant, knowledge_set=home, author=admin)
+    return MinedLexicon(tenant_id=admin.tenant_id, set_id=home.pk, author=admin)
 
 
 def candidate(text: str, **values) -> TermCandidate:
@@ -37,7 +37,7 @@ FOUND = [candidate("random access"), candidate("paging occasion", synonyms=("PO"
 class Stored:
     """How many suggestions are new, once it is known."""
 
-    def __init__(self, run: LexiconMining) -> None:
+    def __init__(self, run: MinedLexicon) -> None:
         self.run, self.new = run, None
 
     def __call__(self) -> None:
@@ -49,7 +49,7 @@ def test_a_term_that_somebody_saves_at_the_same_moment_stays_theirs(admin, run):
     other = Beside(stored)
     with transaction.atomic():
         values = {"text": "Paging Occasion", "synonyms": ["mine"]}
-        term_save(scope=scope_of(admin), actor=admin, values=values, set_id=run.knowledge_set_id)
+        term_save(scope=scope_of(admin), actor=admin, values=values, set_id=run.set_id)
         other.start_and_wait_for_lock("transactionid")  # it does not see the term yet, and waits at its key
     other.end()
 
@@ -64,7 +64,7 @@ def test_a_term_that_is_not_saved_after_all_is_suggested(admin, run):
     other = Beside(stored)
     with transaction.atomic():
         values = {"text": "Paging Occasion"}
-        term_save(scope=scope_of(admin), actor=admin, values=values, set_id=run.knowledge_set_id)
+        term_save(scope=scope_of(admin), actor=admin, values=values, set_id=run.set_id)
         other.start_and_wait_for_lock("transactionid")
         transaction.set_rollback(True)
     other.end()
@@ -92,9 +92,7 @@ def test_an_import_waits_for_suggestions_and_takes_its_lines_all_the_same(admin,
     content = b"term,synonyms\nrandom access,RA\nnew term,NT\n"
 
     def act():
-        imported.append(
-            lexicon_import(scope=scope_of(admin), actor=admin, set_id=run.knowledge_set_id, content=content)
-        )
+        imported.append(lexicon_import(scope=scope_of(admin), actor=admin, set_id=run.set_id, content=content))
 
     other = Beside(act)
     with transaction.atomic():

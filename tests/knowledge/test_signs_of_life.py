@@ -10,17 +10,17 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from knowledge.faults import MachineBusyError, StoreUnavailableError, known_fault
 from knowledge.file_errors import StorageFullError
 from knowledge.models import Document, IngestItem
 from knowledge.services import ingestion_advance
 from knowledge.services.ingestion import advance, chunk_and_represent, parse_and_ocr
 from knowledge.services.ingestion.item_state import items_claim
 from knowledge.services.leases import Lease
-from knowledge.services.signs_of_life import signs_of_life
 from ragcore.deadline import DeadlinePassedError, deadline
 from ragcore.errors import EmptyDocumentError
 from tests.knowledge.uploads import upload
+from work.faults import MachineBusyError, StoreUnavailableError, known_fault
+from work.signs_of_life import signs_of_life
 
 
 def spin(seconds: float) -> None:

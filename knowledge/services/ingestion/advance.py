@@ -21,7 +21,6 @@ from django.utils import timezone
 
 from knowledge.disk_space import has_space
 from knowledge.errors import StageTooLongError
-from knowledge.faults import StoreUnavailableError, known_fault
 from knowledge.model_registry import embedder
 from knowledge.models import IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
@@ -46,10 +45,11 @@ from knowledge.services.ingestion.publish import versions_publish
 from knowledge.services.ingestion.shares import job_in_turn
 from knowledge.services.ingestion.short_lane import SHORT, short_lane
 from knowledge.services.leases import LeaseLostError
-from knowledge.services.signs_of_life import signs_of_life
 from knowledge.services.upkeep import ingestion_ended
 from ragcore.deadline import DeadlinePassedError, deadline
 from ragcore.errors import RagError, TransientError
+from work.faults import StoreUnavailableError, known_fault
+from work.signs_of_life import signs_of_life
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

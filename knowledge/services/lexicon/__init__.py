@@ -1,9 +1,7 @@
 """The lexicon: editing terms, files, publishing, and finding terms in documents."""
 
-from knowledge.services.lexicon.mining import mining_cancel, mining_run, mining_start, minings_resume
+from knowledge.services.lexicon.mining import mining_cancel, mining_start
 from knowledge.services.lexicon.publishing import (
-    lexicon_build,
-    lexicon_builds_resume,
     lexicon_publish,
     lexicon_publish_cancel,
     lexicon_roll_back,
@@ -15,17 +13,13 @@ from knowledge.services.lexicon.terms import change_undo, term_delete, term_save
 
 __all__ = [
     "change_undo",
-    "lexicon_build",
-    "lexicon_builds_resume",
     "lexicon_publish",
     "lexicon_publish_cancel",
     "lexicon_roll_back",
     "lexicon_version_drop",
     "lexicon_version_use",
     "mining_cancel",
-    "mining_run",
     "mining_start",
-    "minings_resume",
     "synonym_add",
     "synonym_undo",
     "term_delete",

@@ -1,12 +1,11 @@
 """Publishing a lexicon: whole terms into the index beside running searches, then the switch.
 
 A version is published in two steps. First, passages that contain its names get one more term for each whole name,
-batch by batch; passages that are processed meanwhile get them, too. Searches go on with the version before: nothing
-that they ask for is taken away. Then, in one transaction, the version comes into use and cached answers become stale.
-Where golden sets guard the knowledge set, the version is measured between the two steps, and comes into use when it is
-published at the gate; until then it is still being built. What was in use before is never held up.
-
-One worker builds a version: it holds a claim, which another one takes over only where the first gives no sign of life.
+batch by batch (`knowledge/jobs/build_lexicon.py`); passages that are processed meanwhile get them, too. Searches go on
+with the version before: nothing that they ask for is taken away. Then, in one transaction, the version comes into use
+and cached answers become stale. Where golden sets guard the knowledge set, the version is measured between the two
+steps, and comes into use when it is published at the gate; until then it is still being built. What was in use before
+is never held up.
 
 Names that are no longer published stay in the index until their passages are processed again: no question asks for
 them. So the way back is a switch, too.
@@ -14,48 +13,27 @@ them. So the way back is a switch, too.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max, Q, QuerySet
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge import model_registry
-from knowledge.faults import known_fault
 from knowledge.indexes.corpus_epoch import epoch_advance
-from knowledge.indexes.lexicon_entries import (
-    PassageText,
-    passage_texts,
-    passages_with_parts,
-    whole_terms_add,
-)
 from knowledge.lexicon_errors import LexiconTermError
 from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
-from knowledge.queue import BUILD_LEXICON, enqueue_on_commit
-from knowledge.selectors.lexicon import lexicon_of_version, lexicon_set_get, versions_managed
-from knowledge.services.fencing import claim, fenced
+from knowledge.queue import BUILD_LEXICON, lexicon_version_subject
+from knowledge.selectors.lexicon import lexicon_set_get, versions_managed
 from knowledge.services.lexicon.terms import term_key
 from knowledge.services.publish_gate import publish_gate
-from knowledge.services.representations import indexed_text
-from knowledge.services.signs_of_life import signs_of_life
-from ragcore.errors import TransientError
-from ragcore.text.lexicon import TermLexicon
-
-logger = logging.getLogger(__name__)
+from work.services import work_start
 
 State = LexiconVersion.State
-NAMES_AT_ONCE = 500
-PASSAGES_AT_ONCE = 300  # in one transaction, which holds the lock of the tenant's statistics
-LONGEST_SECONDS = 6 * 3600.0  # that building a version may take
-LOST_AFTER = timedelta(minutes=3)  # without a sign of life
-MOST_FAILURES = 3
 HELD = "change"  # key in `measured` of a version that waits at the gate: id of what is measured
 
 
@@ -168,7 +146,8 @@ def _version_create(
     version = LexiconVersion.objects.create(
         tenant_id=tenant_id, knowledge_set=home, entries=entries, number=number, author=actor, note=note
     )
-    enqueue_on_commit(BUILD_LEXICON, version_id=version.pk)
+    subject, arguments = lexicon_version_subject(version.pk), {"version_id": version.pk}
+    work_start(kind=BUILD_LEXICON, tenant_id=tenant_id, author=actor, subject=subject, arguments=arguments)
     return version
 
 
@@ -182,103 +161,18 @@ def _title(home: KnowledgeSet | None) -> str:
     return home.name if home is not None else "tenant"
 
 
-# ── the index ───────────────────────────────────────────────────────────────────────────────────
+# ── use ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def lexicon_build(*, version_id: int) -> None:
-    """Index the names of a version, then bring it into use. Safe to repeat: what is there already stays as it is.
-
-    Does nothing while another worker builds it. What fails is tried again by `lexicon_builds_resume`, MOST_FAILURES
-    times in all.
-    """
-    version = _claimed(version_id)
-    if version is None:
-        return
-    try:
-        with signs_of_life(lambda: _alive(version), limit_seconds=LONGEST_SECONDS):
-            _build(version)
-    except Exception as error:
-        logger.exception("lexicon version %s could not be published", version_id)
-        _fail(version, error)
-
-
-def _claimed(version_id: int) -> LexiconVersion | None:
-    """The version, for this worker alone; None where it is not to be built, or somebody builds it."""
-    now = timezone.now()
-    waiting = LexiconVersion.objects.filter(state=State.BUILDING).exclude(measured__has_key=HELD)
-    free = waiting.filter(Q(claim=None) | Q(heartbeat__lt=now - LOST_AFTER))
-    return claim(free, pk=version_id, heartbeat=now)
-
-
-def _fail(version: LexiconVersion, error: Exception) -> None:
-    """Count what went wrong; after MOST_FAILURES times it is not tried again."""
-    known = known_fault(error)
-    failures = version.failures + int(not isinstance(known, TransientError))  # what passes by itself does not count
-    state = State.FAILED if failures >= MOST_FAILURES else State.BUILDING
-    problem = str(known)[:200] if known is not None else type(error).__name__
-    mine = fenced(version).filter(state=State.BUILDING)
-    mine.update(state=state, failures=failures, problem=problem, claim=None, heartbeat=timezone.now())
-
-
-def _build(version: LexiconVersion) -> None:
-    lexicon = lexicon_of_version(version)
-    names = whole_names(lexicon)
-    if not _alive(version, names=len(names), names_done=0):
-        return
-    for start in range(0, len(names), NAMES_AT_ONCE):
-        batch = names[start : start + NAMES_AT_ONCE]
-        if not _names_index(version, lexicon, batch):
-            return
-        if not _alive(version, names_done=start + len(batch)):
-            return
-    _bring_into_use(version)
-
-
-def whole_names(lexicon: TermLexicon) -> list[str]:
-    """Names that are terms of their own in the index."""
-    return sorted({name for name in lexicon.all_names() if lexicon.whole_terms(name, _words(name))})
-
-
-def _names_index(version: LexiconVersion, lexicon: TermLexicon, names: Sequence[str]) -> bool:
-    """Index some names; False if another version has overtaken this one."""
-    tokenizer = model_registry.tokenizer()
-    parts = [tuple(dict.fromkeys(tokenizer.terms(name))) for name in names]
-    chunks = passages_with_parts(tenant_id=version.tenant_id, names=parts)
-    for start in range(0, len(chunks), PASSAGES_AT_ONCE):
-        texts = passage_texts(tenant_id=version.tenant_id, chunks=chunks[start : start + PASSAGES_AT_ONCE])
-        terms = {one.chunk: found for one in texts if (found := _whole_terms(lexicon, one))}
-        if terms:
-            with transaction.atomic():
-                changed = whole_terms_add(tenant_id=version.tenant_id, terms=terms)
-            if not _alive(version, passages=F("passages") + changed):
-                return False
-    return True
-
-
-def _whole_terms(lexicon: TermLexicon, passage: PassageText) -> list[str]:
-    text = indexed_text(title=passage.title, heading_path=passage.heading_path, text=passage.text)
-    return lexicon.whole_terms(text, _words(text))
-
-
-def _words(text: str) -> list[str]:
-    return model_registry.tokenizer().words(text)
-
-
-def _alive(version: LexiconVersion, **values: Any) -> bool:
-    """Write progress; False if the version is no longer being built, or not by this worker."""
-    return bool(fenced(version).filter(state=State.BUILDING).update(heartbeat=timezone.now(), **values))
-
-
-def _bring_into_use(version: LexiconVersion) -> None:
-    """Bring it into use, unless it is measured first."""
+def lexicon_version_settle(*, version: LexiconVersion) -> None:
+    """Bring a version into use whose names are indexed, unless it is measured first. Called in a transaction."""
     gate = publish_gate()
     if gate is not None and not _was_in_use(version):
         change = gate.hold_lexicon(version=version)
         if change is not None:
-            _alive(version, measured={HELD: change}, claim=None)
+            LexiconVersion.objects.filter(pk=version.pk).update(measured={HELD: change})
             return
-    if _alive(version):
-        lexicon_version_use(version_id=version.pk)
+    lexicon_version_use(version_id=version.pk)
 
 
 def _was_in_use(version: LexiconVersion) -> bool:
@@ -298,28 +192,38 @@ def lexicon_version_use(*, version_id: int) -> bool:
         return False
     same.filter(state=State.LIVE).update(state=State.RETIRED)
     now = timezone.now()
-    same.filter(pk=version.pk).update(state=State.LIVE, live_since=now, heartbeat=now, measured={})
+    same.filter(pk=version.pk).update(state=State.LIVE, live_since=now, measured={})
     sets = None if version.knowledge_set_id is None else [version.knowledge_set_id]
     epoch_advance(tenant_id=version.tenant_id, sets=sets)
     return True
 
 
+def lexicon_version_building(*, version_id: int) -> LexiconVersion | None:
+    """A version that is built, locked until the end of the transaction; None where it waits at the gate or is over."""
+    rows = LexiconVersion.objects.filter(pk=version_id, state=State.BUILDING).exclude(measured__has_key=HELD)
+    return rows.select_for_update(no_key=True).first()
+
+
+def lexicon_version_follow(*, version_id: int, is_failed: bool, is_cancelled: bool) -> None:
+    """A version whose job has failed or was cancelled is not built any more; one whose job goes on is built again,
+    if it is the latest of its lexicon.
+    """
+    mine = LexiconVersion.objects.filter(pk=version_id)
+    if is_failed or is_cancelled:
+        state = State.FAILED if is_failed else State.RETIRED
+        mine.filter(state=State.BUILDING).update(state=state, measured={})
+        return
+    version = mine.first()
+    if version is None or version.state not in (State.FAILED, State.RETIRED) or version.live_since is not None:
+        return
+    latest = _versions(version.tenant_id, version.knowledge_set).order_by("-number").first()
+    if latest is not None and latest.pk == version.pk:
+        mine.update(state=State.BUILDING)
+
+
 def lexicon_version_drop(*, version_id: int) -> None:
     """Give a version up that has not come into use."""
     LexiconVersion.objects.filter(pk=version_id, state=State.BUILDING).update(state=State.RETIRED, measured={})
-
-
-def lexicon_builds_resume() -> int:
-    """Queue builds that failed or were lost, each at most once in LOST_AFTER; returns how many."""
-    lost = LexiconVersion.objects.filter(state=State.BUILDING, heartbeat__lt=timezone.now() - LOST_AFTER)
-    lost = lost.exclude(measured__has_key=HELD)
-    ids = list(lost.values_list("pk", flat=True))
-    lost.update(heartbeat=timezone.now(), claim=None)
-    for version_id in ids:
-        enqueue_on_commit(BUILD_LEXICON, version_id=version_id)
-    if ids:
-        logger.warning("lexicon versions are built on: %s", ids)
-    return len(ids)
 
 
 # ── what it does ────────────────────────────────────────────────────────────────────────────────

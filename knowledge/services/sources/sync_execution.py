@@ -16,7 +16,6 @@ from typing import Any
 from django.utils import timezone
 
 from knowledge.errors import ItemsRefusedError, RunLostError, SourceRunningError
-from knowledge.faults import known_fault
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.services.composition import source_settle
 from knowledge.services.ingestion.item_state import IngestionFaultError
@@ -40,6 +39,7 @@ from knowledge.services.sources.sync_runs import (
 )
 from knowledge.services.sources.web import address_fetch, page_items, sitemap_items
 from ragcore.errors import RagError
+from work.faults import known_fault
 
 logger = logging.getLogger(__name__)
 

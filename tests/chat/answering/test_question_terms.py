@@ -6,8 +6,9 @@ from chat.answering.answer_config import resolve_answer_config
 from chat.answering.context import _lexicon
 from chat.types import AnswerRequest
 from knowledge.options_draft import OptionsDraft, options_draft
-from knowledge.services.lexicon import lexicon_build, lexicon_publish, term_save
+from knowledge.services.lexicon import lexicon_publish, term_save
 from tests.factories import make_set, make_user, scope_of
+from tests.knowledge.lexicons import lexicon_build
 
 pytestmark = pytest.mark.django_db
 

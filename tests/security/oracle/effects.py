@@ -272,7 +272,20 @@ class Permits:
         return ("knowledge_knowledgeset", in_set) in fresh or self.rules.curates_set(who, in_set)
 
     _knowledge_lexiconterm = _knowledge_lexiconversion = _knowledge_lexiconchange = _of_a_lexicon
-    _knowledge_lexiconmining = _of_a_lexicon
+
+    def _work_job(self, who: Person, change: Change, fresh: Any) -> bool:
+        """One's own, those of a tenant that one administers, and what kinds let others start and end."""
+        row = change.row
+        if row["author_id"] == who.pk or self.rules.administers(who, row["tenant_id"]):
+            return True
+        if change.columns <= {"author_id"} and self._person(who, row["author_id"]):
+            return True  # who started it is gone
+        if row["kind"] == "evaluation.diagnose_cases":
+            return who.is_staff and who.reviews and row["tenant_id"] == who.tenant
+        if row["kind"] == "evaluation.propose_cases":
+            return self._of_golden(who, row["arguments"]["golden_set_id"], fresh)
+        set_id = row["arguments"].get("set_id")
+        return row["kind"] == "knowledge.mine_terms" and set_id is not None and self.rules.curates_set(who, set_id)
 
     def _by_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
         return self.rules.administers(who, change.row["tenant_id"])
@@ -444,9 +457,6 @@ class Permits:
         cases = (case for case, message in self.facts.cases.items() if str(message) == str(change.row["message_id"]))
         return any(self.rules.reviews_case(who, case) for case in cases)
 
-    def _evaluation_diagnosisrun(self, who: Person, change: Change, fresh: Any) -> bool:
-        return who.is_staff and who.reviews and change.row["tenant_id"] == who.tenant
-
     def _chat_approvedanswer(self, who: Person, change: Change, fresh: Any) -> bool:
         row = change.row
         if change.before is None:
@@ -526,10 +536,6 @@ class Permits:
 
     def _evaluation_goldencase(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._of_golden(who, change.row["golden_set_id"], fresh)
-
-    def _evaluation_proposalrun(self, who: Person, change: Change, fresh: Any) -> bool:
-        left = change.columns <= {"requested_by_id"} and self._person(who, change.row["requested_by_id"])
-        return left or self._of_golden(who, change.row["golden_set_id"], fresh)
 
     def _evaluation_proposedcase(self, who: Person, change: Change, fresh: Any) -> bool:
         """Made by workers; it goes with its document."""

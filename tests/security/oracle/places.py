@@ -46,7 +46,6 @@ from knowledge.models import (
     LanguageModel,
     LatentModel,
     LexiconChange,
-    LexiconMining,
     LexiconTerm,
     LexiconVersion,
     ModelServer,
@@ -69,6 +68,7 @@ from notifications.models import Notification
 from ragcore.graph.triples import Triple as Fact
 from tests.factories import run_job, scope_of
 from tests.security.oracle.world import TENANTS, World, people_make
+from work.models import Job
 
 
 def _part_of(words: dict[str, str]) -> Fact:
@@ -176,7 +176,14 @@ class Place:
             )
             if clearance == 0:
                 LexiconVersion.objects.create(**home, number=1, state="retired", author=author)
-                LexiconMining.objects.create(**home, state="queued", author=author)
+                set_id = home["knowledge_set"].pk if home["knowledge_set"] else None
+                Job.objects.create(
+                    tenant=self.tenant,
+                    kind="knowledge.mine_terms",
+                    subject="" if set_id is None else f"set:{set_id}",
+                    arguments={"set_id": set_id},
+                    author=author,
+                )
 
     def _latents(self) -> None:
         """A version of the domain vectors without any."""

@@ -95,6 +95,11 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "api/v1/jobs/<int:job_id>/items": ("job", lambda r, who, pk: r.sees_job(who, pk)),
     "api/v1/access-requests": ("", everybody),
     "api/v1/access-requests/<int:request_id>": ("request", lambda r, who, pk: r.sees_request(who, pk)),
+    "api/v1/background-jobs": ("", everybody),
+    "api/v1/background-jobs/<int:background_job_id>": (
+        "background_job",
+        lambda r, who, pk: _own("background_job", "author_id")(r, who, pk) or _tenant_of("background_job")(r, who, pk),
+    ),
     "api/v1/notifications": ("", everybody),
     "api/docs": ("", everybody),
     "api/schema": ("", everybody),
@@ -256,6 +261,7 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: r.administers(w, r.facts.sets[pk].tenant),
     ),
     "latent": (_admins, lambda r, w, pk: r.manages_latent(w, pk), _no, nobody, nobody),
+    "background_job": (_admins, _tenant_of("background_job"), _no, nobody, nobody),
     "lexicon_term": (
         _curators,
         lambda r, w, pk: r.keeps_lexicon(w, "lexicon_term", pk),
@@ -379,6 +385,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_searchmodel_test", "knowledge_searchmodel_test_used", "knowledge_searchmodel_reranker"),
     *("knowledge_searchmodel_start", "knowledge_searchmodel_switch"),
     *("knowledge_searchmodel_back", "knowledge_searchmodel_drop"),
+    "work_job_step",
     *("knowledge_latentmodel_use", "knowledge_latentmodel_off", "knowledge_latentmodel_on"),
 }
 API_ONLY_POST = {
@@ -386,7 +393,7 @@ API_ONLY_POST = {
     *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
     *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),
     *("notifications-read-all", "signals-list", "sources-run", "users-list", "webhooks-list"),
-    *("triples-detail", "triples-search", "entities-undo"),
+    *("triples-detail", "triples-search", "entities-undo", "background-jobs-cancel"),
     *(
         "preferences",
         "announcement_dismiss",

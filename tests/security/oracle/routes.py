@@ -13,7 +13,7 @@ from django.urls.resolvers import RoutePattern
 from tests.security.oracle.facts import KINDS, Facts
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
-ADMIN = re.compile(r"^admin/(accounts|knowledge|chat|feedback|evaluation)/(\w+)/")
+ADMIN = re.compile(r"^admin/(accounts|work|knowledge|chat|feedback|evaluation)/(\w+)/")
 OF_MODEL = {label.lower(): kind for kind, label in KINDS.items()}
 OF_PARAMETER = {
     "set_id": "set",
@@ -35,7 +35,8 @@ OF_PARAMETER = {
     "key_id": "key",
     "lexicon_version_id": "lexicon_version",
     "lexicon_change_id": "lexicon_change",
-    "mining_id": "lexicon_mining",
+    "mining_id": "background_job",
+    "background_job_id": "background_job",
     "latent_id": "latent",
 }
 PLAIN = {  # parameters that name no object
@@ -53,7 +54,7 @@ PLAIN = {  # parameters that name no object
     "switch_id": ("1", "2"),
     "step": ("pause", "resume", "cancel", "finish", "nothing"),
     "content_type_id": ("1", "7", "20"),
-    "app_label": ("accounts", "knowledge", "chat", "feedback", "evaluation"),
+    "app_label": ("accounts", "work", "knowledge", "chat", "feedback", "evaluation"),
     "url": ("knowledge/nothing", "x"),
 }
 OF_SITE = {"language_model", "search_model"}  # kinds that belong to no tenant

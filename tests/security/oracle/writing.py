@@ -219,6 +219,9 @@ class Acts:
             "jobs/<int:job_id>/pause": [("post", {}, lambda: self._works_on(who, get("job")))],
             "jobs/<int:job_id>/resume": [("post", {}, lambda: self._works_on(who, get("job")))],
             "jobs/<int:job_id>/retry": [("post", {}, None)],
+            "background-jobs/<int:background_job_id>/cancel": [
+                ("post", {}, lambda: None if self._owns_work(who, get("background_job")) else False)
+            ],
             "access-requests": [("post", body({"set": self.any("set"), **reason}), None)],
             "access-requests/<int:request_id>/approve": [
                 ("post", body(reason), lambda: self._decides(who, get("request")))
@@ -277,6 +280,11 @@ class Acts:
             return False
         return True if who.administers else None
 
+    def _owns_work(self, who: Person, pk: Any) -> bool:
+        """Started it, or administers its tenant; whether it is open nobody knows here."""
+        row = self.facts.row("background_job", pk)
+        return row["author_id"] == who.pk or self.rules.administers(who, row["tenant_id"])
+
     def _judgement(self, who: Person, values: dict[str, Any]) -> tuple[str, dict[str, Any], bool]:
         message = str(self.any("message"))
         own = self.facts.row("message", message)["user_id"] == who.pk
@@ -327,6 +335,7 @@ class Acts:
             "knowledge_lexiconterm_publish": [form(set=rng.choice((0, *sets)))],
             "knowledge_lexiconterm_mine": [form(set=rng.choice((0, *sets)))],
             "knowledge_lexiconterm_mine_cancel": [form()],
+            "work_job_step": [form()],
             "knowledge_lexiconterm_back": [form()],
             "knowledge_lexiconterm_publish_cancel": [form()],
             "knowledge_lexiconterm_undo": [form()],

@@ -1,0 +1,139 @@
+"""One page of all background work: what runs, how far it is, why it failed; pause, resume, cancel, try again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.urls import URLPattern, path
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_scope, admin_user, ago, badge
+from accounts.error_messages import error_message
+from ragcore.errors import RagError
+from work.errors import UnknownKindError
+from work.kinds import kind_get, kinds
+from work.models import Job
+from work.services import FROM, work_cancel, work_pause, work_resume, work_retry
+from work.words import error_words, kind_words, progress_words, subject_words
+
+COLOURS: Final = MappingProxyType(
+    {"queued": "info", "running": "info", "paused": "warning", "failed": "danger", "done": "success", "cancelled": ""}
+)
+Step = tuple[Callable[..., Job], Any, Any]
+STEPS: Final[Mapping[str, Step]] = MappingProxyType(
+    {
+        "pause": (work_pause, _("Pause"), _("The job is paused.")),
+        "resume": (work_resume, _("Resume"), _("The job was resumed.")),
+        "cancel": (work_cancel, _("Cancel"), _("The job was cancelled.")),
+        "retry": (work_retry, _("Try again"), _("The job is tried again.")),
+    }
+)  # step → service, words of the button, what is said when it is done
+
+
+class KindFilter(admin.SimpleListFilter):
+    """One kind of work, by its label."""
+
+    title = _("kind")
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(kind.name, kind.label) for kind in kinds()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
+        return queryset.filter(kind=self.value()) if self.value() else queryset
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnlyMixin, AdministratorAdmin):
+    """Jobs of all kinds; what is special about a kind stands in its panel."""
+
+    list_display = ("kind_shown", "subject_shown", "state_badge", "progress", "author", "age", "error")
+    list_display_links = ("kind_shown",)
+    list_filter = ("state", KindFilter)
+    list_select_related = ("author", "tenant")
+    show_full_result_count = False
+    fields = (
+        ("kind_shown", "subject_shown"),
+        ("state_badge", "progress"),
+        ("author", "tenant"),
+        ("created", "started", "finished"),
+        ("attempt", "error"),
+        "panel",
+    )
+    readonly_fields = ("kind_shown", "subject_shown", "state_badge", "progress", "attempt", "error", "panel")
+    change_form_outer_before_template = "admin/work/job/steps.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.step)
+        return [path("<int:background_job_id>/<str:step>/now/", view, name="work_job_step"), *super().get_urls()]
+
+    def step(self, request: HttpRequest, background_job_id: int, step: str) -> HttpResponse:
+        """POST: pause, resume, cancel or try a job again."""
+        if not self.has_module_permission(request):
+            raise PermissionDenied
+        if step not in STEPS:
+            raise Http404
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        service, _words, done = STEPS[step]
+        try:
+            service(scope=admin_scope(request), actor=admin_user(request), job_id=background_job_id)
+        except RagError as error:
+            messages.error(request, error_message(error))
+            return redirect("admin:work_job_changelist")
+        messages.success(request, done)
+        return redirect("admin:work_job_change", background_job_id)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        job = self.get_object(request, object_id)
+        steps = [(step, STEPS[step][1]) for step, states in FROM.items() if job is not None and job.state in states]
+        context = {**(extra_context or {}), "steps": steps}
+        page: HttpResponse = super().change_view(request, object_id, form_url, context)
+        return page
+
+    # ── columns ─────────────────────────────────────────────────────────────────────────────────
+
+    @admin.display(description=_("kind"), ordering="kind")
+    def kind_shown(self, job: Job) -> str:
+        return kind_words(job.kind)
+
+    @admin.display(description=pgettext_lazy("background work", "subject"))
+    def subject_shown(self, job: Job) -> str:
+        return subject_words(job) or "–"
+
+    @badge(description=_("state"), ordering="state", colours=COLOURS)
+    def state_badge(self, job: Job) -> tuple[str, str]:
+        return job.state, job.get_state_display()
+
+    @admin.display(description=_("progress"))
+    def progress(self, job: Job) -> str:
+        return progress_words(job) or "–"
+
+    @admin.display(description=_("started"), ordering="started")
+    def age(self, job: Job) -> SafeString | str:
+        return ago(job.started) if job.started else "–"
+
+    @admin.display(description=_("error"))
+    def error(self, job: Job) -> str:
+        return error_words(job) or "–"
+
+    @admin.display(description=_("details"))
+    def panel(self, job: Job) -> SafeString | str:
+        """What the kind says of its job."""
+        try:
+            rows = kind_get(job.kind).panel(job)
+        except UnknownKindError:
+            return "–"
+        return format_html_join("", "<div>{}: {}</div>", rows) or "–"

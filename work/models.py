@@ -1,0 +1,97 @@
+"""One table for the life of all background work."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+
+class Job(models.Model):
+    """One piece of background work, of a kind that `work.kinds` knows by `kind`.
+
+    States and who moves a job from one to the next:
+
+        queued → running            a worker claims it (`work.claims`), and `attempt` grows
+        running → queued            the slice is over, or a passing fault is tried again at `not_before`
+        running → done | failed     the kind has ended, or a fault does not pass, or there were too many tries
+        queued | running → paused   a person (`work.services`); `attempt` grows, which fences its worker off
+        paused → queued             a person
+        open → cancelled            a person, or the end of the author's account; `attempt` grows
+        failed | cancelled → queued   a person tries again; it goes on from its checkpoint
+
+    A running job whose lease has ended is free: the next worker claims it. `attempt` counts claims and acts of people;
+    a worker's write counts only while the row still has the attempt of its claim (`work.fencing`).
+    At most one job of a kind, tenant and subject is open (queued, running or paused).
+    """
+
+    FENCE: ClassVar = "attempt"
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("Waiting")
+        RUNNING = "running", _("Running")
+        PAUSED = "paused", _("Paused")
+        DONE = "done", _("Finished")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    kind = models.CharField(_("kind"), max_length=64)
+    subject = models.CharField(
+        pgettext_lazy("background work", "subject"), max_length=200, blank=True
+    )  # what it is about, as its kind names it
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name=pgettext_lazy("background work", "started by"),
+    )  # null: nobody asked for it, e.g. work of the night
+    arguments = models.JSONField(default=dict)  # ids and choices that it was started with
+    state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.QUEUED)
+    done = models.PositiveIntegerField(default=0)  # of `total`, in the unit of its kind
+    total = models.PositiveIntegerField(default=0)  # 0: not known
+    figures = models.JSONField(default=dict)  # counts that its kind shows
+    checkpoint = models.JSONField(default=dict)  # from which it goes on
+    attempt = models.PositiveIntegerField(default=0, editable=False)
+    failures = models.PositiveSmallIntegerField(default=0)  # tries without a new checkpoint
+    lease_until = models.DateTimeField(null=True, editable=False)  # of the worker that runs it
+    called = models.DateTimeField(null=True, editable=False)  # when a worker was called that has not come yet
+    not_before = models.DateTimeField(null=True, editable=False)  # of the next try
+    error_code = models.CharField(max_length=64, blank=True)  # of the last fault
+    error_data = models.JSONField(default=dict)
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    started = models.DateTimeField(_("started"), null=True)
+    finished = models.DateTimeField(_("finished"), null=True)
+
+    class Meta:
+        verbose_name = _("background job")
+        verbose_name_plural = _("background work")
+        ordering: ClassVar = ["-pk"]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "kind", "subject", "-id"], name="work_jobs_of_a_subject"),
+            models.Index(fields=["state"], condition=models.Q(state__in=["queued", "running"]), name="work_open_jobs"),
+        ]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["kind", "tenant", "subject"],
+                condition=models.Q(state__in=["queued", "running", "paused"]),
+                name="work_one_open_job",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} #{self.pk}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits, runs or is paused."""
+        return self.state in OPEN
+
+
+State = Job.State
+OPEN = (State.QUEUED, State.RUNNING, State.PAUSED)

@@ -1,0 +1,105 @@
+"""Runs one slice of a job: claim → run → checkpoints → release."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import closing
+from typing import Any
+
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from ragcore.errors import RagError, TransientError
+from work.claims import LEASE, job_claim, job_fail, job_finish, job_put_off, job_release, lease_extend
+from work.errors import JobLostError
+from work.faults import known_fault
+from work.fencing import job_writing
+from work.kinds import Checkpoint, JobKind, kind_get
+from work.models import Job, State
+from work.signs_of_life import signs_of_life
+
+logger = logging.getLogger(__name__)
+clock = time.monotonic
+
+LONGEST_RETRY_SECONDS = 3600.0
+
+
+def slice_run(*, job_id: int, attempt: int | None = None) -> bool:
+    """Run a job for one slice of its kind; False where there was nothing to claim.
+
+    The worker may end at any point: what was not stored with a checkpoint is done again by the next one.
+    """
+    job = job_claim(job_id=job_id, attempt=attempt)
+    if job is None:
+        return False
+    kind = kind_get(job.kind)
+    try:
+        _run(job, kind)
+    except JobLostError:
+        logger.info("%s is in other hands; what this worker had begun is dropped", job)
+    except Exception as error:
+        known = known_fault(error)
+        logger.warning("%s: %s", job, error, exc_info=known is None)
+        _end_by_fault(job, kind, known)
+    return True
+
+
+def _run(job: Job, kind: JobKind) -> None:
+    ends = clock() + kind.slice_seconds
+    with (
+        signs_of_life(lambda: lease_extend(job), limit_seconds=kind.hang_seconds) as pulse,
+        closing(kind.run(job)) as checkpoints,  # type: ignore[type-var]  # kinds write generators
+    ):
+        for checkpoint in checkpoints:
+            checkpoint_store(job, checkpoint)
+            pulse.checkpoint()
+            if checkpoint.is_last:
+                return
+            if clock() >= ends or checkpoint.rest_seconds:
+                job_release(job, rest_seconds=checkpoint.rest_seconds)
+                return
+    job_finish(job)
+
+
+def checkpoint_store(job: Job, checkpoint: Checkpoint) -> None:
+    """Store what a job has reached together with what the checkpoint writes; the lease begins anew.
+
+    Raises JobLostError, and nothing is stored, where the job is in other hands.
+    """
+    with job_writing(job):
+        written = checkpoint.write() if checkpoint.write is not None else None
+        values = _values(job, checkpoint, written or {})
+        Job.objects.filter(pk=job.pk).update(**values)
+    for name, value in values.items():
+        setattr(job, name, value)
+
+
+def _values(job: Job, checkpoint: Checkpoint, written: Any) -> dict[str, Any]:
+    now = timezone.now()
+    values: dict[str, Any] = {"lease_until": now + LEASE, "figures": {**job.figures, **checkpoint.figures, **written}}
+    for name in ("done", "total"):
+        if (value := getattr(checkpoint, name)) is not None:
+            values[name] = value
+    if checkpoint.data is not None and dict(checkpoint.data) != job.checkpoint:
+        values |= {"checkpoint": dict(checkpoint.data), "failures": 0, "error_code": "", "error_data": {}}
+    if checkpoint.is_last:
+        ended = {"state": State.DONE, "lease_until": None, "finished": now}
+        values |= {**ended, "failures": 0, "error_code": "", "error_data": {}}
+    return values
+
+
+def _end_by_fault(job: Job, kind: JobKind, error: RagError | None) -> None:
+    """Try a passing fault again later, and one that nobody knows as often as its kind says; else it is a verdict."""
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()
+    try:
+        most = kind.most_failures if isinstance(error, TransientError) else kind.most_unknown_failures
+        passes = error is None or isinstance(error, TransientError)
+        if passes and job.failures + 1 < most:
+            seconds = min(kind.retry_seconds * 2**job.failures, LONGEST_RETRY_SECONDS)
+            job_put_off(job, seconds=seconds, error=error)
+        else:
+            job_fail(job, error)
+    except DatabaseError as unwritten:
+        logger.warning("%s: its fault could not be stored, and its lease lapses: %s", job, unwritten)

@@ -1,0 +1,21 @@
+"""Celery tasks of background work: ids in, services called."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from work.claims import jobs_sweep
+from work.queue import RUN_SLICE, SWEEP_JOBS
+from work.runner import slice_run
+
+
+@shared_task(name=RUN_SLICE)
+def run_slice(*, job_id: int, attempt: int | None = None) -> None:
+    """Run a job for one slice."""
+    slice_run(job_id=job_id, attempt=attempt)
+
+
+@shared_task(name=SWEEP_JOBS)
+def sweep_jobs() -> None:
+    """Call workers to jobs that lost theirs."""
+    jobs_sweep()
