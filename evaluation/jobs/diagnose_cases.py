@@ -1,4 +1,4 @@
-"""Diagnoses the cases of a tenant that have no diagnosis (D36).
+"""Diagnoses the cases of a tenant that have no diagnosis.
 
 Each diagnosis is stored together with the number of its case, so that a worker that is killed loses no case and does
 none twice. A run of the night works a quarter of the time, so that it slows nobody who asks meanwhile; one that

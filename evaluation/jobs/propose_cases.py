@@ -1,6 +1,6 @@
-"""Makes questions of passages, for people to accept as golden cases (D15).
+"""Makes questions of passages, for people to accept as golden cases.
 
-What is of no use, known already or nearly the same as another one is dropped (D7). What came of a passage is stored
+What is of no use, known already or nearly the same as another one is dropped. What came of a passage is stored
 with its place: a worker that is killed loses nothing and makes nothing twice.
 """
 

@@ -1,4 +1,4 @@
-"""Indexes the names of a version of a lexicon, then brings it into use (D8, D17)."""
+"""Indexes the names of a version of a lexicon, then brings it into use."""
 
 from __future__ import annotations
 

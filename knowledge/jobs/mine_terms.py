@@ -1,4 +1,4 @@
-"""Reads documents and suggests terms for a lexicon (D8)."""
+"""Reads documents and suggests terms for a lexicon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lexicon of a tenant and of a knowledge set: terms, what is published and what was changed (D8)."""
+"""The lexicon of a tenant and of a knowledge set: terms, what is published and what was changed."""
 
 from __future__ import annotations
 

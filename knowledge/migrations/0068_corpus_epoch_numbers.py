@@ -12,7 +12,7 @@ SELECT setval(
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("knowledge", "0065_packaged_models_in_use"),
+        ("knowledge", "0067_builds_of_lexicons_as_jobs"),
     ]
 
     operations = [
