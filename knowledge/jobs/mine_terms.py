@@ -109,7 +109,7 @@ def _compared(
     except RagError as error:  # the terms are worth showing without it
         logger.warning("names were not compared as synonyms: %s", error)
         return candidates
-    return with_synonyms(candidates, pairs, known={name.lower(): level for name, level in known.items()})
+    return with_synonyms(candidates, pairs, levels_of_names={name.lower(): level for name, level in known.items()})
 
 
 def _texts(rows: Versions) -> Iterator[list[tuple[int, str, int]]]:
