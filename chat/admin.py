@@ -13,10 +13,10 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, is_administrator
+from accounts.admin.pages import page_response
 from accounts.error_messages import stored_message
 from accounts.roles import REVIEW_PERMISSION
 from chat.announcements.admin import AnnouncementAdmin
@@ -208,7 +208,6 @@ class StrategyStatisticsAdmin(ReviewerAdmin):
         found = strategy_figures(scope=admin_scope(request), days=days)
         rows = [{"name": STRATEGY_WORDS.get(one.strategy, one.strategy), "figures": one} for one in found]
         context = {
-            **self.admin_site.each_context(request),
             "title": _("Answer statistics"),
             "opts": self.model._meta,
             "rows": rows,
@@ -216,7 +215,7 @@ class StrategyStatisticsAdmin(ReviewerAdmin):
             "periods": [(period, PERIOD_WORDS[period], period == days) for period in PERIODS],
             **(extra_context or {}),
         }
-        return TemplateResponse(request, "admin/chat/strategystatistics/page.html", context)
+        return page_response(request, "admin/chat/strategystatistics/page.html", context)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -25,6 +25,7 @@ from accounts.admin.base import admin_scope, is_administrator
 from accounts.relative_time import short_day
 from chat.admin import is_reviewer
 from chat.api.health import health_report
+from evaluation.admin.base import judges_quality
 from evaluation.selectors import runs_of
 from feedback.usage import DAYS, Day, unanswered_questions, usage
 from knowledge.admin.curation import creates_sets, is_curator, lists_sets
@@ -38,7 +39,6 @@ from ragsite.admin_menu import (
     documents_in,
     failed_documents,
     items_open,
-    judges,
     originals_lost,
     reviews_open,
     users_active,
@@ -76,7 +76,7 @@ FIGURES = [
         is_rare=True,
     ),
     Figure(_("Reviews due"), "knowledge_document", is_curator, reviews_open, "?review=due", hands=True),
-    Figure(_("Open feedback cases"), "feedback_badcase", judges, cases_open, "?case=open", hands=True),
+    Figure(_("Open feedback cases"), "feedback_badcase", judges_quality, cases_open, "?case=open", hands=True),
     Figure(_("Processing"), "knowledge_ingestitem", is_curator, items_open, "?progress=open"),
     Figure(
         _("Searchable documents"),
@@ -261,7 +261,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     context["title"] = _("Overview")
     if is_curator(request):
         context["queue"] = queue_shown(request)
-    if judges(request):
+    if judges_quality(request):
         context |= trends(request)
     context["sees_health"] = is_administrator(request)
     context["disk_notice"] = disk_notice(request)
@@ -269,6 +269,6 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     cards = [(figure, figure.card(request)) for figure in FIGURES if figure.may_open(request)]
     context["counts"] = [card for figure, card in cards if card["value"] or not figure.is_rare]
     context["may_upload"] = is_curator(request)
-    if judges(request):
+    if judges_quality(request):
         context["latest_runs"] = list(runs_of(scope=admin_scope(request))[:5])
     return context

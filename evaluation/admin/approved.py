@@ -17,7 +17,7 @@ from accounts.selectors import person_name
 from chat.admin import ReviewerAdmin, is_reviewer
 from chat.approved_answers import approved_listed, approved_withdraw
 from chat.models import ApprovedAnswer
-from knowledge.admin.curation import keeps_sets
+from evaluation.admin.base import judges_quality
 from ragcore.errors import RagError
 
 COLOURS = {"open": "success", "over": "info"}
@@ -49,7 +49,7 @@ class ApprovedAnswerAdmin(ReviewerAdmin):
         return approved_listed(scope=admin_scope(request), is_reviewer=is_reviewer(request))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_reviewer(request) or keeps_sets(request)
+        return judges_quality(request)
 
     def has_view_permission(self, request: HttpRequest, obj: ApprovedAnswer | None = None) -> bool:
         return self.has_module_permission(request)

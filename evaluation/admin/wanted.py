@@ -11,14 +11,14 @@ from django.utils.translation import ngettext
 from accounts.admin.base import admin_scope, admin_user, badge
 from accounts.error_messages import error_message
 from accounts.selectors import person_name
-from chat.admin import ReviewerAdmin, is_reviewer
+from chat.admin import ReviewerAdmin
+from evaluation.admin.base import judges_quality
 from evaluation.models import WantedDocument
 from evaluation.services.wanted_documents import (
     wanted_document_close,
     wanted_document_withdraw,
     wanted_documents_shown,
 )
-from knowledge.admin.curation import keeps_sets
 from ragcore.errors import RagError
 
 COLOURS = {"open": "warning", "added": "success", "declined": "danger", "withdrawn": "info"}
@@ -43,7 +43,7 @@ class WantedDocumentAdmin(ReviewerAdmin):
         return wanted_documents_shown(scope=admin_scope(request))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_reviewer(request) or keeps_sets(request)
+        return judges_quality(request)
 
     def has_view_permission(self, request: HttpRequest, obj: WantedDocument | None = None) -> bool:
         return self.has_module_permission(request)

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, admin_user, is_administrator
 from accounts.error_messages import error_message
@@ -72,6 +72,11 @@ class OwnerAdmin(CuratorAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return keeps_sets(request)
+
+
+def managed_set(request: HttpRequest, pk: int) -> KnowledgeSet:
+    """The set of the address, for those who manage it. Raises Http404."""
+    return get_object_or_404(sets_managed(scope=admin_scope(request)).select_related("tenant"), pk=pk)
 
 
 # ── buttons ───────────────────────────────────────────────────────────────────────────────────────

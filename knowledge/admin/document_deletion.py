@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, ids_of
@@ -86,7 +87,6 @@ class DocumentDeletion(CuratorAdmin):
 
     def _delete_page(self, request: HttpRequest, chosen: QuerySet[Document], *, address: str) -> TemplateResponse:
         found = {
-            **self.admin_site.each_context(request),
             **about_documents(chosen),
             "title": _("Delete documents"),
             "first": chosen.first(),
@@ -94,7 +94,7 @@ class DocumentDeletion(CuratorAdmin):
             "days": settings.PURGE_AFTER_DAYS,
             "cited_stay": not settings.PURGE_CITED,
         }
-        return TemplateResponse(request, "admin/knowledge/document/delete.html", found)
+        return page_response(request, "admin/knowledge/document/delete.html", found)
 
     def _delete(self, request: HttpRequest, documents: Iterable[Document]) -> None:
         done = each_document(request, documents, services.document_delete)
@@ -103,6 +103,7 @@ class DocumentDeletion(CuratorAdmin):
             text = ngettext("%(count)d document was deleted.", "%(count)d documents were deleted.", len(done))
             messages.success(request, text % {"count": len(done)})
 
+    @admin_page("restore/", name="knowledge_document_restore")
     def restore(self, request: HttpRequest) -> HttpResponse:
         """POST: bring back the documents of the form that the person may bring back."""
         if request.method != "POST":

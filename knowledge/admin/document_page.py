@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils import formats, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.admin.pages import page_response
 from accounts.errors import NotFoundError
 from accounts.models import ClearanceLevel
 from accounts.relative_time import exact_day, exact_time
@@ -235,7 +235,7 @@ def _report(prefix: str, values: dict[str, Any]) -> Iterable[Fact]:
 # ── versions ────────────────────────────────────────────────────────────────────────────────────
 
 
-def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context: dict[str, Any]) -> HttpResponse:
+def diff_page(request: HttpRequest, *, scope: Scope, document: Document) -> HttpResponse:
     """Two versions side by side, or one below the other with `?view=unified`."""
     versions = list(versions_listed(scope=scope, document=document))
     numbers = ids_of([request.GET.get("old", ""), request.GET.get("new", "")])
@@ -245,7 +245,6 @@ def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context
         raise NotFoundError("one_version", document=document.pk)
     diff = version_diff(scope=scope, document_id=document.pk, old=numbers[0], new=numbers[1])
     found = {
-        **context,
         "title": _("Changes in %(name)s") % {"name": document.title},
         "document": document,
         "versions": versions,
@@ -253,4 +252,4 @@ def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context
         "rows": side_by_side(diff.lines),
         "unified": request.GET.get("view") == "unified",
     }
-    return TemplateResponse(request, "admin/knowledge/document/diff.html", found)
+    return page_response(request, "admin/knowledge/document/diff.html", found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -90,7 +91,13 @@ def test_one_thing_is_added_in_one_file(example, tmp_path):
     add(example, tmp_path)
 
     done = subprocess.run(
-        [sys.executable, "-c", example.check], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120
+        [sys.executable, "-c", example.check],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},  # the other packages
+        check=False,
+        timeout=120,
     )
 
     assert done.returncode == 0, done.stderr
