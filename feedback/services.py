@@ -23,7 +23,7 @@ from chat.selectors import message_get
 from feedback.errors import NothingSaidError
 from feedback.features import answer_features
 from feedback.models import BadCase, CaseMove, Signal, Vote
-from feedback.queue import RATE_DOCUMENTS, queue_of
+from feedback.queue import QUEUES, RATE_DOCUMENTS
 from feedback.selectors import case_get, cases_reviewable
 from knowledge.queue import enqueue_on_commit
 from knowledge.services.document_weights import document_ratings_apply
@@ -146,7 +146,7 @@ def vote_record(
     is_complaint = vote == Vote.Direction.DOWN or (recorded.rating or BEST) <= MOST_OF_COMPLAINTS
     if is_complaint and _said(recorded) != said:
         case_open(message=message, actor=user)
-    enqueue_on_commit(RATE_DOCUMENTS, queue=queue_of(RATE_DOCUMENTS), message_id=str(message.pk))
+    enqueue_on_commit(RATE_DOCUMENTS, queue=QUEUES[RATE_DOCUMENTS], message_id=str(message.pk))
     return recorded
 
 
