@@ -12,6 +12,28 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from chat.approved_models import ApprovedAnswer, ApprovedSource
+from chat.experiment_models import Experiment, TurnFigures
+
+__all__ = [
+    "Announcement",
+    "AnnouncementDismissal",
+    "Experiment",
+    "TurnFigures",
+    "AskingPreferences",
+    "Attachment",
+    "AttachmentCitation",
+    "AttachmentPassage",
+    "ApprovedAnswer",
+    "ApprovedSource",
+    "CitationValues",
+    "Conversation",
+    "Message",
+    "MessageCitation",
+    "SharedLink",
+    "StrategyStatistics",
+]
+
 
 class Conversation(models.Model):
     """Turns between one person and the assistant."""
@@ -359,26 +381,3 @@ class StrategyStatistics(models.Model):
 
     def __str__(self) -> str:
         return f"{self.strategy} {self.day}"
-
-
-from chat.approved_models import ApprovedAnswer, ApprovedSource  # noqa: E402  # models of this app
-from chat.experiment_models import Experiment, TurnFigures  # noqa: E402
-
-__all__ = [
-    "Announcement",
-    "AnnouncementDismissal",
-    "Experiment",
-    "TurnFigures",
-    "AskingPreferences",
-    "Attachment",
-    "AttachmentCitation",
-    "AttachmentPassage",
-    "ApprovedAnswer",
-    "ApprovedSource",
-    "CitationValues",
-    "Conversation",
-    "Message",
-    "MessageCitation",
-    "SharedLink",
-    "StrategyStatistics",
-]

@@ -11,6 +11,11 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.relative_time import exact_time
+from evaluation.proposal_models import ProposalRun as ProposalRun
+from evaluation.proposal_models import ProposedCase as ProposedCase
+from evaluation.remedy_models import OptionsDraft as OptionsDraft
+from evaluation.remedy_models import RemedyApplication as RemedyApplication
+from evaluation.remedy_models import WantedDocument as WantedDocument
 from evaluation.sliced_runs import SlicedRun
 
 
@@ -391,10 +396,3 @@ class DiagnosisRun(SlicedRun):
     def tried(self) -> int:
         """Cases that are done or have failed."""
         return self.done + self.failed
-
-
-from evaluation.proposal_models import ProposalRun as ProposalRun  # noqa: E402
-from evaluation.proposal_models import ProposedCase as ProposedCase  # noqa: E402
-from evaluation.remedy_models import OptionsDraft as OptionsDraft  # noqa: E402  # models of this app
-from evaluation.remedy_models import RemedyApplication as RemedyApplication  # noqa: E402
-from evaluation.remedy_models import WantedDocument as WantedDocument  # noqa: E402
