@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from chat.answering.grounding import UNCHECKED
 from chat.answering.metadata import SILENT_MODELS
-from chat.redis_client import client, redis_lock
+from chat.concurrency.redis_client import client, redis_lock
 from chat.types import AnswerRecord
 
 logger = logging.getLogger(__name__)

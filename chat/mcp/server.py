@@ -19,11 +19,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
 
 from accounts.errors import NotAuthenticatedError, RateLimitedError
-from chat import redis_client
-from chat.access_watch import run_until_ended
-from chat.admission import close_places
 from chat.api.auth import access_of
-from chat.executors import run_db
+from chat.concurrency import redis_client
+from chat.concurrency.access_watch import run_until_ended
+from chat.concurrency.admission import close_places
+from chat.concurrency.executors import run_db
 from chat.mcp.schemas import UNAVAILABLE
 from chat.mcp.tools import CALLER, CallerOf, Tools, caller_of_fixed_key, caller_of_key, caller_of_request
 from chat.turns.lifecycle import turns_shutdown

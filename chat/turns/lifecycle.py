@@ -18,15 +18,15 @@ from accounts.errors import RateLimitedError
 from accounts.models import User
 from accounts.scope import Scope
 from chat import metrics
-from chat.admission import Place, take_place
 from chat.answering.context import Deadline, build_context
 from chat.answering.pipeline import answer
+from chat.concurrency.admission import Place, take_place
+from chat.concurrency.executors import run_db
+from chat.concurrency.redis_client import client, events_key, stop_key
 from chat.conversations.memory import session_history, session_store, session_turn
 from chat.conversations.summaries import summary_request
 from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
-from chat.executors import run_db
 from chat.models import Conversation, Message
-from chat.redis_client import client, events_key, stop_key
 from chat.selectors import message_get
 from chat.serializers import serialize_citation, serialize_metadata
 from chat.turns.heartbeats import heartbeats, show_alive

@@ -20,9 +20,9 @@ from accounts.scope import Scope
 from accounts.selectors import tenant_check
 from chat.attachments.files import attachments_bind, attachments_check
 from chat.branches import Branches, branches_of, parent_of_new
+from chat.concurrency.redis_client import alive_key
 from chat.conversations.shown_branch import leaf_move
 from chat.models import AttachmentCitation, AttachmentPassage, Conversation, Message, MessageCitation
-from chat.redis_client import alive_key
 from chat.selectors import conversation_keys, conversations_of
 from chat.turns.strategy_statistics import strategy_count
 from chat.turns.stream_reader import interrupted_message

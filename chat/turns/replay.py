@@ -15,7 +15,7 @@ from chat.answering.approved import approved_record
 from chat.answering.context import AnswerContext, build_context
 from chat.answering.pipeline import compute_answer
 from chat.attachments.search import Attached
-from chat.executors import run_cpu, run_db
+from chat.concurrency.executors import run_cpu, run_db
 from chat.models import Message
 from chat.types import AnswerRecord, AnswerRequest, Constraints, ignore_event
 from knowledge import model_registry

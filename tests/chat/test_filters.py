@@ -9,7 +9,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.models import Message
 from knowledge.models import Attribute
 from tests.chat.sockets import Socket

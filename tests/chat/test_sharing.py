@@ -11,9 +11,9 @@ from django.utils import timezone
 from accounts.models import AuditEvent
 from accounts.selectors import scope_for
 from accounts.services import api_key_create
+from chat.concurrency.executors import run_db
 from chat.conversations.retention import citations_expire
 from chat.conversations.sharing import link_create, link_open
-from chat.executors import run_db
 from chat.models import (
     Attachment,
     AttachmentCitation,

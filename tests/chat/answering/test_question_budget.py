@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from chat import executors
+from chat.concurrency import executors
 
 QUESTION = "How many steps does the random access procedure have?"
 # With BEGIN, COMMIT and savepoints; two of them only every ten seconds (`knowledge.indexes.search_space`).

@@ -17,9 +17,9 @@ from accounts.services import api_key_create, api_key_revoke
 from accounts.sign_in.models import BrowserSession
 from accounts.sign_in.passwords import password_set
 from accounts.sign_in.sessions import session_revoke
-from chat.access_watch import access_watch
+from chat.concurrency.access_watch import access_watch
+from chat.concurrency.executors import run_db
 from chat.consumers import NOT_SIGNED_IN
-from chat.executors import run_db
 from tests.chat.sockets import Socket
 from tests.factories import make_admin
 from tests.scripted_llm import Reply

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import translation
 
-from chat.executors import run_cpu, run_db
+from chat.concurrency.executors import run_cpu, run_db
 
 
 @pytest.mark.django_db

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from chat import task_end as module
-from chat.task_end import task_end
+from chat.concurrency import task_end as module
+from chat.concurrency.task_end import task_end
 
 
 async def test_a_task_that_swallows_a_cancellation_is_cancelled_again(monkeypatch):

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from chat.executors import run_db
-from chat.fair_queue import (
+from chat.concurrency.executors import run_db
+from chat.concurrency.fair_queue import (
     CREDIT_SECONDS,
     FREE_STREAMS,
     LONGEST_PAUSE_SECONDS,
@@ -81,7 +81,7 @@ async def test_the_oldest_question_of_a_person_comes_first(clock):
 
 
 async def test_a_question_with_words_on_the_screen_lets_others_begin(clock, monkeypatch):
-    monkeypatch.setattr("chat.fair_queue.time.monotonic", clock)
+    monkeypatch.setattr("chat.concurrency.fair_queue.time.monotonic", clock)
     steps = Steps(FairQueue(places=1, now=clock))
     await steps.ask("running", Question(1, started=990))
     await steps.ask("grounding", Question(1, started=991, has_words=True))

@@ -18,9 +18,9 @@ from django.conf import settings
 from redis.exceptions import RedisError
 
 from chat import metrics
-from chat.loop_local import LoopLocal
-from chat.redis_client import client
-from chat.task_end import task_end
+from chat.concurrency.loop_local import LoopLocal
+from chat.concurrency.redis_client import client
+from chat.concurrency.task_end import task_end
 from ragcore.errors import TransientError
 
 logger = logging.getLogger(__name__)

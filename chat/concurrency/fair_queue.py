@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeVar
 
-from chat.loop_local import LoopLocal
+from chat.concurrency.loop_local import LoopLocal
 
 T = TypeVar("T")
 

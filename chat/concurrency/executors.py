@@ -2,7 +2,7 @@
 
 Turns outlive the request that started them, so Django's thread-sensitive executors cannot be used for them. Each call
 gives its connection back to the pool, so that none is held while a model writes. Steps of questions take turns
-(`chat.fair_queue`); what belongs to no question is run at once.
+(`chat.concurrency.fair_queue`); what belongs to no question is run at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import connections
 from django.utils import translation
 
-from chat.fair_queue import current, fair_queue
+from chat.concurrency.fair_queue import current, fair_queue
 
 P = ParamSpec("P")
 T = TypeVar("T")

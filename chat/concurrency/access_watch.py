@@ -18,9 +18,9 @@ from redis.exceptions import RedisError
 
 from accounts.access_events import CHANNEL, Access, access_ended_parse
 from accounts.sign_in.sessions import access_end
-from chat.executors import run_db
-from chat.loop_local import LoopLocal
-from chat.redis_client import client
+from chat.concurrency.executors import run_db
+from chat.concurrency.loop_local import LoopLocal
+from chat.concurrency.redis_client import client
 
 logger = logging.getLogger(__name__)
 

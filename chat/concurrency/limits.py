@@ -13,8 +13,8 @@ from accounts.errors import RateLimitedError
 from accounts.models import User
 from accounts.sliding_window import COUNT_OR_WAIT, WINDOW_SECONDS
 from chat import metrics
+from chat.concurrency.redis_client import client
 from chat.errors import InvalidAnswerRequestError
-from chat.redis_client import client
 
 logger = logging.getLogger(__name__)
 

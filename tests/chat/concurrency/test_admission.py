@@ -6,8 +6,8 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.errors import RateLimitedError
-from chat import admission
-from chat.admission import KEY, Places
+from chat.concurrency import admission
+from chat.concurrency.admission import KEY, Places
 from chat.errors import BusyError
 
 

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from chat import open_sockets as module
+from chat.concurrency import open_sockets as module
+from chat.concurrency.open_sockets import OpenSockets, TooManySocketsError
 from chat.consumers import TOO_MANY_SOCKETS
-from chat.open_sockets import OpenSockets, TooManySocketsError
 from tests.chat.sockets import LIMIT_SECONDS, Socket
 
 

@@ -23,11 +23,11 @@ from redis.exceptions import RedisError
 from accounts.errors import RateLimitedError
 from accounts.models import User
 from chat import metrics
+from chat.concurrency.fair_queue import Question, current
+from chat.concurrency.loop_local import LoopLocal
+from chat.concurrency.redis_client import client
+from chat.concurrency.task_end import task_end
 from chat.errors import BusyError
-from chat.fair_queue import Question, current
-from chat.loop_local import LoopLocal
-from chat.redis_client import client
-from chat.task_end import task_end
 
 logger = logging.getLogger(__name__)
 

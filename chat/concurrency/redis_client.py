@@ -14,7 +14,7 @@ from redis.asyncio.lock import Lock
 from redis.exceptions import LockError, RedisError
 from redis.maint_notifications import MaintNotificationsConfig
 
-from chat.loop_local import LoopLocal
+from chat.concurrency.loop_local import LoopLocal
 
 logger = logging.getLogger(__name__)
 
