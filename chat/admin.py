@@ -20,7 +20,7 @@ from accounts.admin.pages import page_response
 from accounts.error_messages import stored_message
 from accounts.roles import REVIEW_PERMISSION
 from chat.announcements.admin import AnnouncementAdmin
-from chat.answer_rights import answer_rights, rounds_shown
+from chat.answers.rights import answer_rights, rounds_shown
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
 from chat.turns.strategy_statistics import PERIODS, strategy_figures

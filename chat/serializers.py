@@ -13,8 +13,8 @@ from chat.answering.metadata import build_trace
 from chat.answering.passage_search import UnderstoodQuery
 from chat.answering.progress import explain_reasons
 from chat.answering.retrieval import SearchOutcome, final_score
+from chat.answers.source_lines import edited_words
 from chat.models import Message, MessageCitation
-from chat.source_lines import edited_words
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord, to_plain
 from knowledge.errors import UnmatchedFilterError
 from knowledge.selectors.filters import FilterChoices

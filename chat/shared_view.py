@@ -1,4 +1,4 @@
-"""What a colleague sees of a shared answer: only what the colleague may read at this moment (`chat.answer_rights`)."""
+"""What a colleague sees of a shared answer: only what the colleague may read at this moment (`chat.answers.rights`)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
-from chat.answer_rights import AnswerRights, answers_rights
+from chat.answers.outcome_words import outcome_words
+from chat.answers.rights import AnswerRights, answers_rights
 from chat.branches import branches_of
 from chat.models import Message, MessageCitation, SharedLink
-from chat.outcome_words import outcome_words
 from chat.rendering import render_markdown
 from chat.view_models import text_lang
 from knowledge.models import KnowledgeSet

@@ -11,17 +11,17 @@ from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
 from chat import selectors
-from chat.answer_summary import AnswerSummary, summary_of
 from chat.answering.progress import step_event
+from chat.answers.clarification import MeantSet, sets_meant
+from chat.answers.figures import FigureLine, figures_of
+from chat.answers.source_lines import KnownDocument, SourceLine, known_documents, level_of, source_line, with_files
+from chat.answers.summary import AnswerSummary, summary_of
 from chat.attachments.panels import attached_citations, attached_names
-from chat.clarification import MeantSet, sets_meant
 from chat.error_messages import failure_message
-from chat.figures import FigureLine, figures_of
 from chat.filter_summary import FilterSummary, filter_summaries, sets_asked_in
 from chat.models import Conversation, Message, MessageCitation
 from chat.rendering import claim_at
 from chat.rendering.terms import ExplainedTerm, explained_terms
-from chat.source_lines import KnownDocument, SourceLine, known_documents, level_of, source_line, with_files
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_askable, sets_curated, sets_listed, sets_readable
 from knowledge.selectors.entity_cards import EntityCard, passage_cards

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from accounts.relative_time import exact_time
-from chat.outcome_words import outcome_words, unsupported_sentences
+from chat.answers.outcome_words import outcome_words, unsupported_sentences
 from chat.rendering.effort import Effort, TooMuchError, limit_effort
 from chat.view_models import TurnView
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from accounts.models import User
 from accounts.scope import Scope
-from chat.answer_rights import question_shown
+from chat.answers.rights import question_shown
 from evaluation.models import Diagnosis, RemedyApplication
 from evaluation.selectors import diagnosis_latest
 from feedback.models import BadCase

@@ -14,7 +14,7 @@ from django.test import RequestFactory
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.admin import answer_context
-from chat.answer_rights import answer_rights, question_shown, sentence_shown, words_of
+from chat.answers.rights import answer_rights, question_shown, sentence_shown, words_of
 from chat.conversations.sharing import link_create
 from chat.models import Conversation, Message, MessageCitation
 from chat.rendering import render_markdown
@@ -27,13 +27,13 @@ from tests.factories import ingest, make_set, make_user
 
 # Modules that read the text of stored answers, and why nobody else than the asker reads it there past the rule.
 ASKER = "for the asker alone"
-RULE = "by chat.answer_rights"
+RULE = "by chat.answers.rights"
 FIGURES = "counts and figures only"
 STORED = "stores it"
 PLACES = {
     "accounts/privacy/export.py": "what is kept of a person, for an administrator's answer to that person",
     "chat/admin.py": RULE,
-    "chat/answer_rights.py": RULE,
+    "chat/answers/rights.py": RULE,
     "chat/answering/approved.py": "an approved answer, for who may find all its sources",
     "chat/approved_answers.py": "an approved answer: a reviewer's text, for who may find all its sources",
     "chat/attachments/panels.py": ASKER,
@@ -42,15 +42,15 @@ PLACES = {
     "chat/conversations/summaries.py": "goes to the model in the asker's own conversation",
     "chat/error_messages.py": "words of a text that chat/admin.py or the asker's page has",
     "chat/exports/report.py": ASKER,
-    "chat/figures.py": ASKER,
-    "chat/outcome_words.py": "sentences of a text that the asker's file has; shared pages show the words without them",
+    "chat/answers/figures.py": ASKER,
+    "chat/answers/outcome_words.py": "sentences of a text in the asker's file; shared pages show words without them",
     "chat/serializers.py": ASKER,
     "chat/shared_view.py": RULE,
     "chat/turns/message_store.py": STORED,
     "chat/turns/stream_reader.py": ASKER,
     "chat/turns/turn_figures.py": FIGURES,
     "chat/view_models.py": ASKER,
-    "evaluation/services/diagnosis.py": "evidence of a diagnosis: shown where chat.answer_rights shows the answer",
+    "evaluation/services/diagnosis.py": "evidence of a diagnosis: shown where chat.answers.rights shows the answer",
     "evaluation/services/weekly_report.py": "names the columns that it does not read",
     "feedback/answer_checks.py": FIGURES,
     "feedback/features.py": FIGURES,
@@ -102,10 +102,10 @@ def test_every_place_that_reads_stored_answers_is_known():
 
 UNDERSTOOD = re.compile(r'get\("understood"\)|\["understood"\]|standalone_question\(')
 WHO_READS = {  # questions as they were understood, with words that may come from earlier answers
-    "chat/answer_rights.py": RULE,
+    "chat/answers/rights.py": RULE,
     "chat/view_models.py": ASKER,
     "evaluation/services/case_diagnosis.py": "compared with questions of golden cases",
-    "evaluation/services/diagnosis.py": "evidence of a diagnosis: shown where chat.answer_rights shows the answer",
+    "evaluation/services/diagnosis.py": "evidence of a diagnosis: shown where chat.answers.rights shows the answer",
     "evaluation/services/useful_sources.py": "learned from; no page has the words",
     "feedback/features.py": "makes it for those that are listed here",
     "feedback/use_showings.py": "counted; no page has the words",

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.selectors import scope_for
-from chat.clarification import sets_meant
+from chat.answers.clarification import sets_meant
 from chat.models import Conversation, Message
 from tests.factories import ingest, make_set, make_user
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from chat.answer_summary import summary_of
+from chat.answers.source_lines import SourceLine
+from chat.answers.summary import summary_of
 from chat.models import Message
-from chat.source_lines import SourceLine
 
 
 def line(number, title, sets, *, cited=True, readable=True):

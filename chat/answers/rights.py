@@ -6,7 +6,7 @@ sentences may be shown, by `sentence_shown`: those whose words stand in sources 
 writer had in front of it (closed or purged sources, attached files, earlier turns) does not matter then: none of its
 words pass that do not stand in a readable source, too.
 
-Who takes stored answers to other people is listed in tests/chat/test_answer_rights.py, which finds new places.
+Who takes stored answers to other people is listed in tests/chat/answers/test_rights.py, which finds new places.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from uuid import UUID
 import regex
 
 from accounts.scope import Scope
-from chat.earlier_turns import earlier_hidden, hidden_before, is_unaccounted, is_written
+from chat.answers.earlier_turns import earlier_hidden, hidden_before, is_unaccounted, is_written
 from chat.models import Message, MessageCitation
 from chat.selectors import chunks_shown, sources_lost
 from knowledge.selectors.passages import chunks_readable

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from chat.answers.source_lines import SET_GAP, SourceLine
 from chat.models import Message
-from chat.source_lines import SET_GAP, SourceLine
 
 MOST_FURTHER = 3  # sources of other sets that are named
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.relative_time import exact_day
 from accounts.scope import Scope
-from chat.figures import excerpt_of
+from chat.answers.figures import excerpt_of
 from chat.models import AttachmentCitation, MessageCitation
 from knowledge.models import name_in_language
 from knowledge.selectors import documents_readable, sets_readable
