@@ -30,9 +30,9 @@ from chat.concurrency.access_watch import access_watch
 from chat.concurrency.executors import run_db
 from chat.concurrency.limits import count_questions_or_raise
 from chat.concurrency.open_sockets import TooManySocketsError, open_sockets
-from chat.depths import composer_fields
 from chat.error_messages import failure_message
 from chat.models import Conversation, Message
+from chat.pages.depths import composer_fields
 from chat.selectors import message_get, message_key
 from chat.turns.lifecycle import turn_start, turn_stop
 from chat.turns.stream_reader import read_events

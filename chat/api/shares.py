@@ -17,7 +17,7 @@ from chat.api.schemas import Strict
 from chat.concurrency.executors import run_db
 from chat.conversations.sharing import link_create, link_open, link_revoke, links_of
 from chat.models import SharedLink
-from chat.shared_view import SharedTurn, shared_turns
+from chat.pages.shared_view import SharedTurn, shared_turns
 
 ASKING = CallerAuth(KeyScope.ASK)
 

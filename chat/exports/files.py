@@ -13,7 +13,7 @@ from chat.errors import ExportBusyError
 from chat.exports.pdf import pdf_bytes
 from chat.exports.report import Report, build_report
 from chat.exports.word import docx_bytes
-from chat.view_models import TurnView
+from chat.pages.view_models import TurnView
 from knowledge.person_queue import PersonQueue
 
 NAME_CHARACTERS = 60

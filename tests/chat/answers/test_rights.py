@@ -17,8 +17,8 @@ from chat.admin import answer_context
 from chat.answers.rights import answer_rights, question_shown, sentence_shown, words_of
 from chat.conversations.sharing import link_create
 from chat.models import Conversation, Message, MessageCitation
+from chat.pages.shared_view import shared_turns
 from chat.rendering import render_markdown
-from chat.shared_view import shared_turns
 from knowledge.models import Chunk, KnowledgeSet
 from ragsite.env import PROJECT_ROOT
 from tests.factories import ingest, make_set, make_user
@@ -37,7 +37,7 @@ PLACES = {
     "chat/answering/approved.py": "an approved answer, for who may find all its sources",
     "chat/approved_answers.py": "an approved answer: a reviewer's text, for who may find all its sources",
     "chat/attachments/panels.py": ASKER,
-    "chat/conversation_list.py": ASKER,
+    "chat/pages/conversation_list.py": ASKER,
     "chat/conversations/memory.py": "goes to the model in the asker's own conversation",
     "chat/conversations/summaries.py": "goes to the model in the asker's own conversation",
     "chat/error_messages.py": "words of a text that chat/admin.py or the asker's page has",
@@ -45,11 +45,11 @@ PLACES = {
     "chat/answers/figures.py": ASKER,
     "chat/answers/outcome_words.py": "sentences of a text in the asker's file; shared pages show words without them",
     "chat/serializers.py": ASKER,
-    "chat/shared_view.py": RULE,
+    "chat/pages/shared_view.py": RULE,
     "chat/turns/message_store.py": STORED,
     "chat/turns/stream_reader.py": ASKER,
     "chat/turns/turn_figures.py": FIGURES,
-    "chat/view_models.py": ASKER,
+    "chat/pages/view_models.py": ASKER,
     "evaluation/services/diagnosis.py": "evidence of a diagnosis: shown where chat.answers.rights shows the answer",
     "evaluation/services/weekly_report.py": "names the columns that it does not read",
     "feedback/answer_checks.py": FIGURES,
@@ -103,7 +103,7 @@ def test_every_place_that_reads_stored_answers_is_known():
 UNDERSTOOD = re.compile(r'get\("understood"\)|\["understood"\]|standalone_question\(')
 WHO_READS = {  # questions as they were understood, with words that may come from earlier answers
     "chat/answers/rights.py": RULE,
-    "chat/view_models.py": ASKER,
+    "chat/pages/view_models.py": ASKER,
     "evaluation/services/case_diagnosis.py": "compared with questions of golden cases",
     "evaluation/services/diagnosis.py": "evidence of a diagnosis: shown where chat.answers.rights shows the answer",
     "evaluation/services/useful_sources.py": "learned from; no page has the words",

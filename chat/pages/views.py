@@ -18,19 +18,20 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import page
 from accounts.scope import Scope
-from chat import selectors, view_models
+from chat import selectors
 from chat.announcements.banner import announcements_shown
-from chat.asking import AGAIN, asking_view
 from chat.attachments.files import attachments_listed
 from chat.attachments.panels import attached_panel, original_of, serialize_attachment
-from chat.conversation_list import archived_count, conversation_groups
 from chat.conversations import edits
 from chat.exports import FORMATS, export_in_turn
-from chat.filter_summary import initial_filters
-from chat.follow_ups import follow_ups
-from chat.home_page import home_page
-from chat.js_messages import js_messages
 from chat.models import Conversation
+from chat.pages import view_models
+from chat.pages.asking import AGAIN, asking_view
+from chat.pages.conversation_list import archived_count, conversation_groups
+from chat.pages.filter_summary import initial_filters
+from chat.pages.follow_ups import follow_ups
+from chat.pages.home_page import home_page
+from chat.pages.js_messages import js_messages
 from chat.selectors import message_get
 from chat.types import MAX_QUERY_CHARACTERS
 from knowledge.selectors.triples import triples_named

@@ -15,8 +15,8 @@ from chat.answers.outcome_words import outcome_words
 from chat.answers.rights import AnswerRights, answers_rights
 from chat.branches import branches_of
 from chat.models import Message, MessageCitation, SharedLink
+from chat.pages.view_models import text_lang
 from chat.rendering import render_markdown
-from chat.view_models import text_lang
 from knowledge.models import KnowledgeSet
 from knowledge.rendering import markdown_html
 from knowledge.selectors import sets_readable

@@ -15,9 +15,9 @@ from redis.exceptions import RedisError
 from accounts.authentication import page
 from accounts.scope import Scope
 from chat.answering.examples import examples_checked
-from chat.asking import DEPTHS, STYLES
 from chat.conversations.preferences import preferences_save
-from chat.suggestions import suggestions
+from chat.pages.asking import DEPTHS, STYLES
+from chat.pages.suggestions import suggestions
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)

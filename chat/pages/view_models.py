@@ -18,8 +18,8 @@ from chat.answers.source_lines import KnownDocument, SourceLine, known_documents
 from chat.answers.summary import AnswerSummary, summary_of
 from chat.attachments.panels import attached_citations, attached_names
 from chat.error_messages import failure_message
-from chat.filter_summary import FilterSummary, filter_summaries, sets_asked_in
 from chat.models import Conversation, Message, MessageCitation
+from chat.pages.filter_summary import FilterSummary, filter_summaries, sets_asked_in
 from chat.rendering import claim_at
 from chat.rendering.terms import ExplainedTerm, explained_terms
 from knowledge.models import Document, KnowledgeSet

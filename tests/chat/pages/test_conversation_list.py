@@ -77,8 +77,8 @@ def test_answers_are_searched_as_people_see_them_and_as_they_are_stored(browser,
 
 
 def test_a_list_that_is_cut_says_so(browser, reader, monkeypatch):
-    monkeypatch.setattr("chat.conversation_list.RECENT", 2)
-    monkeypatch.setattr("chat.conversation_list.FOUND", 2)
+    monkeypatch.setattr("chat.pages.conversation_list.RECENT", 2)
+    monkeypatch.setattr("chat.pages.conversation_list.FOUND", 2)
     talks = [talk_of(reader, "Talk", "seven", "eight") for _ in range(2)]
     more, older = "There are more.", "Older conversations are not listed."
 

@@ -12,10 +12,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import page
 from accounts.scope import Scope
-from chat import conversation_list, selectors, view_models
+from chat import selectors
 from chat.conversations import edits
 from chat.conversations.shown_branch import branch_show
-from chat.views import uuid_or_none
+from chat.pages import conversation_list, view_models
+from chat.pages.views import uuid_or_none
 from ragcore.text.normalise import visible
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chat.follow_ups import _question, follow_ups
 from chat.models import Conversation, Message, MessageCitation
+from chat.pages.follow_ups import _question, follow_ups
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.models import KnowledgeSet
 from tests.factories import ingest, make_set, make_user, scope_of
@@ -55,7 +55,7 @@ def test_sections_that_were_not_asked_about_are_suggested(message):
 def test_a_page_that_is_opened_again_searches_for_nothing(message, monkeypatch):
     first = suggested(message)
 
-    monkeypatch.setattr("chat.follow_ups.search_with_answer", None)
+    monkeypatch.setattr("chat.pages.follow_ups.search_with_answer", None)
 
     assert suggested(message) == first
     assert len(first) == 2
@@ -66,7 +66,7 @@ def test_a_search_that_fails_is_made_again_with_the_next_look(message, monkeypat
         raise RetrievalUnavailableError
 
     with monkeypatch.context() as patched:
-        patched.setattr("chat.follow_ups.search_with_answer", fails)
+        patched.setattr("chat.pages.follow_ups.search_with_answer", fails)
         assert suggested(message) == []
 
     assert len(suggested(message)) == 2

@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.selectors import scope_for
-from chat import view_models
 from chat.models import Conversation, Message
+from chat.pages import view_models
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db

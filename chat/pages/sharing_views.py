@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import page
 from accounts.scope import Scope
 from chat.conversations.sharing import link_open, link_revoke, links_of
-from chat.shared_view import shared_turns
+from chat.pages.shared_view import shared_turns
 
 LISTED = 200
 

@@ -23,8 +23,8 @@ from chat.models import (
     MessageCitation,
     SharedLink,
 )
+from chat.pages.shared_view import shared_turns
 from chat.rendering import render_markdown
-from chat.shared_view import shared_turns
 from chat.turns.message_store import message_finish, message_open
 from chat.types import AnswerRecord, AnswerRequest, CitationRecord
 from knowledge.models import Chunk, Document, KnowledgeSet
@@ -310,7 +310,7 @@ def test_a_conversation_is_shared_up_to_the_answer_and_no_further(world):
 
 
 def test_of_a_long_conversation_it_is_told_how_many_turns_are_left_out(world, monkeypatch):
-    monkeypatch.setattr("chat.shared_view.MOST_TURNS", 1)
+    monkeypatch.setattr("chat.pages.shared_view.MOST_TURNS", 1)
     link = link_create(scope=scope_for(world.owner), message_id=world.message.pk, is_whole=True, days=30)
 
     _status, page = page_of(world.colleague, link)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from accounts.scope import Scope
 from chat.answering.examples import SHOWN, Example, examples_known, examples_offered
-from chat.view_models import AxisChoices, SetChoice
+from chat.pages.view_models import AxisChoices, SetChoice
 from knowledge.models import Document, name_in_language
 from knowledge.selectors import documents_askable, sets_readable
 from knowledge.selectors.keeping import documents_openable

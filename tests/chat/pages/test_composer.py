@@ -3,9 +3,9 @@
 import pytest
 
 from accounts.selectors import scope_for
-from chat.depths import composer_fields
 from chat.models import AskingPreferences, Conversation, Message
-from chat.suggestions import suggestions
+from chat.pages.depths import composer_fields
+from chat.pages.suggestions import suggestions
 from knowledge.models import Document
 from knowledge.services.lexicon import lexicon_build, lexicon_publish, term_save
 from tests.factories import ingest, make_set, make_user
