@@ -15,7 +15,7 @@ from accounts.admin.base import admin_scope, admin_user, badge
 from accounts.error_messages import error_message
 from accounts.selectors import person_name
 from chat.admin import ReviewerAdmin, is_reviewer
-from chat.approved_answers import approved_listed, approved_withdraw
+from chat.answering.approval import approved_listed, approved_withdraw
 from chat.models import ApprovedAnswer
 from evaluation.admin.base import judges_quality
 from ragcore.errors import RagError

@@ -19,7 +19,7 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
-from chat.experiments import GROUPS, KEPT
+from chat.answering.experiments import GROUPS, KEPT
 from chat.models import Experiment
 from evaluation.admin.base import requested_set, submitted_form
 from evaluation.models import GoldenCase
