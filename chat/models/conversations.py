@@ -12,28 +12,6 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from chat.approved_models import ApprovedAnswer, ApprovedSource
-from chat.experiment_models import Experiment, TurnFigures
-
-__all__ = [
-    "Announcement",
-    "AnnouncementDismissal",
-    "Experiment",
-    "TurnFigures",
-    "AskingPreferences",
-    "Attachment",
-    "AttachmentCitation",
-    "AttachmentPassage",
-    "ApprovedAnswer",
-    "ApprovedSource",
-    "CitationValues",
-    "Conversation",
-    "Message",
-    "MessageCitation",
-    "SharedLink",
-    "StrategyStatistics",
-]
-
 
 class Conversation(models.Model):
     """Turns between one person and the assistant."""
