@@ -30,6 +30,7 @@ from feedback.models import BadCase, Vote
 from feedback.resolutions import batches_of
 from feedback.selectors import cases_reviewable
 from feedback.services import case_move
+from knowledge.admin.curation import each_row
 from ragcore.errors import RagError
 
 STATE_COLOURS = {"open": "danger", "in_work": "info", "closed": "success"}
@@ -186,12 +187,7 @@ class BadCaseAdmin(ReviewerAdmin):
         return undo_many(request)
 
     def _move(self, request: HttpRequest, cases: list[BadCase], state: str, note: str = "") -> None:
-        moved = 0
-        for case in cases:
-            try:
-                case_move(actor=admin_user(request), case=case, state=state, note=note)
-                moved += 1
-            except RagError as error:
-                messages.error(request, f"{case}: {error_message(error)}")
+        actor = admin_user(request)
+        moved = len(each_row(request, cases, lambda case: case_move(actor=actor, case=case, state=state, note=note)))
         text = ngettext("%(count)d case: %(state)s.", "%(count)d cases: %(state)s.", moved)
         messages.info(request, text % {"count": moved, "state": BadCase.State(state).label})

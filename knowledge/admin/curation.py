@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -18,6 +18,7 @@ from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_curated, sets_managed
 from ragcore.errors import RagError
 
+RowT = TypeVar("RowT")
 _CURATES, _KEEPS = "_curates_sets", "_keeps_sets"
 
 
@@ -120,6 +121,22 @@ def _refused(request: HttpRequest, error: RagError, *, back: str) -> HttpRespons
 
 def _is_script(request: HttpRequest) -> bool:
     return request.headers.get("Accept") == "application/json"
+
+
+def each_row(
+    request: HttpRequest, rows: Iterable[RowT], act: Callable[[RowT], object], *, name: Callable[[RowT], str] = str
+) -> list[RowT]:
+    """The rows that the service took. What it refuses is said after the name of its row; `name` may give none."""
+    done = []
+    for row in rows:
+        try:
+            act(row)
+        except RagError as error:
+            words = (name(row), error_message(error))
+            messages.error(request, ": ".join(filter(None, words)))
+        else:
+            done.append(row)
+    return done
 
 
 def ids_of(values: list[str]) -> list[int]:

@@ -115,10 +115,15 @@ def _transfer(request: HttpRequest, verb: str, ids: list[int]) -> HttpResponse |
         messages.error(request, error_message(error))
         return None
     text = ngettext("%(count)d document changed its sets.", "%(count)d documents changed their sets.", outcome.changed)
+    _tell(request, text, outcome)
+    return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all")
+
+
+def _tell(request: HttpRequest, text: str, outcome: TransferResult) -> None:
+    """How many documents changed, and why the others did not."""
     messages.success(request, text % {"count": outcome.changed})
     for refused in outcome.refused:
         messages.error(request, f"{refused.title}: {error_message(refused.error)}")
-    return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all")
 
 
 # ── weight ────────────────────────────────────────────────────────────────────────────────────────
@@ -161,9 +166,7 @@ def _weigh(request: HttpRequest, ids: list[int]) -> HttpResponse | None:
     weight = form.cleaned_data["weight"]
     outcome = documents_weigh(scope=admin_scope(request), actor=admin_user(request), document_ids=ids, weight=weight)
     text = ngettext("%(count)d document has a new weight.", "%(count)d documents have a new weight.", outcome.changed)
-    messages.success(request, text % {"count": outcome.changed})
-    for refused in outcome.refused:
-        messages.error(request, f"{refused.title}: {error_message(refused.error)}")
+    _tell(request, text, outcome)
     if len(ids) == 1:
         return redirect(reverse("admin:knowledge_document_change", args=ids) + "?view=about")
     return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all")
@@ -225,9 +228,7 @@ def review_view(request: HttpRequest) -> HttpResponse:
         is_reviewed=form.cleaned_data["reviewed"],
     )
     text = ngettext("Review of %(count)d document saved.", "Reviews of %(count)d documents saved.", outcome.changed)
-    messages.success(request, text % {"count": outcome.changed})
-    for refused in outcome.refused:
-        messages.error(request, f"{refused.title}: {error_message(refused.error)}")
+    _tell(request, text, outcome)
     return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all&review=planned")
 
 

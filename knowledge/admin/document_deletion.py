@@ -18,28 +18,21 @@ from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.admin.pages import admin_page, page_response
-from accounts.error_messages import error_message
 from knowledge import services
-from knowledge.admin.curation import CuratorAdmin, ids_of
+from knowledge.admin.curation import CuratorAdmin, each_row, ids_of
 from knowledge.admin.document_actions import about_documents, chosen_of
 from knowledge.models import Document
 from knowledge.selectors.keeping import documents_restorable
 from knowledge.services.document_restore import document_restore
-from ragcore.errors import RagError
 
 DELETED = "documents_deleted"  # in the session: ids of what the person deleted last
 
 
 def each_document(request: HttpRequest, rows: Iterable[Document], service: Callable[..., Any]) -> list[int]:
     """Ids of the documents that the service was done for; the reasons of the others are told."""
-    done = []
-    for document in rows:
-        try:
-            service(scope=admin_scope(request), actor=admin_user(request), document_id=document.pk)
-            done.append(document.pk)
-        except RagError as error:
-            messages.error(request, f"{document.title}: {error_message(error)}")
-    return done
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+    done = each_row(request, rows, lambda row: service(document_id=row.pk, **who), name=lambda row: row.title)
+    return [document.pk for document in done]
 
 
 class DocumentDeletion(CuratorAdmin):

@@ -19,7 +19,7 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.scope import Scope
-from knowledge.admin.curation import ids_of, is_curator, run_action
+from knowledge.admin.curation import each_row, ids_of, is_curator, run_action
 from knowledge.admin.entities import EntityPages
 from knowledge.graph_exports import GraphFormat, fact_lines, graph_file
 from knowledge.graph_picture import picture_of
@@ -297,15 +297,8 @@ class TripleAdmin(EntityPages):
 
 def _each(request: HttpRequest, rows: QuerySet[Triple], act: Callable[..., Any]) -> int:
     """How many rows the service took; what it refuses is said."""
-    done = 0
-    for row in rows:
-        try:
-            act(scope=admin_scope(request), actor=admin_user(request), triple_id=row.pk)
-        except RagError as error:
-            messages.error(request, error_message(error))
-        else:
-            done += 1
-    return done
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+    return len(each_row(request, rows, lambda row: act(triple_id=row.pk, **who), name=lambda _row: ""))
 
 
 def _of_kind(kind: str, scope: Scope) -> Q:
