@@ -19,6 +19,8 @@ from accounts.sign_in.models import BrowserSession as BrowserSession
 from accounts.sign_in.models import ExternalIdentity as ExternalIdentity
 from accounts.sign_in.models import RecoveryCodes as RecoveryCodes
 
+MAX_SHARE = 100  # of the queues; a tenant without a share counts as one with this
+
 
 class ClearanceLevel(models.IntegerChoices):
     """How secret a document is, and up to which level a person may read."""
@@ -31,9 +33,6 @@ class ClearanceLevel(models.IntegerChoices):
 
 
 MAX_CLEARANCE = max(ClearanceLevel.values)
-
-
-MAX_SHARE = 100  # of the queues; a tenant without a share counts as one with this
 
 
 class Tenant(models.Model):

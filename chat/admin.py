@@ -42,6 +42,20 @@ STATUS_WORDS = {
     "conversation": _("Small talk"),
 }
 
+DEFAULT_DAYS = 7
+PERIOD_WORDS = {1: _("Today"), 7: _("7 days"), 30: _("30 days")}
+# Strategies of the adaptive flow, and the others that may stand in the statistics.
+STRATEGY_WORDS = {
+    "direct": _("Direct"),
+    "hyde": _("Hypothetical answer (HyDE)"),
+    "decomposition": _("Sub-questions"),
+    "iterative": _("Several steps"),
+    "hybrid": _("Several wordings"),
+    "standard": _("Standard"),
+    "adaptive": _("Adaptive"),
+    "self_rag": _("Self-checking (Self-RAG)"),
+}
+
 
 def is_reviewer(request: HttpRequest) -> bool:
     """Administrators, and staff with the permission to change cases."""
@@ -180,21 +194,6 @@ class ConversationAdmin(ReviewerAdmin):
     @admin.display(description=_("questions"), ordering="turn_count")
     def turns(self, conversation: Any) -> int:
         return int(conversation.turn_count)
-
-
-DEFAULT_DAYS = 7
-PERIOD_WORDS = {1: _("Today"), 7: _("7 days"), 30: _("30 days")}
-# Strategies of the adaptive flow, and the others that may stand in the statistics.
-STRATEGY_WORDS = {
-    "direct": _("Direct"),
-    "hyde": _("Hypothetical answer (HyDE)"),
-    "decomposition": _("Sub-questions"),
-    "iterative": _("Several steps"),
-    "hybrid": _("Several wordings"),
-    "standard": _("Standard"),
-    "adaptive": _("Adaptive"),
-    "self_rag": _("Self-checking (Self-RAG)"),
-}
 
 
 @admin.register(StrategyStatistics)

@@ -45,6 +45,8 @@ _PUBLIC_METADATA = (
     *("stage_times", "skipped_stages", "notes", "approved"),
 )
 
+AS_WRITTEN = UnderstoodQuery()
+
 
 def serialize_answer(*, record: AnswerRecord, request: AnswerRequest, message: Message) -> dict[str, Any]:
     """The response of `POST /api/v1/rag/generate`. Fields whose stage did not run are null or empty."""
@@ -149,9 +151,6 @@ def _named(citation: CitationRecord) -> str:
     name = " ".join(visible(citation.title or citation.external_id or f"#{citation.document_id}").split())
     name = f"{name}, p. {citation.page}" if citation.page is not None else name
     return f"{name} ({edited_words(datetime.fromisoformat(citation.edited))})" if citation.edited else name
-
-
-AS_WRITTEN = UnderstoodQuery()
 
 
 def serialize_hits(retrieved: Retrieved, *, trace: bool, understood: UnderstoodQuery = AS_WRITTEN) -> dict[str, Any]:

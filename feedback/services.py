@@ -39,6 +39,12 @@ BEST, WORST = 5.0, 1.0
 MOST_OF_COMPLAINTS = 2  # of 5
 SIGNALS_OF_CASES = (Signal.Kind.STOP, Signal.Kind.REWORD)
 
+GIVEN = Coalesce(
+    F("rating"),
+    Case(When(vote=Vote.Direction.UP, then=Value(BEST)), default=Value(WORST)),
+    output_field=FloatField(),
+)
+
 
 def case_open(*, message: Message, actor: User) -> BadCase:
     """The case of an answer, open; one in work stays so. Needs a transaction.
@@ -168,13 +174,6 @@ def signal_record(*, scope: Scope, user: User, message_id: UUID, kind: str, valu
         case_ensure(message=message, origin=kind)
     features = answer_features(message)
     return Signal.objects.create(message=message, user=user, kind=kind, value=value, features=features)
-
-
-GIVEN = Coalesce(
-    F("rating"),
-    Case(When(vote=Vote.Direction.UP, then=Value(BEST)), default=Value(WORST)),
-    output_field=FloatField(),
-)
 
 
 def cited_documents_rate(*, message_id: UUID) -> None:

@@ -44,6 +44,46 @@ from ragsite.admin_menu import (
     users_active,
 )
 
+HEALTH_KEY, HEALTH_SECONDS = "admin-health-report", 15  # servers are not asked again for each look
+BAR_HEIGHT = 40  # of the bars of a day, in units of their drawing
+Purpose = ModelPurpose.Purpose
+MODEL_FOR = _("Language model: {purpose}")
+PARTS = {
+    "postgres": _("Database"),
+    "redis": "Redis",
+    "worker": _("Background worker"),
+    "embedder": _("Embedding model"),
+    "llm": format_lazy(MODEL_FOR, purpose=Purpose.STANDARD.label),
+    "llm_fast": format_lazy(MODEL_FOR, purpose=Purpose.FAST.label),
+    "llm_light": format_lazy(MODEL_FOR, purpose=Purpose.LIGHT.label),
+    "llm_advanced": format_lazy(MODEL_FOR, purpose=Purpose.ADVANCED.label),
+    "llm_judge": format_lazy(MODEL_FOR, purpose=Purpose.JUDGE.label),
+    "llm_local": _("Local language model"),
+    "reranker": _("Reranker"),
+    "reranker_fallback": _("Second reranker"),
+    "character_recognition": _("Character recognition (OCR)"),
+    "office_formats": _("Old Office formats"),
+    "disk": _("Disk space"),
+}
+DISK_LOW = _("The disk is filling up: %(free)s are left. Make room, or give the site a larger disk.")
+DISK_FULL = _("The disk is almost full: %(free)s are left. No more files are accepted, and processing waits.")
+DISK_READ_ONLY = _("The disk cannot be written to. No more files are accepted, and processing waits.")
+OVERALL = {
+    "ok": _("Everything that is set up works."),
+    "degraded": _("Questions are answered, but a part does not respond."),
+    "down": _("Questions cannot be answered: a required part does not respond."),
+}
+STATES = {"up": _("works"), "down": _("does not respond"), "not_configured": _("not set up")}
+MODEL_PARTS = frozenset(name for name in PARTS if name.startswith("llm"))
+MODEL_ERRORS = {  # of language models; any other: it answered, and not as a model server does
+    "untested": _("not tested, not used"),
+    "test_failed": _("test failed, not used"),
+    "unreachable": _("cannot be reached"),
+    "slow": _("does not answer in time"),
+    "the key is refused": _("the key is refused"),
+}
+
+
 # ── the first page ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -93,46 +133,6 @@ FIGURES = [
     ),
     Figure(_("Active users"), "accounts_user", is_administrator, users_active),
 ]
-
-
-HEALTH_KEY, HEALTH_SECONDS = "admin-health-report", 15  # servers are not asked again for each look
-BAR_HEIGHT = 40  # of the bars of a day, in units of their drawing
-Purpose = ModelPurpose.Purpose
-MODEL_FOR = _("Language model: {purpose}")
-PARTS = {
-    "postgres": _("Database"),
-    "redis": "Redis",
-    "worker": _("Background worker"),
-    "embedder": _("Embedding model"),
-    "llm": format_lazy(MODEL_FOR, purpose=Purpose.STANDARD.label),
-    "llm_fast": format_lazy(MODEL_FOR, purpose=Purpose.FAST.label),
-    "llm_light": format_lazy(MODEL_FOR, purpose=Purpose.LIGHT.label),
-    "llm_advanced": format_lazy(MODEL_FOR, purpose=Purpose.ADVANCED.label),
-    "llm_judge": format_lazy(MODEL_FOR, purpose=Purpose.JUDGE.label),
-    "llm_local": _("Local language model"),
-    "reranker": _("Reranker"),
-    "reranker_fallback": _("Second reranker"),
-    "character_recognition": _("Character recognition (OCR)"),
-    "office_formats": _("Old Office formats"),
-    "disk": _("Disk space"),
-}
-DISK_LOW = _("The disk is filling up: %(free)s are left. Make room, or give the site a larger disk.")
-DISK_FULL = _("The disk is almost full: %(free)s are left. No more files are accepted, and processing waits.")
-DISK_READ_ONLY = _("The disk cannot be written to. No more files are accepted, and processing waits.")
-OVERALL = {
-    "ok": _("Everything that is set up works."),
-    "degraded": _("Questions are answered, but a part does not respond."),
-    "down": _("Questions cannot be answered: a required part does not respond."),
-}
-STATES = {"up": _("works"), "down": _("does not respond"), "not_configured": _("not set up")}
-MODEL_PARTS = frozenset(name for name in PARTS if name.startswith("llm"))
-MODEL_ERRORS = {  # of language models; any other: it answered, and not as a model server does
-    "untested": _("not tested, not used"),
-    "test_failed": _("test failed, not used"),
-    "unreachable": _("cannot be reached"),
-    "slow": _("does not answer in time"),
-    "the key is refused": _("the key is refused"),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,17 @@ from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.dashboard import documents_managed
 from knowledge.selectors.reviews import reviews_due
 
+Role = Literal["owner", "reviewer", "administrator"]
+EVERYDAY_LIMIT = 12  # entries that a person reads at a glance
+OWNER: tuple[Role, ...] = ("owner",)
+REVIEWER: tuple[Role, ...] = ("reviewer",)
+ADMINISTRATOR: tuple[Role, ...] = ("administrator",)
+KEEPERS: tuple[Role, ...] = (*OWNER, *ADMINISTRATOR)
+JUDGES: tuple[Role, ...] = (*OWNER, *REVIEWER)
+EVERYBODY: tuple[Role, ...] = (*JUDGES, *ADMINISTRATOR)
+SECTIONS = ("knowledge", "reviews", "evaluation", "tuning", "administration")  # the parts of PAGES, for declarations
+
+
 # ── counts ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -61,16 +72,6 @@ failed_documents = partial(documents_in, state=Document.State.FAILED)
 
 # ── pages ───────────────────────────────────────────────────────────────────────────────────────
 
-Role = Literal["owner", "reviewer", "administrator"]
-EVERYDAY_LIMIT = 12  # entries that a person reads at a glance
-
-OWNER: tuple[Role, ...] = ("owner",)
-REVIEWER: tuple[Role, ...] = ("reviewer",)
-ADMINISTRATOR: tuple[Role, ...] = ("administrator",)
-KEEPERS: tuple[Role, ...] = (*OWNER, *ADMINISTRATOR)
-JUDGES: tuple[Role, ...] = (*OWNER, *REVIEWER)
-EVERYBODY: tuple[Role, ...] = (*JUDGES, *ADMINISTRATOR)
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -91,7 +92,6 @@ class Entry:
         return item
 
 
-SECTIONS = ("knowledge", "reviews", "evaluation", "tuning", "administration")  # the parts of PAGES, for declarations
 PAGES: list[tuple[Any, list[Entry]]] = [
     (
         _("Knowledge"),

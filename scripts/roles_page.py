@@ -30,16 +30,6 @@ asking. An object that one may not see, or may see and not change, is answered w
 or users) or a missing scope of a key with 403.
 """
 
-
-def page() -> str:
-    """The whole page as Markdown. Needs Django, no database."""
-    from accounts.roles import HELD_BY, Role
-
-    roles = _table(["Role", "Who"], ([role.label, HELD_BY[role]] for role in Role))
-    parts = [HEAD, roles, "## Acts\n", _acts(), "## Pages of the administration\n", ADMIN_NOTE, _admin_pages()]
-    return "\n".join([*parts, "## Scopes of API keys\n", SCOPES_NOTE, _scopes(), "### Routes\n", _routes()])
-
-
 ADMIN_NOTE = """\
 Which pages a role opens, and what it may do there at all; every act on a page also asks the rights in the object.
 Lists, filters, completions and history show only rows that the person may list. Editors, owners and reviewers need the
@@ -49,6 +39,15 @@ SCOPES_NOTE = """\
 A key may do what its user may do, within its scopes. Browsers have no scopes. A route that declares none is closed to
 keys.
 """
+
+
+def page() -> str:
+    """The whole page as Markdown. Needs Django, no database."""
+    from accounts.roles import HELD_BY, Role
+
+    roles = _table(["Role", "Who"], ([role.label, HELD_BY[role]] for role in Role))
+    parts = [HEAD, roles, "## Acts\n", _acts(), "## Pages of the administration\n", ADMIN_NOTE, _admin_pages()]
+    return "\n".join([*parts, "## Scopes of API keys\n", SCOPES_NOTE, _scopes(), "### Routes\n", _routes()])
 
 
 def admin_rights() -> dict[str, dict[Any, set[str]]]:

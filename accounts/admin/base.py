@@ -43,6 +43,9 @@ else:
 ALL = "all"
 Column = TypeVar("Column", bound=Callable[..., Any])
 
+# of the filters of Django: choices, related rows, empty or not, and dates
+FILTER_LOOKUPS = frozenset({"exact", "id", "pk", "isnull", "isempty", "gte", "gt", "lt", "lte", "year", "month", "day"})
+
 
 def badge(*, description: Any, ordering: str, colours: Mapping[str, str]) -> Callable[[Column], Column]:
     """A column of coloured labels: the method returns (key of `colours`, text)."""
@@ -74,10 +77,6 @@ def is_administrator(request: HttpRequest) -> bool:
     """Whether the person administers at least the own tenant."""
     user = request.user
     return user.is_active and user.is_staff and user.is_superuser
-
-
-# of the filters of Django: choices, related rows, empty or not, and dates
-FILTER_LOOKUPS = frozenset({"exact", "id", "pk", "isnull", "isempty", "gte", "gt", "lt", "lte", "year", "month", "day"})
 
 
 class LabelledValuesFilter(admin.AllValuesFieldListFilter):

@@ -29,6 +29,8 @@ View = Callable[..., HttpResponseBase]
 ViewT = TypeVar("ViewT", bound=View)
 DECLARED = "admin_pages"  # the attribute of a method that holds its pages
 
+_PAGES: dict[type[Model], list[AdminPage]] = defaultdict(list)
+
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
@@ -65,9 +67,6 @@ class AdminPage:
 
         wrapped: Any = site.admin_view(opened)  # type: ignore[type-var]
         return path(self.route, wrapped, dict(self.arguments), name=self.name)
-
-
-_PAGES: dict[type[Model], list[AdminPage]] = defaultdict(list)
 
 
 def admin_page(

@@ -34,6 +34,8 @@ IsUsable = Callable[[AnswerRecord], Awaitable[bool]]
 Compute = Callable[[], Awaitable[AnswerRecord]]
 MayKeep = Callable[[AnswerRecord], bool]
 
+_flights: dict[tuple[int, str], _Flight] = {}  # by event loop and key
+
 
 @dataclass(slots=True)
 class _Flight:
@@ -42,9 +44,6 @@ class _Flight:
     done: asyncio.Event = field(default_factory=asyncio.Event)
     record: AnswerRecord | None = None
     is_unshared: bool = False  # it has ended, and what it brought is not for others
-
-
-_flights: dict[tuple[int, str], _Flight] = {}  # by event loop and key
 
 
 async def through_cache(

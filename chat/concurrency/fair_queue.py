@@ -35,6 +35,8 @@ FREE_STREAMS = 4  # that are read as they come
 LONGEST_PAUSE_SECONDS = 0.7  # while steps wait
 LONGEST_UNHURRIED_SECONDS = 0.25  # while none does
 
+current: ContextVar[Question | None] = ContextVar("question", default=None)  # of this task; None: no question
+
 
 @dataclass(eq=False, slots=True)
 class Question:
@@ -47,9 +49,6 @@ class Question:
     def due(self) -> float:
         """Its place among the steps of one person: lower comes first."""
         return time.monotonic() + LATER_SECONDS if self.has_words else self.started
-
-
-current: ContextVar[Question | None] = ContextVar("question", default=None)  # of this task; None: no question
 
 
 @dataclass(order=True, slots=True)

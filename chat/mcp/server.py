@@ -53,6 +53,14 @@ FETCH_SOURCE = (
 )
 LIST_SETS = "The knowledge sets that you may read, with the ids and codes that `sets` of the other tools takes."
 
+PATH = "/mcp"
+MAX_BODY_BYTES = 256 * 1024  # a question has 2000 characters
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
 
 def mcp_server(caller_of: CallerOf) -> MCPServer[Any]:
     """A server whose tools act for the caller that `caller_of` finds for each call."""
@@ -98,16 +106,6 @@ def _load() -> None:
         model_registry.warm()
     except Exception:
         logger.exception("the models could not be loaded in advance; the first call loads them")
-
-
-PATH = "/mcp"
-MAX_BODY_BYTES = 256 * 1024  # a question has 2000 characters
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class McpEndpoint:

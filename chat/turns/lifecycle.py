@@ -47,6 +47,11 @@ TURN_LIMIT_SECONDS = 300  # likewise; a reader sees a long text grow and can sto
 STOP_SECONDS = 60
 SHUTDOWN_SECONDS = 10
 
+_running: dict[uuid.UUID, RunningTurn] = {}
+CONCURRENT = 4
+BUSY_TRIES = 20
+BUSY_WAIT_SECONDS = 0.5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAnswer:
@@ -63,9 +68,6 @@ class RunningTurn:
 
     task: asyncio.Task[None]
     stop: asyncio.Event
-
-
-_running: dict[uuid.UUID, RunningTurn] = {}
 
 
 async def answer_now(
@@ -299,11 +301,6 @@ async def _time_limit(seconds: float, deadline: Deadline) -> AsyncIterator[None]
             yield
     except TimeoutError:
         raise AnswerTimeoutError from None
-
-
-CONCURRENT = 4
-BUSY_TRIES = 20
-BUSY_WAIT_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,8 @@ RESULT = (
 )
 FAILURE = ("state", "finished", "error_code", "error_message", "error_data")
 
+GRACE_SECONDS = 30  # a turn that has just begun may not have its heartbeat yet
+
 
 def message_prepare(
     *, scope: Scope, user: User, request: AnswerRequest, channel: str, message_id: uuid.UUID | None = None
@@ -250,9 +252,6 @@ def _conversation(*, scope: Scope, request: AnswerRequest, channel: str) -> Conv
     keys = conversation_keys(scope=scope, client_id=request.conversation_id)
     new.pk = keys[-1]
     return conversations_of(scope=scope).filter(pk__in=keys).first() or new
-
-
-GRACE_SECONDS = 30  # a turn that has just begun may not have its heartbeat yet
 
 
 def turns_sweep() -> int:

@@ -46,6 +46,9 @@ DETAILS = {
     "judge": gettext_lazy("Judge"),
 }
 
+STAGES = ("lexical", "coarse", "dense", "fused", "rerank", "quality", "use", "final")
+LEFT, RIGHT, TOP, ROW = 190.0, 620.0, 26.0, 26.0
+
 
 def _detail(name: str, value: Any) -> tuple[str, str]:
     """A fact of a trace with its label; of the language model that judged also what it took."""
@@ -54,9 +57,6 @@ def _detail(name: str, value: Any) -> tuple[str, str]:
     in_vain = _("%(model)s, which did not judge every text; rules did then")
     words = in_vain if value["failed"] else _("%(model)s, %(tokens)s tokens")
     return str(DETAILS[name]), words % value
-
-
-STAGES = ("lexical", "coarse", "dense", "fused", "rerank", "quality", "use", "final")
 
 
 def _chosen(request: HttpRequest, run: EvaluationRun) -> tuple[RunConfiguration, RunConfiguration]:
@@ -177,8 +177,6 @@ def metric_rows(comparison: Comparison) -> list[MetricRow]:
 
 
 # ── the plot ────────────────────────────────────────────────────────────────────────────────────
-
-LEFT, RIGHT, TOP, ROW = 190.0, 620.0, 26.0, 26.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

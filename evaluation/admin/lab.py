@@ -42,6 +42,28 @@ from ragcore.errors import RagError
 PROPOSED_PEOPLE = 200  # names that the form proposes; any other may be typed
 LAB = "admin:evaluation_lab"
 
+TAG_WORDS = {
+    "target": gettext_lazy("answer type"),
+    "structure": pgettext_lazy("golden case", "location"),
+    "robustness": gettext_lazy("difficulty"),
+    "style": gettext_lazy("phrasing"),
+    "text": gettext_lazy("text"),
+    "table": gettext_lazy("table"),
+    "figure": gettext_lazy("figure"),
+    "attachment": gettext_lazy("attachment"),
+    "code": gettext_lazy("program code"),
+    "sentence": gettext_lazy("single sentence"),
+    "long_text": gettext_lazy("long text"),
+    "several_passages": gettext_lazy("multiple passages"),
+    "heading_level": gettext_lazy("under a heading"),
+    "synonyms": gettext_lazy("synonyms"),
+    "jargon": gettext_lazy("jargon"),
+    "special_words": gettext_lazy("rare terms"),
+    "original": gettext_lazy("verbatim"),
+    "summarised": gettext_lazy("short intent"),
+    "with_errors": gettext_lazy("with typos"),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabState:
@@ -174,29 +196,6 @@ def _managed_set(request: HttpRequest, sets: tuple[int, ...]) -> KnowledgeSet | 
     if len(sets) != 1:
         return None
     return sets_managed(scope=admin_scope(request)).filter(pk=sets[0]).first()
-
-
-TAG_WORDS = {
-    "target": gettext_lazy("answer type"),
-    "structure": pgettext_lazy("golden case", "location"),
-    "robustness": gettext_lazy("difficulty"),
-    "style": gettext_lazy("phrasing"),
-    "text": gettext_lazy("text"),
-    "table": gettext_lazy("table"),
-    "figure": gettext_lazy("figure"),
-    "attachment": gettext_lazy("attachment"),
-    "code": gettext_lazy("program code"),
-    "sentence": gettext_lazy("single sentence"),
-    "long_text": gettext_lazy("long text"),
-    "several_passages": gettext_lazy("multiple passages"),
-    "heading_level": gettext_lazy("under a heading"),
-    "synonyms": gettext_lazy("synonyms"),
-    "jargon": gettext_lazy("jargon"),
-    "special_words": gettext_lazy("rare terms"),
-    "original": gettext_lazy("verbatim"),
-    "summarised": gettext_lazy("short intent"),
-    "with_errors": gettext_lazy("with typos"),
-}
 
 
 def golden_context(request: HttpRequest) -> dict[str, Any]:

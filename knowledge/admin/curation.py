@@ -21,6 +21,8 @@ from ragcore.errors import RagError
 RowT = TypeVar("RowT")
 _CURATES, _KEEPS = "_curates_sets", "_keeps_sets"
 
+REFUSED = 409  # to scripts: the sentence says why
+
 
 def is_curator(request: HttpRequest) -> bool:
     """Whether the person curates anything: administrators, and staff who own or edit a set."""
@@ -81,9 +83,6 @@ def managed_set(request: HttpRequest, pk: int) -> KnowledgeSet:
 
 
 # ── buttons ───────────────────────────────────────────────────────────────────────────────────────
-
-
-REFUSED = 409  # to scripts: the sentence says why
 
 
 def run_action(request: HttpRequest, act: Callable[[], Any], *, done: Any, back: str) -> HttpResponse:

@@ -48,6 +48,9 @@ from ragcore.errors import RagError
 TITLES = {"move": _("Move documents"), "copy": _("Add documents to a set"), "remove": _("Remove documents from a set")}
 NAMED = 10  # titles on the page
 
+RECENT = timedelta(hours=12)
+ROWS = 100  # of more uploads those that want attention come first
+
 
 def documents_of(request: HttpRequest) -> QuerySet[Document]:
     """The documents that the person manages, by title. Raises Http404 for somebody who curates nothing."""
@@ -233,10 +236,6 @@ def review_view(request: HttpRequest) -> HttpResponse:
 
 
 # ── upload ────────────────────────────────────────────────────────────────────────────────────────
-
-
-RECENT = timedelta(hours=12)
-ROWS = 100  # of more uploads those that want attention come first
 
 
 @admin_page("upload/", of=Document, name="knowledge_document_upload", allowed=is_curator)

@@ -37,6 +37,44 @@ REPRESENTATIONS = {
 
 Fact = tuple[str, Any]
 
+GROUPS = tuple(Attribute.Group)
+REPORT = {
+    "passages": gettext_lazy("passages"),
+    "entries": gettext_lazy("entries"),
+    "pages_recognised": gettext_lazy("pages read by OCR"),
+    "pictures": gettext_lazy("images"),
+    "pictures_unread": gettext_lazy("images without OCR"),
+    "left_out": gettext_lazy("over the image limit"),
+    "time": gettext_lazy("image time limit reached"),
+    "damaged": gettext_lazy("damaged images"),
+    "rendition": gettext_lazy("no PDF preview, because of"),
+    "edits": gettext_lazy("owner edits"),
+    "applied": gettext_lazy("re-applied"),
+    "lost": gettext_lazy("passage no longer exists"),
+    "disabled": gettext_lazy("passages excluded from search"),
+    "representations": gettext_lazy("enriched"),
+    "summary.model": gettext_lazy("summaries by the LLM"),
+    "summary.extractive": gettext_lazy("extractive summaries"),
+    "summary.short": gettext_lazy("too short for a summary"),
+    "section.model": gettext_lazy("section summaries by the LLM"),
+    "section.outline": gettext_lazy("section summaries from headings"),
+    "question.model": gettext_lazy("passages with questions by the LLM"),
+    "question.rules": gettext_lazy("passages with questions by rules"),
+    "model.unavailable": gettext_lazy("LLM did not respond"),
+    "model.refused": gettext_lazy("LLM refused"),
+    "model.invalid": gettext_lazy("LLM output not usable"),
+    "model.interrupted": gettext_lazy("LLM output incomplete"),
+    "model.skipped": gettext_lazy("LLM no longer called"),
+    "cleaning": gettext_lazy("cleaned"),
+    "mojibake": gettext_lazy("blocks with garbled characters repaired"),
+    "invisible": gettext_lazy("blocks with invisible characters"),
+    "timestamps": gettext_lazy("blocks with log timestamps removed"),
+    "empty": gettext_lazy("empty blocks"),
+    "side_notes": gettext_lazy("margin notes removed"),
+    "covers": gettext_lazy("cover page blocks removed"),
+    "contents": gettext_lazy("table of contents blocks removed"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
@@ -92,9 +130,6 @@ def _review(scope: Scope, document: Document) -> list[Fact]:
         day = exact_day(row.reviewed)
         found.append((_("last reviewed"), f"{day} · {row.reviewed_by}" if row.reviewed_by else day))
     return found
-
-
-GROUPS = tuple(Attribute.Group)
 
 
 def _is_here(attribute: Attribute, group: str, document: Document) -> bool:
@@ -173,44 +208,6 @@ def pipeline_of(*, scope: Scope, document: Document, version: DocumentVersion | 
 
 
 # ── what ingestion met ──────────────────────────────────────────────────────────────────────────
-
-
-REPORT = {
-    "passages": gettext_lazy("passages"),
-    "entries": gettext_lazy("entries"),
-    "pages_recognised": gettext_lazy("pages read by OCR"),
-    "pictures": gettext_lazy("images"),
-    "pictures_unread": gettext_lazy("images without OCR"),
-    "left_out": gettext_lazy("over the image limit"),
-    "time": gettext_lazy("image time limit reached"),
-    "damaged": gettext_lazy("damaged images"),
-    "rendition": gettext_lazy("no PDF preview, because of"),
-    "edits": gettext_lazy("owner edits"),
-    "applied": gettext_lazy("re-applied"),
-    "lost": gettext_lazy("passage no longer exists"),
-    "disabled": gettext_lazy("passages excluded from search"),
-    "representations": gettext_lazy("enriched"),
-    "summary.model": gettext_lazy("summaries by the LLM"),
-    "summary.extractive": gettext_lazy("extractive summaries"),
-    "summary.short": gettext_lazy("too short for a summary"),
-    "section.model": gettext_lazy("section summaries by the LLM"),
-    "section.outline": gettext_lazy("section summaries from headings"),
-    "question.model": gettext_lazy("passages with questions by the LLM"),
-    "question.rules": gettext_lazy("passages with questions by rules"),
-    "model.unavailable": gettext_lazy("LLM did not respond"),
-    "model.refused": gettext_lazy("LLM refused"),
-    "model.invalid": gettext_lazy("LLM output not usable"),
-    "model.interrupted": gettext_lazy("LLM output incomplete"),
-    "model.skipped": gettext_lazy("LLM no longer called"),
-    "cleaning": gettext_lazy("cleaned"),
-    "mojibake": gettext_lazy("blocks with garbled characters repaired"),
-    "invisible": gettext_lazy("blocks with invisible characters"),
-    "timestamps": gettext_lazy("blocks with log timestamps removed"),
-    "empty": gettext_lazy("empty blocks"),
-    "side_notes": gettext_lazy("margin notes removed"),
-    "covers": gettext_lazy("cover page blocks removed"),
-    "contents": gettext_lazy("table of contents blocks removed"),
-}
 
 
 def report_of(version: DocumentVersion | None) -> list[Fact]:

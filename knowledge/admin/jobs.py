@@ -65,6 +65,23 @@ ICONS = {
     "deleted": "delete",
 }
 
+ROWS_OF_A_JOB = 200
+JOB_COLOURS = {"open": "info", "paused": "warning", "failed": "danger", "live": "success", "cancelled": "warning"}
+FIGURES = {  # of the report of a synchronisation
+    "found": gettext_lazy("found"),
+    "new": gettext_lazy("new"),
+    "changed": gettext_lazy("changed"),
+    "unchanged": gettext_lazy("unchanged"),
+    "left_out": gettext_lazy("skipped"),
+    "deleted": gettext_lazy("deleted"),
+}
+VERBS = {
+    "pause": (job_pause, gettext_lazy("Paused. Documents being processed right now are finished first.")),
+    "resume": (job_resume, gettext_lazy("Resumed.")),
+    "cancel": (job_cancel, gettext_lazy("Cancelled. Documents that are already searchable stay.")),
+    "retry": (job_retry, gettext_lazy("Failed and cancelled documents are retried in a new job.")),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
@@ -168,24 +185,6 @@ def _stages(item: IngestItem) -> tuple[tuple[str, str], ...]:
     if not item.version.parsed:
         return found
     return (*found, (str(Stage.CHUNKED), _("Retry from chunking")))
-
-
-ROWS_OF_A_JOB = 200
-JOB_COLOURS = {"open": "info", "paused": "warning", "failed": "danger", "live": "success", "cancelled": "warning"}
-FIGURES = {  # of the report of a synchronisation
-    "found": gettext_lazy("found"),
-    "new": gettext_lazy("new"),
-    "changed": gettext_lazy("changed"),
-    "unchanged": gettext_lazy("unchanged"),
-    "left_out": gettext_lazy("skipped"),
-    "deleted": gettext_lazy("deleted"),
-}
-VERBS = {
-    "pause": (job_pause, gettext_lazy("Paused. Documents being processed right now are finished first.")),
-    "resume": (job_resume, gettext_lazy("Resumed.")),
-    "cancel": (job_cancel, gettext_lazy("Cancelled. Documents that are already searchable stay.")),
-    "retry": (job_retry, gettext_lazy("Failed and cancelled documents are retried in a new job.")),
-}
 
 
 class ErrorFilter(LabelledValuesFilter):

@@ -32,6 +32,8 @@ from ragcore.errors import CorruptDocumentError, ResourceLimitError
 
 PASSAGES = 20  # at a time, where there are no pages
 
+MAX_PREVIEW = 200_000  # characters
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageView:
@@ -168,9 +170,6 @@ def _as_read(chunk: Chunk, html: SafeString) -> SafeString:
 
 
 # ── buttons of a passage ──────────────────────────────────────────────────────────────────────────
-
-
-MAX_PREVIEW = 200_000  # characters
 
 
 @admin_page("<int:pk>/passages/<int:chunk_id>/replace/", of=Document, name="knowledge_passage_replace")

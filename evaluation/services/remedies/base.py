@@ -23,6 +23,8 @@ from knowledge.selectors.keeping import is_kept
 
 Values = Mapping[str, str]  # of the form, by name of the field
 
+REMEDIES: dict[str, Remedy] = {}  # by code, in the order of the page
+
 
 @dataclass(frozen=True, kw_only=True)
 class About:
@@ -134,9 +136,6 @@ class Remedy(ABC):
     @abstractmethod
     def undo(self, about: About, application: RemedyApplication) -> None:
         """Take back what `apply` did. Raises RagError where it cannot be taken back."""
-
-
-REMEDIES: dict[str, Remedy] = {}  # by code, in the order of the page
 
 
 def remedy(kind: type[Remedy]) -> type[Remedy]:
