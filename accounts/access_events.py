@@ -1,4 +1,4 @@
-"""Tells all web processes at once that somebody's access has ended; `chat.access_watch` listens."""
+"""Tells all web processes at once that somebody's access has ended; `chat.concurrency.access_watch` listens."""
 
 from __future__ import annotations
 

@@ -21,6 +21,9 @@ from accounts.models import ApiKey, User
 from accounts.scope import Scope
 from accounts.selectors import api_key_get, scope_for
 
+P = ParamSpec("P")
+View = Callable[..., HttpResponseBase]
+
 
 def bearer_token(request: HttpRequest) -> str | None:
     """The key of an `Authorization: Bearer` header; None if there is no such header."""
@@ -88,10 +91,6 @@ def _session_user(request: HttpRequest) -> User:
     if isinstance(request.user, User) and request.user.is_active:
         return request.user
     raise NotAuthenticatedError
-
-
-P = ParamSpec("P")
-View = Callable[..., HttpResponseBase]
 
 
 def page(view: Callable[Concatenate[HttpRequest, Scope, P], HttpResponseBase]) -> View:

@@ -14,6 +14,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.actions import ACTIONS
 from accounts.key_scopes import KeyScope
+from accounts.sign_in.models import AuthenticatorApp as AuthenticatorApp
+from accounts.sign_in.models import BrowserSession as BrowserSession
+from accounts.sign_in.models import ExternalIdentity as ExternalIdentity
+from accounts.sign_in.models import RecoveryCodes as RecoveryCodes
+
+MAX_SHARE = 100  # of the queues; a tenant without a share counts as one with this
 
 
 class ClearanceLevel(models.IntegerChoices):
@@ -27,9 +33,6 @@ class ClearanceLevel(models.IntegerChoices):
 
 
 MAX_CLEARANCE = max(ClearanceLevel.values)
-
-
-MAX_SHARE = 100  # of the queues; a tenant without a share counts as one with this
 
 
 class Tenant(models.Model):
@@ -246,6 +249,3 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return " · ".join(filter(None, (str(ACTIONS.get(self.action, self.action)), self.target)))
-
-
-from accounts.sign_in.models import AuthenticatorApp, BrowserSession, ExternalIdentity, RecoveryCodes  # noqa: E402, F401

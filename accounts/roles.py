@@ -13,6 +13,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.scope import Scope
 
+REVIEW_PERMISSION: Final = "feedback.change_badcase"
+ACTS: dict[str, Act] = {}  # by code, in the order of the page
+
 
 class Role(models.TextChoices):
     """Strongest first."""
@@ -25,7 +28,6 @@ class Role(models.TextChoices):
     EMPLOYEE = "employee", _("employee")
 
 
-REVIEW_PERMISSION: Final = "feedback.change_badcase"
 ADMINISTRATORS: Final = frozenset({Role.PLATFORM_ADMIN, Role.TENANT_ADMIN})
 OWNERS: Final = ADMINISTRATORS | {Role.OWNER}
 EDITORS: Final = OWNERS | {Role.EDITOR}
@@ -50,9 +52,6 @@ class Act:
     says: str  # what is done
     roles: frozenset[Role]
     besides: str = ""  # who else, or under which condition
-
-
-ACTS: dict[str, Act] = {}  # by code, in the order of the page
 
 
 def act(code: str, *, on: str, says: str, roles: frozenset[Role], besides: str = "") -> Act:

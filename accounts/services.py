@@ -26,6 +26,8 @@ from accounts.selectors import key_digest, may_give_keys_scope
 
 PROFILE_FIELDS = ("department", "product", "role", "interests")
 
+PREFIX = "rs_"
+
 
 def tenant_ensure_default() -> Tenant:
     """The default tenant, made if there is none."""
@@ -90,9 +92,6 @@ def _tenant_for(*, actor: User, name: str | None) -> Tenant:
     if not (actor.is_superuser and actor.tenant.is_default):
         raise NotAllowedError("users_of_others")
     return Tenant.objects.get_or_create(name=name)[0]
-
-
-PREFIX = "rs_"
 
 
 @transaction.atomic

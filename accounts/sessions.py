@@ -6,6 +6,7 @@ import hashlib
 from datetime import timedelta
 from typing import Any
 
+from django.apps import apps
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.utils import timezone
@@ -24,9 +25,7 @@ class SessionStore(DatabaseStore):
 
     @classmethod
     def get_model_class(cls) -> Any:
-        from accounts.sign_in.models import BrowserSession
-
-        return BrowserSession
+        return apps.get_model("accounts", "BrowserSession")  # whose module imports this one
 
     def _validate_session_key(self, key: str | None) -> bool:
         """A key that this site never made is not looked for: the database cannot even hold some of them."""

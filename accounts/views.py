@@ -29,6 +29,8 @@ from accounts.sign_in.sessions import current_reference, sessions_of
 
 SEPARATORS = str.maketrans({"，": ",", "、": ",", "；": ",", ";": ","})  # what people type in Chinese
 
+NEW_KEY = "new-key"
+
 
 class InterestsField(SimpleArrayField):
     """Words between commas of any script, each once."""
@@ -88,9 +90,6 @@ def profile(request: HttpRequest, scope: Scope) -> HttpResponse:
         messages.success(request, _("Saved."))
         return redirect("accounts:profile")
     return _profile(request, form=form)
-
-
-NEW_KEY = "new-key"
 
 
 @require_POST

@@ -13,14 +13,14 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, is_administrator
+from accounts.admin.pages import page_response
 from accounts.error_messages import stored_message
 from accounts.roles import REVIEW_PERMISSION
 from chat.announcements.admin import AnnouncementAdmin
-from chat.answer_rights import answer_rights, rounds_shown
+from chat.answers.rights import answer_rights, rounds_shown
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
 from chat.turns.strategy_statistics import PERIODS, strategy_figures
@@ -40,6 +40,20 @@ STATUS_WORDS = {
     "search_results": _("Search results"),
     "degraded": _("Extractive (no LLM)"),
     "conversation": _("Small talk"),
+}
+
+DEFAULT_DAYS = 7
+PERIOD_WORDS = {1: _("Today"), 7: _("7 days"), 30: _("30 days")}
+# Strategies of the adaptive flow, and the others that may stand in the statistics.
+STRATEGY_WORDS = {
+    "direct": _("Direct"),
+    "hyde": _("Hypothetical answer (HyDE)"),
+    "decomposition": _("Sub-questions"),
+    "iterative": _("Several steps"),
+    "hybrid": _("Several wordings"),
+    "standard": _("Standard"),
+    "adaptive": _("Adaptive"),
+    "self_rag": _("Self-checking (Self-RAG)"),
 }
 
 
@@ -182,21 +196,6 @@ class ConversationAdmin(ReviewerAdmin):
         return int(conversation.turn_count)
 
 
-DEFAULT_DAYS = 7
-PERIOD_WORDS = {1: _("Today"), 7: _("7 days"), 30: _("30 days")}
-# Strategies of the adaptive flow, and the others that may stand in the statistics.
-STRATEGY_WORDS = {
-    "direct": _("Direct"),
-    "hyde": _("Hypothetical answer (HyDE)"),
-    "decomposition": _("Sub-questions"),
-    "iterative": _("Several steps"),
-    "hybrid": _("Several wordings"),
-    "standard": _("Standard"),
-    "adaptive": _("Adaptive"),
-    "self_rag": _("Self-checking (Self-RAG)"),
-}
-
-
 @admin.register(StrategyStatistics)
 class StrategyStatisticsAdmin(ReviewerAdmin):
     """One table for a period of 1, 7 or 30 days instead of a list of rows."""
@@ -211,7 +210,6 @@ class StrategyStatisticsAdmin(ReviewerAdmin):
             for figures in strategies
         ]
         context = {
-            **self.admin_site.each_context(request),
             "title": _("Answer statistics"),
             "opts": self.model._meta,
             "rows": rows,
@@ -219,7 +217,7 @@ class StrategyStatisticsAdmin(ReviewerAdmin):
             "periods": [(period, PERIOD_WORDS[period], period == days) for period in PERIODS],
             **(extra_context or {}),
         }
-        return TemplateResponse(request, "admin/chat/strategystatistics/page.html", context)
+        return page_response(request, "admin/chat/strategystatistics/page.html", context)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

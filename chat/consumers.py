@@ -24,15 +24,15 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.sessions import session_reference
-from chat.access_watch import access_watch
 from chat.api.schemas import FiltersIn, Identifier, QueryText, SetId
 from chat.attachments.files import MOST_WAITING
-from chat.depths import composer_fields
+from chat.concurrency.access_watch import access_watch
+from chat.concurrency.executors import run_db
+from chat.concurrency.limits import count_questions_or_raise
+from chat.concurrency.open_sockets import TooManySocketsError, open_sockets
 from chat.error_messages import failure_message
-from chat.executors import run_db
-from chat.limits import count_questions_or_raise
 from chat.models import Conversation, Message
-from chat.open_sockets import TooManySocketsError, open_sockets
+from chat.pages.depths import composer_fields
 from chat.selectors import message_get, message_key
 from chat.turns.lifecycle import turn_start, turn_stop
 from chat.turns.stream_reader import read_events

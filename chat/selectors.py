@@ -20,6 +20,10 @@ from knowledge.selectors.passages import chunks_readable
 
 NAMESPACE = uuid.UUID("5b0e2a5e-8d57-4f6b-9d0c-4a1c4c1f3f61")
 
+TURNS_SHOWN = 30  # the last ones; earlier ones are fetched when the reader wants them
+TURNS_MOST = 100  # from a turn that was looked for to the end
+TURNS_AROUND = 2  # before that turn
+
 
 def conversations_of(*, scope: Scope, channel: str | None = None) -> QuerySet[Conversation]:
     """The asker's conversations, the latest first."""
@@ -89,11 +93,6 @@ class TurnsPage:
     messages: Sequence[Message]
     has_earlier: bool
     has_later: bool = False
-
-
-TURNS_SHOWN = 30  # the last ones; earlier ones are fetched when the reader wants them
-TURNS_MOST = 100  # from a turn that was looked for to the end
-TURNS_AROUND = 2  # before that turn
 
 
 def turns_page(

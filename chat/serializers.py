@@ -13,8 +13,8 @@ from chat.answering.metadata import build_trace
 from chat.answering.passage_search import UnderstoodQuery
 from chat.answering.progress import explain_reasons
 from chat.answering.retrieval import SearchOutcome, final_score
+from chat.answers.source_lines import edited_words
 from chat.models import Message, MessageCitation
-from chat.source_lines import edited_words
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord, to_plain
 from knowledge.errors import UnmatchedFilterError
 from knowledge.selectors.filters import FilterChoices
@@ -44,6 +44,8 @@ _PUBLIC_METADATA = (
     *("cache", "rewritten_queries", "options_sha256", "error_message", "stopped", "is_cut", "unused_options"),
     *("stage_times", "skipped_stages", "notes", "approved"),
 )
+
+AS_WRITTEN = UnderstoodQuery()
 
 
 def serialize_answer(*, record: AnswerRecord, request: AnswerRequest, message: Message) -> dict[str, Any]:
@@ -149,9 +151,6 @@ def _named(citation: CitationRecord) -> str:
     name = " ".join(visible(citation.title or citation.external_id or f"#{citation.document_id}").split())
     name = f"{name}, p. {citation.page}" if citation.page is not None else name
     return f"{name} ({edited_words(datetime.fromisoformat(citation.edited))})" if citation.edited else name
-
-
-AS_WRITTEN = UnderstoodQuery()
 
 
 def serialize_hits(retrieved: Retrieved, *, trace: bool, understood: UnderstoodQuery = AS_WRITTEN) -> dict[str, Any]:

@@ -16,7 +16,7 @@ Strategy = Literal["standard", "adaptive", "self_rag"]
 Preset = Literal["accurate", "fast", "balanced", "cheap"]
 Style = Literal["simple", "advanced", "precise", "report"]
 AnswerForm = Literal["", "simple", "report", "precise"]  # of the composer; "": as site and knowledge set say
-Depth = Literal["", "fast", "thorough", "research"]  # the same; see chat.depths
+Depth = Literal["", "fast", "thorough", "research"]  # the same; see chat.pages.depths
 RewriteMethod = Literal[
     "auto",
     "none",

@@ -2,8 +2,8 @@
 
 from django.urls import path
 
-from chat import composer_views, conversation_views, sharing_views, views
 from chat.announcements.views import dismiss
+from chat.pages import composer_views, conversation_views, sharing_views, views
 
 app_name = "chat"
 urlpatterns = [

@@ -12,8 +12,3 @@ QUEUES = {
     LEARN_FROM_USE: "diagnosis",  # its worker has little priority
     LEARN_SET_USE: "diagnosis",
 }
-
-
-def queue_of(name: str) -> str:
-    """The queue on which a task waits."""
-    return QUEUES[name]

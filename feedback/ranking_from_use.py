@@ -18,7 +18,7 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.privacy.erase import erase_first_with
 from chat.models import MessageCitation
-from feedback.queue import LEARN_SET_USE, queue_of
+from feedback.queue import LEARN_SET_USE, QUEUES
 from feedback.use_showings import answers_with_acts, set_showings
 from knowledge import model_registry
 from knowledge.models import KnowledgeSet, UseSummary
@@ -47,7 +47,7 @@ def use_learn() -> int:
     sets = set(cites.exclude(document__sets=None).order_by().values_list("document__sets", flat=True).distinct())
     sets |= set(UseSummary.objects.values_list("knowledge_set", flat=True))
     for set_id in sorted(sets):
-        enqueue_on_commit(LEARN_SET_USE, queue=queue_of(LEARN_SET_USE), set_id=set_id)
+        enqueue_on_commit(LEARN_SET_USE, queue=QUEUES[LEARN_SET_USE], set_id=set_id)
     return len(sets)
 
 
@@ -130,4 +130,4 @@ def use_forget(user: User) -> None:
     sets = set(cites.order_by().values_list("document__sets", flat=True).distinct())
     set_use_forget(sets=sets)
     for set_id in sorted(sets):
-        enqueue_on_commit(LEARN_SET_USE, queue=queue_of(LEARN_SET_USE), set_id=set_id)
+        enqueue_on_commit(LEARN_SET_USE, queue=QUEUES[LEARN_SET_USE], set_id=set_id)

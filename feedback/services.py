@@ -23,7 +23,7 @@ from chat.selectors import message_get
 from feedback.errors import NothingSaidError
 from feedback.features import answer_features
 from feedback.models import BadCase, CaseMove, Signal, Vote
-from feedback.queue import RATE_DOCUMENTS, queue_of
+from feedback.queue import QUEUES, RATE_DOCUMENTS
 from feedback.selectors import case_get, cases_reviewable
 from knowledge.queue import enqueue_on_commit
 from knowledge.services.document_weights import document_ratings_apply
@@ -38,6 +38,12 @@ CASE_REOPENED = notification_kind(
 BEST, WORST = 5.0, 1.0
 MOST_OF_COMPLAINTS = 2  # of 5
 SIGNALS_OF_CASES = (Signal.Kind.STOP, Signal.Kind.REWORD)
+
+GIVEN = Coalesce(
+    F("rating"),
+    Case(When(vote=Vote.Direction.UP, then=Value(BEST)), default=Value(WORST)),
+    output_field=FloatField(),
+)
 
 
 def case_open(*, message: Message, actor: User) -> BadCase:
@@ -146,7 +152,7 @@ def vote_record(
     is_complaint = vote == Vote.Direction.DOWN or (recorded.rating or BEST) <= MOST_OF_COMPLAINTS
     if is_complaint and _said(recorded) != earlier_values:
         case_open(message=message, actor=user)
-    enqueue_on_commit(RATE_DOCUMENTS, queue=queue_of(RATE_DOCUMENTS), message_id=str(message.pk))
+    enqueue_on_commit(RATE_DOCUMENTS, queue=QUEUES[RATE_DOCUMENTS], message_id=str(message.pk))
     return recorded
 
 
@@ -168,13 +174,6 @@ def signal_record(*, scope: Scope, user: User, message_id: UUID, kind: str, valu
         case_ensure(message=message, origin=kind)
     features = answer_features(message)
     return Signal.objects.create(message=message, user=user, kind=kind, value=value, features=features)
-
-
-GIVEN = Coalesce(
-    F("rating"),
-    Case(When(vote=Vote.Direction.UP, then=Value(BEST)), default=Value(WORST)),
-    output_field=FloatField(),
-)
 
 
 def cited_documents_rate(*, message_id: UUID) -> None:

@@ -42,6 +42,8 @@ PROBES = (
 )
 SAME_COSINE = 0.99  # of the same text by the same weights; half precision and other machines take less than 0.001
 
+_others: WeakSet[WholeVectors] = WeakSet()  # clients of this process whose weights are others than those on record
+
 
 @runtime_checkable
 class WholeVectors(Protocol):
@@ -59,9 +61,6 @@ class Loadable(Protocol):
     def warm(self) -> None:
         """However long loading takes. Raises EmbedderRefusedError, ModelUnavailableError."""
         ...
-
-
-_others: WeakSet[WholeVectors] = WeakSet()  # clients of this process whose weights are others than those on record
 
 
 class StoredShortening:

@@ -17,6 +17,8 @@ STEPS = 60
 MOST_NODES = 300
 LABEL = 22  # characters of a name that are drawn
 
+Fact = tuple[int, str, str, str, str, str]  # id, key and name of the subject, relation, key and name of the object
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
@@ -70,9 +72,6 @@ class Picture:
     edges: tuple[Edge, ...]
     width: int = WIDTH
     height: int = HEIGHT
-
-
-Fact = tuple[int, str, str, str, str, str]  # id, key and name of the subject, relation, key and name of the object
 
 
 def picture_of(facts: Sequence[Fact], *, centre: str = "") -> Picture:

@@ -32,6 +32,9 @@ KEPT_CALLS = 50  # of which the share of failures is told
 KEPT_FOR = timedelta(days=7)
 TIMEOUT_SECONDS = 0.5
 
+_circuits: dict[str, ModelCircuit] = {}
+_lock = threading.Lock()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFigures:
@@ -219,9 +222,6 @@ def _time(value: str | None) -> datetime | None:
 
 
 # ── those of this process ─────────────────────────────────────────────────────────────────────────
-
-_circuits: dict[str, ModelCircuit] = {}
-_lock = threading.Lock()
 
 
 def circuit_key(*parts: str) -> str:

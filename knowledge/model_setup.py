@@ -52,6 +52,10 @@ SETTINGS: Mapping[str, str] = {  # purpose -> what its variables begin with
     Purpose.JUDGE: "LLM_JUDGE_",
 }
 
+_VERSION = CompiledQuery(lambda: ModelsVersion.objects.values_list("value", flat=True)[:1])
+_lock = threading.Lock()
+_looked = float("-inf")  # when (monotonic) the version was read
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
@@ -126,10 +130,7 @@ class _Registry:
     search: RegisteredSearch = NOTHING
 
 
-_VERSION = CompiledQuery(lambda: ModelsVersion.objects.values_list("value", flat=True)[:1])
-_lock = threading.Lock()
 _registry = _Registry()
-_looked = float("-inf")  # when (monotonic) the version was read
 
 
 def setup_now() -> ModelSetup:

@@ -12,6 +12,9 @@ from knowledge.models import KnowledgeSet
 
 Stored = Mapping[str, Mapping[str, Any]]  # options by group, as in KnowledgeSet.options
 
+PROMPT_TEXTS = ("persona", "answer_template")  # fields of a knowledge set that are part of its prompts
+_draft: ContextVar[OptionsDraft | None] = ContextVar("options_draft", default=None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionsDraft:
@@ -25,11 +28,6 @@ class OptionsDraft:
     lexicons: Mapping[int | None, int | None] = field(
         default_factory=dict
     )  # knowledge set, or None of the tenant -> version of its lexicon, or None for no lexicon
-
-
-PROMPT_TEXTS = ("persona", "answer_template")  # fields of a knowledge set that are part of its prompts
-
-_draft: ContextVar[OptionsDraft | None] = ContextVar("options_draft", default=None)
 
 
 @contextmanager

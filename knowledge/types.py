@@ -20,6 +20,11 @@ T = TypeVar("T")
 RetrievalMode = Literal["hybrid", "vector", "bm25", "graph"]
 JobState = Literal["queued", "running", "succeeded", "partial", "failed"]
 
+STRICT = ConfigDict(extra="forbid", strict=True)
+Glob = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Scalar = str | int | float | bool
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
@@ -168,11 +173,6 @@ class ItemProgress:
 
 
 # ── sources: what is stored as JSON, and checked when it is written ───────────────────────
-
-STRICT = ConfigDict(extra="forbid", strict=True)
-Glob = Annotated[str, StringConstraints(min_length=1, max_length=256)]
-Tag = Annotated[str, StringConstraints(min_length=1, max_length=64)]
-Scalar = str | int | float | bool
 
 
 @checked_dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)

@@ -11,15 +11,14 @@ from ragcore.errors import fill
 
 Words = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
+KINDS: dict[str, Kind] = {}  # by code
+
 
 class Kind(NamedTuple):
     """A sentence in English with placeholders, which the catalogs translate; `words` makes these of what is stored."""
 
     sentence: str
     words: Words | None = None
-
-
-KINDS: dict[str, Kind] = {}  # by code
 
 
 def notification_kind(code: str, sentence: str, *, words: Words | None = None) -> str:

@@ -22,6 +22,12 @@ from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
 
 T_co = TypeVar("T_co", covariant=True)
 
+RETRY_DELAYS_SECONDS = (1.0, 2.0, 4.0)
+SHORT_DELAYS_SECONDS = (0.5,)  # for requests that rules can replace
+RETRY_STATUSES = frozenset({408, 409, 425, 429})
+LASTING_STATUSES = frozenset({501, 505})  # of servers that do not speak the protocol
+JITTER = 0.1  # of a delay, so that clients that failed together do not return together
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientKind:
@@ -122,13 +128,6 @@ class ClientRegistry(Generic[T_co]):
 def _kind(cls: Any) -> ClientKind:
     kind: ClientKind = cls.client
     return kind
-
-
-RETRY_DELAYS_SECONDS = (1.0, 2.0, 4.0)
-SHORT_DELAYS_SECONDS = (0.5,)  # for requests that rules can replace
-RETRY_STATUSES = frozenset({408, 409, 425, 429})
-LASTING_STATUSES = frozenset({501, 505})  # of servers that do not speak the protocol
-JITTER = 0.1  # of a delay, so that clients that failed together do not return together
 
 
 @cache

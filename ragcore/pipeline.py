@@ -21,6 +21,10 @@ from ragcore.types import StageRecord
 
 logger = logging.getLogger(__name__)
 
+PlannedStage = tuple[str, Mapping[str, Any]]  # the name of a stage and its options
+S = TypeVar("S")
+T = TypeVar("T")
+
 
 class NamedStage(Protocol):
     """What the registry gives a stage class."""
@@ -45,9 +49,6 @@ class PipelineState(Protocol):
         ...
 
 
-PlannedStage = tuple[str, Mapping[str, Any]]  # the name of a stage and its options
-S = TypeVar("S")
-T = TypeVar("T")
 P = TypeVar("P", bound=PipelineState)
 
 

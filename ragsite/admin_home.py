@@ -25,6 +25,7 @@ from accounts.admin.base import admin_scope, is_administrator
 from accounts.relative_time import short_day
 from chat.admin import is_reviewer
 from chat.api.health import health_report
+from evaluation.admin.base import judges_quality
 from evaluation.selectors import runs_of
 from feedback.usage import DAYS, Day, unanswered_questions, usage
 from knowledge.admin.curation import creates_sets, is_curator, lists_sets
@@ -38,62 +39,10 @@ from ragsite.admin_menu import (
     documents_in,
     failed_documents,
     items_open,
-    judges,
     originals_lost,
     reviews_open,
     users_active,
 )
-
-# ── the first page ──────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number of the first page and where it leads."""
-
-    title: Any
-    page: str
-    may_open: Callable[[HttpRequest], bool]
-    count: Callable[[HttpRequest], int]
-    query: str = ""
-    hands: bool = False  # somebody should bring it to zero
-    is_rare: bool = False  # shown only where there are any
-
-    def card(self, request: HttpRequest) -> dict[str, Any]:
-        link = reverse(f"admin:{self.page}_changelist") + self.query
-        return {"title": self.title, "value": self.count(request), "link": link, "hands": self.hands}
-
-
-FIGURES = [
-    Figure(_("Failed documents"), "knowledge_document", is_curator, failed_documents, "?hands=failed", hands=True),
-    Figure(
-        _("Originals missing or damaged"),
-        "knowledge_document",
-        is_curator,
-        originals_lost,
-        "?original=lost",
-        hands=True,
-        is_rare=True,
-    ),
-    Figure(_("Reviews due"), "knowledge_document", is_curator, reviews_open, "?review=due", hands=True),
-    Figure(_("Open feedback cases"), "feedback_badcase", judges, cases_open, "?case=open", hands=True),
-    Figure(_("Processing"), "knowledge_ingestitem", is_curator, items_open, "?progress=open"),
-    Figure(
-        _("Searchable documents"),
-        "knowledge_document",
-        is_curator,
-        partial(documents_in, state=Document.State.LIVE),
-        "?hands=live",
-    ),
-    Figure(
-        _("Knowledge sets"),
-        "knowledge_knowledgeset",
-        lists_sets,
-        lambda request: sets_curated(scope=admin_scope(request)).count(),
-    ),
-    Figure(_("Active users"), "accounts_user", is_administrator, users_active),
-]
-
 
 HEALTH_KEY, HEALTH_SECONDS = "admin-health-report", 15  # servers are not asked again for each look
 BAR_HEIGHT = 40  # of the bars of a day, in units of their drawing
@@ -133,6 +82,57 @@ MODEL_ERRORS = {  # of language models; any other: it answered, and not as a mod
     "slow": _("does not answer in time"),
     "the key is refused": _("the key is refused"),
 }
+
+
+# ── the first page ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of the first page and where it leads."""
+
+    title: Any
+    page: str
+    may_open: Callable[[HttpRequest], bool]
+    count: Callable[[HttpRequest], int]
+    query: str = ""
+    hands: bool = False  # somebody should bring it to zero
+    is_rare: bool = False  # shown only where there are any
+
+    def card(self, request: HttpRequest) -> dict[str, Any]:
+        link = reverse(f"admin:{self.page}_changelist") + self.query
+        return {"title": self.title, "value": self.count(request), "link": link, "hands": self.hands}
+
+
+FIGURES = [
+    Figure(_("Failed documents"), "knowledge_document", is_curator, failed_documents, "?hands=failed", hands=True),
+    Figure(
+        _("Originals missing or damaged"),
+        "knowledge_document",
+        is_curator,
+        originals_lost,
+        "?original=lost",
+        hands=True,
+        is_rare=True,
+    ),
+    Figure(_("Reviews due"), "knowledge_document", is_curator, reviews_open, "?review=due", hands=True),
+    Figure(_("Open feedback cases"), "feedback_badcase", judges_quality, cases_open, "?case=open", hands=True),
+    Figure(_("Processing"), "knowledge_ingestitem", is_curator, items_open, "?progress=open"),
+    Figure(
+        _("Searchable documents"),
+        "knowledge_document",
+        is_curator,
+        partial(documents_in, state=Document.State.LIVE),
+        "?hands=live",
+    ),
+    Figure(
+        _("Knowledge sets"),
+        "knowledge_knowledgeset",
+        lists_sets,
+        lambda request: sets_curated(scope=admin_scope(request)).count(),
+    ),
+    Figure(_("Active users"), "accounts_user", is_administrator, users_active),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     context["title"] = _("Overview")
     if is_curator(request):
         context["queue"] = queue_shown(request)
-    if judges(request):
+    if judges_quality(request):
         context |= trends(request)
     context["sees_health"] = is_administrator(request)
     context["disk_notice"] = disk_notice(request)
@@ -269,6 +269,6 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     cards = [(figure, figure.card(request)) for figure in FIGURES if figure.may_open(request)]
     context["counts"] = [card for figure, card in cards if card["value"] or not figure.is_rare]
     context["may_upload"] = is_curator(request)
-    if judges(request):
+    if judges_quality(request):
         context["latest_runs"] = list(runs_of(scope=admin_scope(request))[:5])
     return context

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -13,20 +13,25 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.admin.base import admin_scope, is_administrator
+from accounts.admin.pages import menu_pages
 from accounts.models import User
 from chat.admin import is_reviewer
+from evaluation.admin.base import judges_quality
 from feedback.selectors import case_counts
 from knowledge.admin.curation import is_curator, keeps_sets, lists_sets
 from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.dashboard import documents_managed
 from knowledge.selectors.reviews import reviews_due
 
-# ── who may ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def judges(request: HttpRequest) -> bool:
-    """Whether the person judges answers: reviewers, and owners for their own sets."""
-    return is_reviewer(request) or keeps_sets(request)
+Role = Literal["owner", "reviewer", "administrator"]
+EVERYDAY_LIMIT = 12  # entries that a person reads at a glance
+OWNER: tuple[Role, ...] = ("owner",)
+REVIEWER: tuple[Role, ...] = ("reviewer",)
+ADMINISTRATOR: tuple[Role, ...] = ("administrator",)
+KEEPERS: tuple[Role, ...] = (*OWNER, *ADMINISTRATOR)
+JUDGES: tuple[Role, ...] = (*OWNER, *REVIEWER)
+EVERYBODY: tuple[Role, ...] = (*JUDGES, *ADMINISTRATOR)
+SECTIONS = ("knowledge", "reviews", "evaluation", "tuning", "administration")  # the parts of PAGES, for declarations
 
 
 # ── counts ──────────────────────────────────────────────────────────────────────────────────────
@@ -66,16 +71,6 @@ def originals_lost(request: HttpRequest) -> int:
 failed_documents = partial(documents_in, state=Document.State.FAILED)
 
 # ── pages ───────────────────────────────────────────────────────────────────────────────────────
-
-Role = Literal["owner", "reviewer", "administrator"]
-EVERYDAY_LIMIT = 12  # entries that a person reads at a glance
-
-OWNER: tuple[Role, ...] = ("owner",)
-REVIEWER: tuple[Role, ...] = ("reviewer",)
-ADMINISTRATOR: tuple[Role, ...] = ("administrator",)
-KEEPERS: tuple[Role, ...] = (*OWNER, *ADMINISTRATOR)
-JUDGES: tuple[Role, ...] = (*OWNER, *REVIEWER)
-EVERYBODY: tuple[Role, ...] = (*JUDGES, *ADMINISTRATOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +121,11 @@ PAGES: list[tuple[Any, list[Entry]]] = [
     (
         _("Reviews"),
         [
-            Entry(_("Feedback cases"), "rule", "feedback_badcase_changelist", judges, EVERYBODY, cases_open),
-            Entry(_("Approved answers"), "check_circle", "chat_approvedanswer_changelist", judges, JUDGES),
-            Entry(_("Wanted documents"), "inbox", "evaluation_wanteddocument_changelist", judges, JUDGES),
+            Entry(_("Feedback cases"), "rule", "feedback_badcase_changelist", judges_quality, EVERYBODY, cases_open),
+            Entry(_("Approved answers"), "check_circle", "chat_approvedanswer_changelist", judges_quality, JUDGES),
+            Entry(_("Wanted documents"), "inbox", "evaluation_wanteddocument_changelist", judges_quality, JUDGES),
             Entry(_("Questions and answers"), "forum", "chat_message_changelist", is_reviewer, REVIEWER),
-            Entry(_("Use and quality"), "query_stats", "evaluation_usage", judges, EVERYBODY),
+            Entry(_("Use and quality"), "query_stats", "evaluation_usage", judges_quality, EVERYBODY),
             Entry(_("Conversations"), "chat", "chat_conversation_changelist", is_reviewer),
             Entry(_("Answer statistics"), "query_stats", "chat_strategystatistics_changelist", is_reviewer),
         ],
@@ -138,10 +133,10 @@ PAGES: list[tuple[Any, list[Entry]]] = [
     (
         _("Evaluation"),
         [
-            Entry(_("Golden cases"), "checklist", "evaluation_goldencase_changelist", judges, REVIEWER),
-            Entry(_("Evaluation runs"), "monitoring", "evaluation_evaluationrun_changelist", judges, REVIEWER),
-            Entry(_("Golden sets"), "verified", "evaluation_goldenset_changelist", judges),
-            Entry(_("Retrieval lab"), "labs", "evaluation_lab", judges),
+            Entry(_("Golden cases"), "checklist", "evaluation_goldencase_changelist", judges_quality, REVIEWER),
+            Entry(_("Evaluation runs"), "monitoring", "evaluation_evaluationrun_changelist", judges_quality, REVIEWER),
+            Entry(_("Golden sets"), "verified", "evaluation_goldenset_changelist", judges_quality),
+            Entry(_("Retrieval lab"), "labs", "evaluation_lab", judges_quality),
             Entry(_("Experiments"), "compare", "evaluation_experiments", keeps_sets),
         ],
     ),
@@ -183,12 +178,20 @@ def roles(request: HttpRequest) -> frozenset[Role]:
     return frozenset(role for role, holds in by_role.items() if holds)
 
 
+def sections() -> Iterator[tuple[Any, list[Entry]]]:
+    """Titles with their entries: those of PAGES, then those that pages declare."""
+    for code, (title, entries) in zip(SECTIONS, PAGES, strict=True):
+        declared = [Entry(menu.title, menu.icon, page.name, page.may_open) for page, menu in menu_pages(code)]
+        yield title, entries + declared
+
+
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     """The groups of pages that this person may open: everyday ones, then those with `is_advanced`.
 
     Active is the page itself, or the nearest above it; `is_open`: an active page is among the advanced ones.
     """
-    links = {entry: reverse(f"admin:{entry.page}") for _title, entries in PAGES for entry in entries}
+    parts = list(sections())
+    links = {entry: reverse(f"admin:{entry.page}") for _title, entries in parts for entry in entries}
     nearest = max((link for link in links.values() if request.path.startswith(link)), key=len, default="")
     daily = roles(request)
 
@@ -196,7 +199,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
         return entry.item(request, link=links[entry], active=links[entry] == nearest)
 
     def groups(is_advanced: bool) -> Iterable[dict[str, Any]]:
-        for title, entries in PAGES:
+        for title, entries in parts:
             of_part = [entry for entry in entries if daily.isdisjoint(entry.everyday) == is_advanced]
             if items := [item(entry) for entry in of_part if entry.may_open(request)]:
                 yield {"title": title, "items": items, "is_advanced": is_advanced}

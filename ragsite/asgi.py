@@ -1,64 +1,14 @@
-"""The ASGI application: HTTP, WebSockets, and what happens at start and stop of a web process."""
-
-# ruff: noqa: E402 (Django is set up before anything imports a model)
+"""The ASGI entry: sets Django up, then loads the application, which imports models."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import AsyncExitStack
 from typing import Any
 
+import django
+from django.utils.module_loading import import_string
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+django.setup(set_prefix=False)
 
-from django.core.asgi import get_asgi_application
-
-http: Any = get_asgi_application()  # loads the apps, which the imports below need
-
-from django import db
-from django.core.signals import request_started
-
-# Each request has a thread of its own for what is synchronous in it. When it begins there is no connection in there.
-request_started.disconnect(db.close_old_connections)
-request_started.disconnect(db.reset_queries)
-
-from channels.auth import AuthMiddlewareStack
-from channels.routing import ProtocolTypeRouter, URLRouter
-
-from chat.mcp.server import McpEndpoint
-from chat.routing import websocket_urlpatterns
-from ragsite.lifespan import shut_down, start_up
-from ragsite.origins import SameOriginOnly
-from ragsite.request_bodies import RequestBodies
-from ragsite.unavailable import RefusedHandshakes
-
-Message = MutableMapping[str, Any]
-
-mcp = McpEndpoint()  # its requests do not pass through Django
-
-
-async def lifespan(
-    scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
-) -> None:
-    """The ASGI lifespan protocol: once a process."""
-    async with AsyncExitStack() as stack:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await start_up()
-                await stack.enter_async_context(mcp.running())
-                await send({"type": "lifespan.startup.complete"})
-            elif message["type"] == "lifespan.shutdown":
-                await stack.aclose()
-                await shut_down()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
-
-
-application = ProtocolTypeRouter(
-    {
-        "http": RequestBodies(mcp.before(http)),
-        "websocket": RefusedHandshakes(SameOriginOnly(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))),
-        "lifespan": lifespan,
-    }
-)
+application: Any = import_string("ragsite.web_application.application")

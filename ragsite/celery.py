@@ -8,17 +8,39 @@ from celery import Celery, signals
 from celery.schedules import crontab
 from django.conf import settings
 
+from accounts import queue as accounts_queue
+from chat import queue as chat_queue
+from evaluation import queue as evaluation_queue
+from feedback import queue as feedback_queue
+from knowledge import queue as knowledge_queue
+from notifications import queue as notifications_queue
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
 app = Celery("ragsite")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.conf.beat_schedule = {
+QUEUES = {
+    **accounts_queue.QUEUES,
+    **chat_queue.QUEUES,
+    **evaluation_queue.QUEUES,
+    **feedback_queue.QUEUES,
+    **knowledge_queue.QUEUES,
+    **notifications_queue.QUEUES,
+}
+NIGHTLY = (
+    chat_queue.MAINTAIN,
+    feedback_queue.MAINTAIN,
+    knowledge_queue.PURGE,
+    knowledge_queue.TELL_REVIEWS,
+    notifications_queue.MAINTAIN,
+)
+PLAN: dict[str, dict[str, Any]] = {
     "sweep expired leases": {
-        "task": "knowledge.sweep_ingest_leases",
+        "task": knowledge_queue.SWEEP_INGEST_LEASES,
         "schedule": 10.0,  # seconds
         # not on the queue that it watches: busy ingestion must not delay the finding of lost work
-        "options": {"queue": "chat", "expires": 10},
+        "options": {"expires": 10},
     },
     "find a worker for background jobs that lost theirs": {
         "task": "work.sweep_jobs",
@@ -26,96 +48,104 @@ app.conf.beat_schedule = {
         "options": {"queue": "chat", "expires": 30},
     },
     "look at the free space of the disk": {
-        "task": "knowledge.watch_disk",
+        "task": knowledge_queue.WATCH_DISK,
         "schedule": 60.0,
-        "options": {"queue": "chat", "expires": 60},
+        "options": {"expires": 60},
     },
     "compare documents that went live": {
-        "task": "knowledge.record_duplicates",
+        "task": knowledge_queue.RECORD_DUPLICATES,
         "schedule": 60.0,
-        "options": {"queue": "nightly", "expires": 60},
+        "options": {"expires": 60},
     },
     "end turns whose web process died": {
-        "task": "chat.sweep_turns",
+        "task": chat_queue.SWEEP_TURNS,
         "schedule": 30.0,
-        "options": {"queue": "chat", "expires": 30},
+        "options": {"expires": 30},
     },
     "start due sources": {
-        "task": "knowledge.start_due_sources",
+        "task": knowledge_queue.START_DUE_SOURCES,
         "schedule": 60.0,
-        "options": {"queue": "nightly", "expires": 60},
+        "options": {"expires": 60},
     },
     "read files of triples, and make vectors of facts": {
-        "task": "knowledge.tend_triples",
+        "task": knowledge_queue.TEND_TRIPLES,
         "schedule": 60.0,
-        "options": {"queue": "nightly", "expires": 60},
+        "options": {"expires": 60},
     },
     "read documents for the entities that they mention": {
-        "task": "knowledge.read_entities",
+        "task": knowledge_queue.READ_ENTITIES,
         "schedule": 60.0,
-        "options": {"queue": "nightly", "expires": 60},
+        "options": {"expires": 60},
     },
     "make vectors that passages lack of an embedding model": {
-        "task": "knowledge.fill_vectors",
+        "task": knowledge_queue.FILL_VECTORS,
         "schedule": 60.0,
-        "options": {"queue": "nightly", "expires": 60},
+        "options": {"expires": 60},
     },
     "make vectors that sentences of passages lack": {
-        "task": "knowledge.fill_sentences",
+        "task": knowledge_queue.FILL_SENTENCES,
         "schedule": 60.0,
-        "options": {"queue": "nightly", "expires": 60},
+        "options": {"expires": 60},
     },
     "make vectors that passages lack of the embedding model of a set": {
-        "task": "knowledge.fill_set_vectors",
+        "task": knowledge_queue.FILL_SET_VECTORS,
         "schedule": 60.0,
-        "options": {"queue": "nightly", "expires": 60},
+        "options": {"expires": 60},
     },
     "keep another search backend in step": {
-        "task": "knowledge.apply_backend_changes",
+        "task": knowledge_queue.APPLY_BACKEND_CHANGES,
         "schedule": 30.0,
-        "options": {"queue": "chat", "expires": 30},
+        "options": {"expires": 30},
     },
     "ask the model again for what rules wrote": {
-        "task": "knowledge.retry_representations",
+        "task": knowledge_queue.RETRY_REPRESENTATIONS,
         "schedule": 60.0,
-        "options": {"queue": "nightly", "expires": 60, "priority": 9},
+        "options": {"expires": 60, "priority": 9},
     },
     "open cases of answers that did not help": {
-        "task": "feedback.check_answers",
+        "task": feedback_queue.CHECK_ANSWERS,
         "schedule": 60.0,
-        "options": {"queue": "nightly", "expires": 60},
+        "options": {"expires": 60},
+    },
+    "find a worker for diagnoses that lost theirs": {
+        "task": evaluation_queue.RESUME_DIAGNOSIS,
+        "schedule": 60.0,
+        "options": {"expires": 60},
     },
     "find a worker for evaluation runs that lost theirs": {
-        "task": "evaluation.resume_runs",
+        "task": evaluation_queue.RESUME_RUNS,
         "schedule": 60.0,
-        "options": {"queue": "chat", "expires": 60},
+        "options": {"expires": 60},
     },
     "look at experiments": {
-        "task": "evaluation.watch_experiments",
+        "task": evaluation_queue.WATCH_EXPERIMENTS,
         "schedule": crontab(minute="*/5"),
-        "options": {"queue": "diagnosis", "expires": 300},
+        "options": {"expires": 300},
     },
     "tell people of changes that are measured": {
-        "task": "evaluation.watch_changes",
+        "task": evaluation_queue.WATCH_CHANGES,
         "schedule": 60.0,
-        "options": {"queue": "nightly", "expires": 60},
+        "options": {"expires": 60},
     },
     "find a worker for trainings that lost theirs": {
-        "task": "evaluation.resume_trainings",
+        "task": evaluation_queue.RESUME_TRAININGS,
         "schedule": 60.0,
-        "options": {"queue": "chat", "expires": 60},
+        "options": {"expires": 60},
     },
     "draw refusal lines of sets that have changed": {
-        "task": "knowledge.draw_refusal_lines",
+        "task": knowledge_queue.DRAW_REFUSAL_LINES,
         "schedule": crontab(minute="*/5"),
-        "options": {"queue": "nightly", "expires": 300},
+        "options": {"expires": 300},
     },
     "keep index statistics": {
-        "task": "knowledge.refresh_indexes",
+        "task": knowledge_queue.REFRESH_INDEXES,
         "schedule": crontab(minute="*/5"),
-        "options": {"queue": "nightly", "expires": 300},
+        "options": {"expires": 300},
     },
 }
+for entry in PLAN.values():
+    entry["options"]["queue"] = QUEUES[entry["task"]]
+app.conf.beat_schedule = PLAN
 
 
 @signals.setup_logging.connect
@@ -132,26 +162,23 @@ def read_models(**kwargs: Any) -> None:
     setup_refresh()
 
 
-NIGHTLY = ("chat.maintain", "feedback.maintain", "knowledge.purge", "knowledge.tell_reviews", "notifications.maintain")
-
-
 @app.on_after_configure.connect
 def plan_maintenance(sender: Celery, **kwargs: Any) -> None:
     """Schedules maintenance at MAINTENANCE_HOUR; settings are read here because they import this module."""
     plan = sender.conf.beat_schedule
-    plan["keep what may be kept"] = _in_quiet_hour("accounts.maintain", minute=30)
+    plan["keep what may be kept"] = _in_quiet_hour(accounts_queue.MAINTAIN, minute=30)
     for minute, task in enumerate(NIGHTLY, 35):
         plan[task] = _in_quiet_hour(task, minute=minute)
-    plan["diagnose cases"] = _in_quiet_hour("evaluation.diagnose_at_night", minute=45, queue="diagnosis")
-    plan["learn from use"] = _in_quiet_hour("feedback.learn_from_use", minute=55, queue="diagnosis")
-    plan["weekly report"] = _in_quiet_hour("evaluation.send_reports", minute=50, day_of_week="monday")
-    plan["measure lexicons"] = _in_quiet_hour("evaluation.measure_lexicons", minute=50, queue="diagnosis")
-    plan["purge and rebuild"] = _in_quiet_hour("knowledge.maintain", minute=0, day_of_week="sunday")
+    plan["diagnose cases"] = _in_quiet_hour(evaluation_queue.DIAGNOSE_AT_NIGHT, minute=45)
+    plan["learn from use"] = _in_quiet_hour(feedback_queue.LEARN_FROM_USE, minute=55)
+    plan["weekly report"] = _in_quiet_hour(evaluation_queue.SEND_REPORTS, minute=50, day_of_week="monday")
+    plan["measure lexicons"] = _in_quiet_hour(evaluation_queue.MEASURE_LEXICONS, minute=50)
+    plan["purge and rebuild"] = _in_quiet_hour(knowledge_queue.MAINTAIN, minute=0, day_of_week="sunday")
 
 
-def _in_quiet_hour(task: str, *, minute: int, queue: str = "nightly", day_of_week: str = "*") -> dict[str, Any]:
+def _in_quiet_hour(task: str, *, minute: int, day_of_week: str = "*") -> dict[str, Any]:
     return {
         "task": task,
         "schedule": crontab(minute=str(minute), hour=str(settings.MAINTENANCE_HOUR), day_of_week=day_of_week),
-        "options": {"queue": queue, "expires": 3600},
+        "options": {"queue": QUEUES[task], "expires": 3600},
     }

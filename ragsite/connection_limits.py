@@ -15,6 +15,8 @@ from ipaddress import ip_address, ip_network
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
+_watches: WeakKeyDictionary[asyncio.AbstractEventLoop, ConnectionWatch] = WeakKeyDictionary()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
@@ -144,9 +146,6 @@ def _is_within(address: str, networks: Collection[str]) -> bool:
     except ValueError:  # a socket file: whoever is in front of us
         return True
     return any(parsed in ip_network(network, strict=False) for network in networks)
-
-
-_watches: WeakKeyDictionary[asyncio.AbstractEventLoop, ConnectionWatch] = WeakKeyDictionary()
 
 
 def watch_of(loop: asyncio.AbstractEventLoop, limits: Callable[[], ConnectionLimits]) -> ConnectionWatch:

@@ -10,10 +10,10 @@ from django.db import Error as DatabaseError
 from django.db import connections
 from redis.exceptions import RedisError
 
-from chat import redis_client
-from chat.admission import close_places
 from chat.answering.rehearsal import rehearse, rehearse_searches
-from chat.open_sockets import close_open_sockets
+from chat.concurrency import redis_client
+from chat.concurrency.admission import close_places
+from chat.concurrency.open_sockets import close_open_sockets
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.message_store import turns_sweep
 from chat.turns.stream_hub import close_hub

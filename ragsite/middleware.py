@@ -30,8 +30,8 @@ from django_prometheus.middleware import PrometheusAfterMiddleware as LibraryPro
 from django_prometheus.middleware import PrometheusBeforeMiddleware as LibraryPrometheusBeforeMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from chat.access_watch import until_ended
 from chat.api.auth import Caller, access_of
+from chat.concurrency.access_watch import until_ended
 from ragsite.bad_values import has_nul, is_bad_value
 from ragsite.views import bad_request, bad_value_answer
 

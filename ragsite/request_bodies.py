@@ -27,7 +27,7 @@ from django.utils.translation import gettext as _
 from accounts.authentication import require_known
 from accounts.errors import NotAuthenticatedError
 from chat import metrics
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from knowledge.disk_space import disk_fault, space_require
 from knowledge.file_errors import StorageFullError
 from ragsite.body_limits import LONG_JSON_BYTES, STRANGER_BYTES, BodyLimit, body_limit

@@ -31,6 +31,8 @@ from ragsite.openapi import merged_schema
 API_PATHS = ("/api/", "/v1/")
 RELOAD_SECONDS = 5  # after which a page that could not be shown is asked for again
 
+_swagger = SpectacularSwaggerSplitView.as_view(url_name="schema")
+
 
 @never_cache
 @require_safe
@@ -79,9 +81,6 @@ def _require_reader(request: HttpRequest) -> None:
     """Raises NotAuthenticatedError."""
     if not settings.API_DOCS_OPEN:
         require_known(request)
-
-
-_swagger = SpectacularSwaggerSplitView.as_view(url_name="schema")
 
 
 # ── errors outside the views of the API ─────────────────────────────────────────────────────────

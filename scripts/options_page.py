@@ -1,25 +1,22 @@
-"""Write docs/options.md from the declarations in ragcore/options: `python scripts/options_page.py`.
+"""Write docs/options.md from the declarations in ragcore/options: `python -m scripts.options_page`.
 
 tests/docs/test_options_page.py compares the page with the declarations.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ragcore.options import OPTION_GROUPS, OptionField, option_fields
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from ragcore.options import OPTION_GROUPS, OptionField, option_fields  # noqa: E402
-
 PAGE = ROOT / "docs" / "options.md"
 HEAD = """\
 # Options
 
 Every option of the site and of knowledge sets, as the admin shows it. This page is generated from the declarations in
-[`ragcore/options/groups.py`](../ragcore/options/groups.py) by `python scripts/options_page.py`. To add an option, add
+[`ragcore/options/groups.py`](../ragcore/options/groups.py) by `python -m scripts.options_page`. To add an option, add
 a field there and read it where it is used; forms, the lab, the settings history and this page follow.
 """
 

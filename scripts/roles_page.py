@@ -28,16 +28,6 @@ their own objects, all but platform administrators in their own tenant. Reading 
 for administrators, too. What one may not see or change is answered with 404, a missing right or scope with 403.
 """
 
-
-def page() -> str:
-    """The whole page as Markdown. Needs Django, no database."""
-    from accounts.roles import HELD_BY, Role
-
-    roles = _table(["Role", "Who"], ([role.label, HELD_BY[role]] for role in Role))
-    parts = [HEAD, roles, "## Acts\n", _acts(), "## Pages of the administration\n", ADMIN_NOTE, _admin_pages()]
-    return "\n".join([*parts, "## Scopes of API keys\n", SCOPES_NOTE, _scopes(), "### Routes\n", _routes()])
-
-
 ADMIN_NOTE = """\
 Every act on a page also asks the rights in the object. Lists show only rows that the person may list. Editors, owners
 and reviewers need the staff flag.
@@ -46,6 +36,15 @@ SCOPES_NOTE = """\
 A key may do what its user may do, within its scopes. Browsers have no scopes. A route that declares none is closed to
 keys.
 """
+
+
+def page() -> str:
+    """The whole page as Markdown. Needs Django, no database."""
+    from accounts.roles import HELD_BY, Role
+
+    roles = _table(["Role", "Who"], ([role.label, HELD_BY[role]] for role in Role))
+    parts = [HEAD, roles, "## Acts\n", _acts(), "## Pages of the administration\n", ADMIN_NOTE, _admin_pages()]
+    return "\n".join([*parts, "## Scopes of API keys\n", SCOPES_NOTE, _scopes(), "### Routes\n", _routes()])
 
 
 def admin_rights() -> dict[str, dict[Any, set[str]]]:

@@ -1,5 +1,5 @@
-"""Admin pages for people and access."""
+"""Admin pages for people and access. Each module declares its own."""
 
-from accounts.admin import access, audit, groups, keys
+from accounts.admin.pages import import_pages
 
-__all__ = ["access", "audit", "groups", "keys"]
+import_pages(__name__)

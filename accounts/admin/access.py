@@ -12,7 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -24,8 +24,8 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from accounts.access_events import access_ended_publish
 from accounts.admin.base import AdministratorAdmin, admin_user, badge, is_administrator
 from accounts.admin.leaving import leaving_view
+from accounts.admin.pages import admin_page
 from accounts.admin.person_rights import rights_view
-from accounts.admin.person_setup import setup_view
 from accounts.admin.privacy import PrivacyActions
 from accounts.models import User
 from accounts.people.leaving import person_delete, person_move
@@ -109,29 +109,21 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
         """Staff who only complete names find nobody by what a name does not show, such as a mail address."""
         return self.search_fields if is_administrator(request) else ("username", "first_name", "last_name")
 
-    def get_urls(self) -> list[URLPattern]:
-        setup = path("setup/", self.admin_site.admin_view(self.setup), name="accounts_user_setup")
-        leave = path("<path:object_id>/leave/", self.admin_site.admin_view(self.leave), name="accounts_user_leave")
-        rights = path("<path:object_id>/rights/", self.admin_site.admin_view(self.rights), name="accounts_user_rights")
-        return [setup, leave, rights, *super().get_urls()]
-
-    def setup(self, request: HttpRequest) -> HttpResponse:
-        """A new person in one page."""
-        return setup_view(request, context=self.admin_site.each_context(request))
-
+    @admin_page("<path:object_id>/leave/", name="accounts_user_leave")
     def leave(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """What ends with a person, before it does."""
         user = self.get_object(request, unquote(object_id))
         if user is None:
             raise Http404
-        return leaving_view(request, user=user, context=self.admin_site.each_context(request))
+        return leaving_view(request, user=user)
 
+    @admin_page("<path:object_id>/rights/", name="accounts_user_rights")
     def rights(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Roles and knowledge sets of a person."""
         user = self.get_object(request, unquote(object_id))
         if user is None:
             raise Http404
-        return rights_view(request, person=user, context=self.admin_site.each_context(request))
+        return rights_view(request, person=user)
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Deactivating has a page of its own, which says what ends; only who is inactive has a box, to tick again."""

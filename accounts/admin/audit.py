@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RangeDateFilter
 
-from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_user
+from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_user, is_administrator
+from accounts.admin.pages import admin_page
 from accounts.audit.actions import ACTIONS
 from accounts.audit.csv_export import csv_lines
 from accounts.audit.words import PAGES, details_in_words, outcome_in_words, target_in_words
@@ -55,14 +55,9 @@ class AuditEventAdmin(ReadOnlyMixin, AdministratorAdmin):
     fields = (("action_shown", "target_shown"), ("actor_name", "at"), "tenant", "details_shown")
     readonly_fields = ("action_shown", "target_shown", "details_shown")
 
-    def get_urls(self) -> list[URLPattern]:
-        export = self.admin_site.admin_view(self.export_view)
-        return [path("export/", export, name="accounts_auditevent_export"), *super().get_urls()]
-
+    @admin_page("export/", name="accounts_auditevent_export", allowed=is_administrator)
     def export_view(self, request: HttpRequest) -> StreamingHttpResponse:
         """What the list shows under its filters, as CSV."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         events = self.get_changelist_instance(request).get_queryset(request).select_related("tenant")
         audit_record(actor=admin_user(request), action="audit.export", target="", filters=dict(request.GET.lists()))
         now = timezone.now()

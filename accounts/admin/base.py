@@ -18,7 +18,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import URLPattern, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -26,6 +26,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.decorators import display
 
+from accounts.admin.pages import page_urls
 from accounts.models import ClearanceLevel, Tenant, User
 from accounts.relative_time import exact_time, relative_time
 from accounts.scope import Scope
@@ -41,6 +42,9 @@ else:
 
 ALL = "all"
 Column = TypeVar("Column", bound=Callable[..., Any])
+
+# of the filters of Django: choices, related rows, empty or not, and dates
+FILTER_LOOKUPS = frozenset({"exact", "id", "pk", "isnull", "isempty", "gte", "gt", "lt", "lte", "year", "month", "day"})
 
 
 def badge(*, description: Any, ordering: str, colours: Mapping[str, str]) -> Callable[[Column], Column]:
@@ -73,10 +77,6 @@ def is_administrator(request: HttpRequest) -> bool:
     """Whether the person administers at least the own tenant."""
     user = request.user
     return user.is_active and user.is_staff and user.is_superuser
-
-
-# of the filters of Django: choices, related rows, empty or not, and dates
-FILTER_LOOKUPS = frozenset({"exact", "id", "pk", "isnull", "isempty", "gte", "gt", "lt", "lte", "year", "month", "day"})
 
 
 class LabelledValuesFilter(admin.AllValuesFieldListFilter):
@@ -144,6 +144,10 @@ class TenantAdmin(ModelAdmin):
         rows = super().get_queryset(request)
         scope = admin_scope(request)
         return rows if scope.administers == "everything" else rows.filter(**{self.tenant_path: scope.tenant_id})
+
+    def get_urls(self) -> list[URLPattern]:
+        """With the pages that are declared for the model (`accounts.admin.pages`)."""
+        return [*page_urls(self), *super().get_urls()]
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         """Filters by related rows offer only rows that the person could list."""

@@ -8,12 +8,12 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from accounts.admin.base import AdministratorAdmin, admin_user
+from accounts.admin.pages import page_response
 from accounts.key_forms import LifetimeField, ScopesField
 from accounts.key_scopes import KeyScope
 from accounts.models import ApiKey
@@ -67,12 +67,11 @@ class ApiKeyAdmin(AdministratorAdmin):
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
         """Show the secret in this response, not in a message, which would be stored in a cookie."""
         context = {
-            **self.admin_site.each_context(request),
             "title": _("API key created"),
             "key": obj,
             "secret": obj._secret,  # type: ignore[attr-defined]
         }
-        return TemplateResponse(request, "admin/accounts/apikey/created.html", context)
+        return page_response(request, "admin/accounts/apikey/created.html", context)
 
     @admin.action(description=_("Revoke: these keys stop working at once"))
     def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> None:

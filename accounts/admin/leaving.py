@@ -9,13 +9,13 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.admin.base import admin_user, is_administrator
+from accounts.admin.pages import page_response
 from accounts.models import User
 from accounts.people.leaving import NewSecret, Remaining, hand_over, remaining, secrets_replace
 from accounts.people.services import person_deactivate
@@ -61,7 +61,7 @@ class HandOverForm(forms.Form):
         return values
 
 
-def leaving_view(request: HttpRequest, *, user: User, context: dict[str, Any]) -> HttpResponse:
+def leaving_view(request: HttpRequest, *, user: User) -> HttpResponse:
     """GET: what still works for the person; POST: hand over what is ticked, then end the rest if that is asked for."""
     actor = admin_user(request)
     if not is_administrator(request):
@@ -77,7 +77,6 @@ def leaving_view(request: HttpRequest, *, user: User, context: dict[str, Any]) -
                 return HttpResponseRedirect(reverse("admin:accounts_user_change", args=[user.pk]))
         return HttpResponseRedirect(request.path)
     page = {
-        **context,
         "title": _("Deactivate %(name)s") % {"name": user.username},
         "person": user,
         "ending": ending,
@@ -85,7 +84,7 @@ def leaving_view(request: HttpRequest, *, user: User, context: dict[str, Any]) -
         "is_oneself": user.pk == actor.pk,
         "new_secrets": shown_once_take(request, NEW_SECRETS) or [],
     }
-    return TemplateResponse(request, "admin/accounts/user/leave.html", page)
+    return page_response(request, "admin/accounts/user/leave.html", page)
 
 
 @transaction.atomic

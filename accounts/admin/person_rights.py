@@ -9,10 +9,10 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_user, is_administrator
+from accounts.admin.pages import page_response
 from accounts.error_messages import error_message
 from accounts.models import Tenant, User
 from accounts.people.rights import Position, position_choices, rights_held, set_choices
@@ -73,7 +73,7 @@ class PersonRightsForm(RightsForm):
     )
 
 
-def rights_view(request: HttpRequest, *, person: User, context: dict[str, Any]) -> HttpResponse:
+def rights_view(request: HttpRequest, *, person: User) -> HttpResponse:
     """GET: the roles and sets of a person; POST: change them, and go back to the page of the person."""
     if not is_administrator(request):
         raise PermissionDenied
@@ -96,9 +96,8 @@ def rights_view(request: HttpRequest, *, person: User, context: dict[str, Any]) 
             messages.success(request, _("The roles of the user were saved."))
             return redirect("admin:accounts_user_change", person.pk)
     page = {
-        **context,
         "title": _("Roles of %(name)s") % {"name": person_name(person)},
         "person": person,
         "form": form,
     }
-    return TemplateResponse(request, "admin/accounts/user/rights.html", page)
+    return page_response(request, "admin/accounts/user/rights.html", page)

@@ -6,16 +6,15 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.validators import UnicodeUsernameValidator
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.admin.base import admin_user, is_administrator
+from accounts.admin.pages import admin_page, page_response
 from accounts.admin.person_rights import RightsForm
 from accounts.error_messages import error_message
-from accounts.models import ClearanceLevel, Tenant
+from accounts.models import ClearanceLevel, Tenant, User
 from accounts.people.rights import Position
 from accounts.people.setup import PersonPlan, group_names, person_setup
 from accounts.selectors import roles_in_words
@@ -74,10 +73,9 @@ def _names_of(form: forms.Form, field: str) -> list[str]:
     return [names[code] for code in form.cleaned_data[field]]
 
 
-def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("setup/", of=User, name="accounts_user_setup", allowed=is_administrator)
+def setup_view(request: HttpRequest) -> HttpResponse:
     """GET: the page; POST: create the person, and show the first password once."""
-    if not is_administrator(request):
-        raise PermissionDenied
     form = PersonSetupForm(request.POST if request.method == "POST" else None, tenant=admin_user(request).tenant)
     if form.is_bound and form.is_valid():
         values = form.cleaned_data
@@ -88,7 +86,6 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
             form.add_error("username" if error.code == "name_taken" else None, error_message(error))
         else:
             page = {
-                **context,
                 "title": _("User created"),
                 "person": person,
                 "password": password,
@@ -96,9 +93,7 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
                 "owns": _names_of(form, "owns"),
                 "reads": _names_of(form, "reads"),
             }
-            response = TemplateResponse(request, "admin/accounts/user/created.html", page)
+            response = page_response(request, "admin/accounts/user/created.html", page)
             response["Cache-Control"] = "no-store"
             return response
-    return TemplateResponse(
-        request, "admin/accounts/user/setup.html", {**context, "title": _("Set up a user"), "form": form}
-    )
+    return page_response(request, "admin/accounts/user/setup.html", {"title": _("Set up a user"), "form": form})

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.admin.base import admin_user
+from accounts.admin.pages import page_response
 from accounts.error_messages import error_message
 from accounts.errors import NotAllowedError
 from accounts.models import User
@@ -39,9 +37,8 @@ class PrivacyActions:
         """Asks once, by name."""
         people = list(rows.select_related("tenant").order_by("username"))
         if request.POST.get("confirmed") != "yes":
-            site: Any = admin.site
-            context = {**site.each_context(request), "title": _("Erase users for good?"), "people": people}
-            return TemplateResponse(request, "admin/accounts/user/erase.html", context)
+            page = {"title": _("Erase users for good?"), "people": people}
+            return page_response(request, "admin/accounts/user/erase.html", page)
         erased = 0
         for user in people:
             try:

@@ -17,6 +17,9 @@ from django.utils.functional import Promise
 from accounts.models import User
 from accounts.services import audit_record
 
+_endings: dict[str, Ending] = {}
+STAYS: dict[str, str] = {}  # relation → why it goes on
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSecret:
@@ -39,10 +42,6 @@ class Ending:
     hand_over: Callable[[User, User, User], None] | None = None  # from, to, actor: instead of ending it
     replace_secrets: Callable[[User, User], list[NewSecret]] | None = None  # of the person, who knows the old ones
     leave_tenant: Callable[[User, User], None] | None = None  # what else ends where the person goes to another tenant
-
-
-_endings: dict[str, Ending] = {}
-STAYS: dict[str, str] = {}  # relation → why it goes on
 
 
 def ends_with_person(ending: Ending) -> Ending:

@@ -14,6 +14,29 @@ TRUE, FALSE = ("1", "true", "yes", "y", "是"), ("0", "false", "no", "n", "否")
 SEPARATOR = ";"  # between groups and interests in a cell
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 
+RIGHTS = ("positions", "owns", "reads", "creates_sets")
+LISTS = ("interests", "groups", "positions", "owns", "reads")
+FLAGS = ("active", "creates_sets")
+LIMITS = {"username": 150, "email": 254, "first_name": 150, "last_name": 150}
+MAX_TEXT, MAX_ITEMS = 128, 200
+OIDC_CLAIMS: Mapping[str, str] = {
+    "username": "preferred_username",
+    "email": "email",
+    "first_name": "given_name",
+    "last_name": "family_name",
+    "department": "department",
+    "role": "title",
+    "groups": "groups",
+}
+LDAP_ATTRIBUTES: Mapping[str, str] = {
+    "username": "uid",
+    "email": "mail",
+    "first_name": "givenName",
+    "last_name": "sn",
+    "department": "departmentNumber",
+    "role": "title",
+}
+
 
 class RecordError(ValueError):
     """A record that cannot be read; says what is wrong with it."""
@@ -41,29 +64,7 @@ class PersonRecord:
     creates_sets: bool | None = None
 
 
-RIGHTS = ("positions", "owns", "reads", "creates_sets")
-FIELDS = tuple(field.name for field in fields(PersonRecord))
-LISTS = ("interests", "groups", "positions", "owns", "reads")
-FLAGS = ("active", "creates_sets")
-LIMITS = {"username": 150, "email": 254, "first_name": 150, "last_name": 150}
-MAX_TEXT, MAX_ITEMS = 128, 200
-OIDC_CLAIMS: Mapping[str, str] = {
-    "username": "preferred_username",
-    "email": "email",
-    "first_name": "given_name",
-    "last_name": "family_name",
-    "department": "department",
-    "role": "title",
-    "groups": "groups",
-}
-LDAP_ATTRIBUTES: Mapping[str, str] = {
-    "username": "uid",
-    "email": "mail",
-    "first_name": "givenName",
-    "last_name": "sn",
-    "department": "departmentNumber",
-    "role": "title",
-}
+FIELDS = tuple(one.name for one in fields(PersonRecord))
 
 
 def record_from_values(values: Mapping[str, Any], mapping: Mapping[str, str]) -> PersonRecord:

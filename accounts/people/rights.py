@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User, UserGroup
 from accounts.roles import REVIEW_PERMISSION
 
+_registered: list[SetRights] = []
+
 
 class Position(models.TextChoices):
     """What a person does besides asking questions, which everybody does. Several may be held.
@@ -44,9 +46,6 @@ class SetRights(Protocol):
 
     def read_by_group(self, *, group: UserGroup) -> list[tuple[str, int]]:
         """Name and id of every set that the group is among the members of, by name."""
-
-
-_registered: list[SetRights] = []
 
 
 def set_rights_register(rights: SetRights) -> None:

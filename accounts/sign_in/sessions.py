@@ -32,6 +32,26 @@ SYSTEMS = {
     "Linux": "Linux",
 }
 
+OVER = datetime.min.replace(tzinfo=UTC)  # the end of an access that holds no longer
+_SESSION_END = CompiledQuery(
+    lambda session, person: BrowserSession.objects.filter(
+        reference=session, user_id=person, user__is_active=True
+    ).values_list("expire_date", flat=True)[:1],
+    session=str,
+    person=int,
+)
+_KEY_END = CompiledQuery(
+    lambda key, person: ApiKey.objects.filter(
+        Q(user__service_owner=None) | Q(user__service_owner__is_active=True),
+        pk=key,
+        user_id=person,
+        user__is_active=True,
+        revoked=None,
+    ).values_list("expires", flat=True)[:1],
+    key=int,
+    person=int,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedInPlace:
@@ -103,27 +123,6 @@ def access_of_session(session_key: str) -> Access | None:
     """What a living session of an active person gives access to."""
     row = BrowserSession.objects.filter(pk=session_key, expire_date__gt=timezone.now(), user__is_active=True).first()
     return Access(user_id=row.user_id, session=row.reference) if row and row.user_id else None
-
-
-OVER = datetime.min.replace(tzinfo=UTC)  # the end of an access that holds no longer
-_SESSION_END = CompiledQuery(
-    lambda session, person: BrowserSession.objects.filter(
-        reference=session, user_id=person, user__is_active=True
-    ).values_list("expire_date", flat=True)[:1],
-    session=str,
-    person=int,
-)
-_KEY_END = CompiledQuery(
-    lambda key, person: ApiKey.objects.filter(
-        Q(user__service_owner=None) | Q(user__service_owner__is_active=True),
-        pk=key,
-        user_id=person,
-        user__is_active=True,
-        revoked=None,
-    ).values_list("expires", flat=True)[:1],
-    key=int,
-    person=int,
-)
 
 
 def access_end(access: Access) -> datetime | None:

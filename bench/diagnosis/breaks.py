@@ -35,6 +35,17 @@ _DIGITS = re.compile(r"\d+")
 
 Cause = tuple[str, str, str]
 
+SPOIL_TERMS = """
+UPDATE knowledge_indexentry SET bm25 = '{}/1000000000'::sparsevec,
+    coarse = (SELECT array_agg(sin(n * 7919))::real[]::vector(384)::halfvec(384) FROM generate_series(1, 384) n)
+WHERE chunk_id = %s
+"""
+SPOIL_VECTORS = """
+UPDATE knowledge_wholevector SET
+    vector = (SELECT array_agg(sin(n * 7919))::real[]::vector(768)::halfvec(768) FROM generate_series(1, 768) n)
+WHERE chunk_id = %s
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
@@ -120,18 +131,6 @@ def unindexed_words(world: Corpus, case: Case) -> Planted:
         cursor.execute(SPOIL_TERMS, [case.chunk.pk])
         cursor.execute(SPOIL_VECTORS, [case.chunk.pk])
     return Planted(cause=("retrieval", "missed retrieval", "tokenisation"))
-
-
-SPOIL_TERMS = """
-UPDATE knowledge_indexentry SET bm25 = '{}/1000000000'::sparsevec,
-    coarse = (SELECT array_agg(sin(n * 7919))::real[]::vector(384)::halfvec(384) FROM generate_series(1, 384) n)
-WHERE chunk_id = %s
-"""
-SPOIL_VECTORS = """
-UPDATE knowledge_wholevector SET
-    vector = (SELECT array_agg(sin(n * 7919))::real[]::vector(768)::halfvec(768) FROM generate_series(1, 768) n)
-WHERE chunk_id = %s
-"""
 
 
 def other_words(world: Corpus, case: Case) -> Planted | None:

@@ -41,6 +41,8 @@ for name in sys.stdin:
     print(time.perf_counter() - start, flush=True)
 """
 
+Encode = Callable[[Sequence[str]], FloatArray]
+
 
 @dataclass(frozen=True, slots=True)
 class Embedders:
@@ -129,9 +131,6 @@ def comparison_figures(texts: Sequence[Text], *, models: Path, repeat: int) -> l
             goal=GOAL_NDCG,
         ),
     ]
-
-
-Encode = Callable[[Sequence[str]], FloatArray]
 
 
 def _own(texts: Sequence[str]) -> FloatArray:

@@ -34,6 +34,8 @@ from ragcore.scoring.rules import WEIGHTS, AnswerJudge, comparison_parts
 from ragcore.text.scripts import language_of
 from ragcore.text.tokenise import JiebaTokenizer
 
+ASPECTS = ("correctness", "completeness")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.judge", description=__doc__)
@@ -106,8 +108,6 @@ def agreement(folder: Path, judge: AnswerJudge) -> tuple[dict[str, Any], str]:
     fitted = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())
     return found, f"{table(lines)}\n\nweights fitted to all pairs: {fitted}; five folds: Pearson {validated:.3f}"
 
-
-ASPECTS = ("correctness", "completeness")
 
 if __name__ == "__main__":
     main()

@@ -11,6 +11,21 @@ VECTOR_KINDS: dict[VectorKind, str] = {"minilm": "MiniLM", "own": "our vectors"}
 OURS = "Ragsite"
 ARMS = ("bm25", "vectors")  # single ones of ours, which fusing must not fall behind
 
+WITH_VECTORS = {
+    "haystack": [("Haystack hybrid", "haystack_hybrid")],
+    "txtai": [("txtai hybrid", "txtai_hybrid")],
+    "llamaindex": [
+        ("LlamaIndex fusion, simple", "llamaindex_fusion:simple"),
+        ("LlamaIndex fusion, reciprocal rank", "llamaindex_fusion:reciprocal_rerank"),
+    ],
+    "postgres": [("pgvector + ts_rank_cd", "postgres_sum")],
+    "exact": [("exact vector search", "exact")],
+}
+WITHOUT_VECTORS = {
+    "bm25s": [("bm25s", "bm25s_words"), ("bm25s, our terms", "bm25s_words:terms")],
+}
+GROUPS = (*WITH_VECTORS, *WITHOUT_VECTORS)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
@@ -44,20 +59,6 @@ OUR_SYSTEMS = tuple(
         "reranked": "fused and reranked",
     }.items()
 )
-WITH_VECTORS = {
-    "haystack": [("Haystack hybrid", "haystack_hybrid")],
-    "txtai": [("txtai hybrid", "txtai_hybrid")],
-    "llamaindex": [
-        ("LlamaIndex fusion, simple", "llamaindex_fusion:simple"),
-        ("LlamaIndex fusion, reciprocal rank", "llamaindex_fusion:reciprocal_rerank"),
-    ],
-    "postgres": [("pgvector + ts_rank_cd", "postgres_sum")],
-    "exact": [("exact vector search", "exact")],
-}
-WITHOUT_VECTORS = {
-    "bm25s": [("bm25s", "bm25s_words"), ("bm25s, our terms", "bm25s_words:terms")],
-}
-GROUPS = (*WITH_VECTORS, *WITHOUT_VECTORS)
 
 
 def systems(*, peers: Sequence[str], kinds: Sequence[VectorKind]) -> list[System]:

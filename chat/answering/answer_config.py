@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, cast
 
 from accounts.scope import Scope
+from chat.answering.experiments import Assignment, assign
 from chat.answering.stage_plans import is_loop_off
-from chat.experiments import Assignment, assign
 from chat.types import AnswerRequest
 from knowledge import model_registry
 from knowledge.model_setup import setup_now, setup_refresh

@@ -10,7 +10,7 @@ from functools import partial
 from chat.answering.context import AnswerContext
 from chat.answering.focus import focus_documents, focus_question
 from chat.answering.retrieval import SearchOutcome
-from chat.executors import run_cpu
+from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from knowledge.types import Retrieved
 from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from chat.answering.grounding import UNCHECKED
 from chat.answering.metadata import SILENT_MODELS
-from chat.redis_client import client, redis_lock
+from chat.concurrency.redis_client import client, redis_lock
 from chat.types import AnswerRecord
 
 logger = logging.getLogger(__name__)
@@ -34,6 +34,8 @@ IsUsable = Callable[[AnswerRecord], Awaitable[bool]]
 Compute = Callable[[], Awaitable[AnswerRecord]]
 MayKeep = Callable[[AnswerRecord], bool]
 
+_flights: dict[tuple[int, str], _Flight] = {}  # by event loop and key
+
 
 @dataclass(slots=True)
 class _Flight:
@@ -42,9 +44,6 @@ class _Flight:
     has_ended: asyncio.Event = field(default_factory=asyncio.Event)
     record: AnswerRecord | None = None
     is_unshared: bool = False  # it has ended, and what it brought is not for others
-
-
-_flights: dict[tuple[int, str], _Flight] = {}  # by event loop and key
 
 
 async def through_cache(

@@ -17,9 +17,9 @@ from accounts.compiled_queries import CompiledQuery
 from accounts.models import User
 from accounts.scope import Scope
 from chat.answering.answer_config import AnswerConfig, resolve_answer_config
-from chat.approved_answers import any_approved
+from chat.answering.approval import any_approved
 from chat.attachments.search import Attached, attached_load
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.models import Conversation, Message
 from chat.selectors import documents_cited_before
 from chat.types import AnswerRequest, EventSink

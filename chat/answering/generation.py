@@ -14,7 +14,7 @@ from chat.answering.fallback import format_search_results, refusal_text, small_t
 from chat.answering.model_routing import route_generation
 from chat.answering.stage_ports import AnswerPorts
 from chat.answering.streaming import AnswerWriter, Draft, draft_from_loop
-from chat.executors import run_cpu, run_db
+from chat.concurrency.executors import run_cpu, run_db
 from chat.rendering.text_emitter import TextEmitter
 from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError

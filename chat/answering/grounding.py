@@ -10,7 +10,7 @@ from typing import Any
 from chat.answering.fallback import refusal_sentences
 from chat.answering.metadata import build_trace
 from chat.answering.retrieval import SearchOutcome
-from chat.executors import run_cpu
+from chat.concurrency.executors import run_cpu
 from chat.rendering import render_markdown
 from chat.types import AnswerRecord, CitationRecord, to_plain
 from knowledge import model_registry

@@ -30,6 +30,8 @@ from ragcore.types.answering import AnswerState
 UNSEEN_STAGE = "load.passages"  # drops passages that were deleted or withdrawn since the search
 TRACED_DROPS = 160  # chunk ids kept per stage and reason, best first; their number is always given
 
+SILENT_MODELS = "silent_models"  # in the trace of an answer: embedding models of sets that were not there
+
 
 def add_metadata(
     context: AnswerContext,
@@ -208,9 +210,6 @@ def _usage(usage: Usage) -> dict[str, int]:
 
 def _money(cost: Decimal | None) -> float | None:
     return None if cost is None else float(cost)
-
-
-SILENT_MODELS = "silent_models"  # in the trace of an answer: embedding models of sets that were not there
 
 
 # ── the trace of a search ───────────────────────────────────────────────────────────────────────

@@ -9,8 +9,8 @@ from decimal import Decimal
 from chat.answering.answer_config import AnswerConfig
 from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import AnswerContext
+from chat.concurrency.executors import run_cpu
 from chat.conversations.memory import history_window
-from chat.executors import run_cpu
 from knowledge import model_registry
 from ragcore.grounding.context import render_context
 from ragcore.llm.client import fenced

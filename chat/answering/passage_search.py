@@ -14,8 +14,8 @@ from chat.answering.answer_config import AnswerConfig
 from chat.answering.context import AnswerContext, build_question, profile_get
 from chat.answering.retrieval import SearchOutcome, run_search, with_rewrites
 from chat.answering.stage_ports import AnswerPorts
+from chat.concurrency.executors import run_db
 from chat.conversations.memory import session_history
-from chat.executors import run_db
 from chat.selectors import conversation_get
 from chat.types import AnswerRequest, ignore_event
 from knowledge.types import RetrievalRequest, Retrieved

@@ -41,7 +41,7 @@ from chat.answering.streaming import Draft
 from chat.answering.whole_documents import sources_to_sum_up, summary_verdict
 from chat.answering.whole_editions import complete_editions
 from chat.answering.wide_judgement import judge_widely
-from chat.executors import run_cpu, run_db
+from chat.concurrency.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable
 from chat.types import AnswerRecord
 from ragcore.extractive.edition_changes import asks_changes

@@ -16,7 +16,7 @@ from accounts.scope import Scope
 from accounts.selectors import api_key_get
 from chat.answering.answerability import LEAST_RATE
 from chat.answering.grounding import check_answer
-from chat.executors import run_in_every_thread
+from chat.concurrency.executors import run_in_every_thread
 from chat.rendering import render_markdown
 from knowledge import model_registry
 from knowledge.services import retrieve

@@ -17,8 +17,8 @@ from django.utils.translation import ngettext
 
 from accounts.scope import Scope
 from chat.answering.context import AnswerContext
+from chat.concurrency.executors import run_cpu, run_db
 from chat.errors import AnswerTimeoutError
-from chat.executors import run_cpu, run_db
 from chat.types import EventSink, ignore_event
 from knowledge import model_registry
 from knowledge.errors import RetrievalUnavailableError

@@ -18,8 +18,8 @@ from redis.exceptions import RedisError
 from chat import metrics
 from chat.answering.cache import TTL_SECONDS, IsUsable, kept_answer
 from chat.answering.cache_key import CacheKey
-from chat.executors import run_cpu
-from chat.redis_client import client
+from chat.concurrency.executors import run_cpu
+from chat.concurrency.redis_client import client
 from chat.types import AnswerRecord
 from knowledge import model_registry
 from ragcore.text.matching import FloatArray

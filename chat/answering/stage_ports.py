@@ -24,7 +24,7 @@ from chat.answering.progress import step_event
 from chat.answering.retrieval import SearchOutcome, build_search_request, final_score, search_for_answer
 from chat.answering.stage_plans import chunks_per_form, context_steps
 from chat.attachments.search import Attached, attached_rank
-from chat.executors import run_cpu, run_db
+from chat.concurrency.executors import run_cpu, run_db
 from knowledge import model_registry
 from knowledge.services.retrieval import sections_around
 from ragcore.answering.pipeline import build_stages, run_stages

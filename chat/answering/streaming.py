@@ -15,8 +15,8 @@ from chat.answering.context import WRITING_SECONDS
 from chat.answering.model_routing import routing_decision, usage_entry
 from chat.answering.progress import step_event, tier_step
 from chat.answering.shortcomings import cut_message, degraded_message, incomplete_message
-from chat.executors import run_cpu
-from chat.fair_queue import fair_queue
+from chat.concurrency.executors import run_cpu
+from chat.concurrency.fair_queue import fair_queue
 from chat.rendering.text_emitter import TextEmitter
 from chat.types import EventSink
 from knowledge import model_registry

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chat.answering.answerability import Verdict
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import read_documents
-from chat.executors import run_cpu
+from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from ragcore.answerability.confidence import answer_confidence
 from ragcore.extractive.summary import summary_passages

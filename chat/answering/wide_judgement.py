@@ -16,7 +16,7 @@ from chat.answering.context import AnswerContext
 from chat.answering.retrieval import SearchOutcome
 from chat.answering.stage_plans import basic_steps
 from chat.answering.stage_ports import AnswerPorts
-from chat.executors import run_cpu, run_db
+from chat.concurrency.executors import run_cpu, run_db
 from chat.types import ignore_event
 from knowledge import model_registry
 from knowledge.selectors import documents_askable

@@ -17,7 +17,7 @@ from chat.api.schemas import Identifier
 from chat.attachments.files import attachment_add, attachment_delete, attachment_get, attachments_listed
 from chat.attachments.panels import serialize_attachment
 from chat.attachments.reading import attachment_retry
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.selectors import conversation_get
 
 ASKING = CallerAuth(KeyScope.ASK)

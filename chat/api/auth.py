@@ -16,8 +16,8 @@ from accounts.models import ApiKey, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.sessions import session_reference
+from chat.concurrency.executors import run_db
 from chat.errors import CsrfFailedError
-from chat.executors import run_db
 
 
 @dataclass(frozen=True, slots=True)

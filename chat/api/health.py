@@ -19,8 +19,8 @@ from django.db import connection
 from psycopg.errors import DiskFull
 from redis.exceptions import RedisError
 
-from chat.executors import run_cpu, run_db
-from chat.redis_client import client
+from chat.concurrency.executors import run_cpu, run_db
+from chat.concurrency.redis_client import client
 from knowledge import model_registry
 from knowledge.disk_space import worst_volume
 from knowledge.model_circuits import CallFigures

@@ -20,8 +20,8 @@ from chat.api.openai_schemas import MODEL, CompletionIn, MessageIn
 from chat.api.questions import answer_question, start_turn
 from chat.api.responses import CompletionOut, ModelOut, ModelsOut, response_schema
 from chat.api.sse import event_stream
+from chat.concurrency.executors import run_db
 from chat.errors import UnknownModelError
-from chat.executors import run_db
 from chat.models import Message
 from chat.serializers import serialize_citation, shown_citations, shown_text
 from chat.types import AnswerRequest, Event, Mode, Preset

@@ -8,9 +8,9 @@ from typing import Any
 from accounts.scope import Scope
 from chat.answering.answer_config import only_set, sent_options
 from chat.api.auth import Caller
+from chat.concurrency.executors import run_db
+from chat.concurrency.limits import count_questions_or_raise
 from chat.errors import InvalidAnswerRequestError
-from chat.executors import run_db
-from chat.limits import count_questions_or_raise
 from chat.models import Conversation, Message
 from chat.turns.lifecycle import StoredAnswer, answer_now, turn_start
 from chat.types import AnswerRequest

@@ -10,7 +10,6 @@ from ninja import Query, Router
 
 from accounts.key_scopes import KeyScope
 from accounts.selectors import tenant_check
-from chat.admission import take_place
 from chat.answering.passage_search import conversation_turns, passages_find
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.health import health_report
@@ -28,9 +27,10 @@ from chat.api.responses import (
 )
 from chat.api.schemas import BatchIn, FilterCountIn, FilterQuery, GenerateIn, QueryIn, RetrieveIn
 from chat.api.sse import event_stream, generate_vocabulary, query_vocabulary
+from chat.concurrency.admission import take_place
+from chat.concurrency.executors import run_db
+from chat.concurrency.limits import count_questions_or_raise
 from chat.errors import InvalidAnswerRequestError
-from chat.executors import run_db
-from chat.limits import count_questions_or_raise
 from chat.selectors import message_get, sources_of
 from chat.serializers import (
     serialize_answer,

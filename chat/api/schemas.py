@@ -36,6 +36,8 @@ MAX_ATTRIBUTES_BYTES = 64 * 1024
 MAX_TURNS = 50  # as many as a conversation that is kept here
 MAX_ANSWER_CHARACTERS = 20_000  # of an earlier answer; more than the longest that is written here
 
+SetId = Annotated[int, Field(ge=1, le=MAX_ID)]
+
 
 def _storable(text: str) -> str:
     """Raises ValueError for what PostgreSQL cannot keep: NUL and halves of surrogate pairs."""
@@ -95,7 +97,6 @@ QueryText = Annotated[
     str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS), AfterValidator(_storable), AfterValidator(_not_blank)
 ]
 Identifier = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_storable)]
-SetId = Annotated[int, Field(ge=1, le=MAX_ID)]
 Rewrite = Annotated[RewriteMethod, BeforeValidator(_known_rewrite)]
 Word = Annotated[str, Field(max_length=128), AfterValidator(_storable)]
 

@@ -14,10 +14,10 @@ from accounts.scope import Scope
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.responses import SharedLinkListOut, SharedLinkOut, SharedOut, response_schema
 from chat.api.schemas import Strict
+from chat.concurrency.executors import run_db
 from chat.conversations.sharing import link_create, link_open, link_revoke, links_of
-from chat.executors import run_db
 from chat.models import SharedLink
-from chat.shared_view import SharedTurn, shared_turns
+from chat.pages.shared_view import SharedTurn, shared_turns
 
 ASKING = CallerAuth(KeyScope.ASK)
 

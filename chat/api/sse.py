@@ -12,9 +12,9 @@ from typing import Any
 from django.http import StreamingHttpResponse
 
 from accounts.scope import Scope
+from chat.concurrency.executors import run_db
+from chat.concurrency.redis_client import client, events_key
 from chat.errors import TurnFailedError, TurnRefusedError
-from chat.executors import run_db
-from chat.redis_client import client, events_key
 from chat.selectors import sources_of
 from chat.serializers import serialize_source_citations, serialize_sources, without_markers
 from chat.turns.stream_log import FINAL

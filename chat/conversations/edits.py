@@ -14,9 +14,9 @@ from accounts.audit.events import event_add
 from accounts.models import User
 from accounts.scope import Scope
 from chat.attachments.files import files_forget
+from chat.concurrency.redis_client import events_key
 from chat.conversations.memory import session_key
 from chat.models import Conversation
-from chat.redis_client import events_key
 from chat.selectors import conversation_get, conversations_of
 from knowledge.selectors import sets_readable
 

@@ -14,10 +14,10 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from chat.branches import branches_of
+from chat.concurrency.executors import run_db
+from chat.concurrency.redis_client import client, redis_lock
 from chat.errors import ConversationBusyError
-from chat.executors import run_db
 from chat.models import Conversation, Message
-from chat.redis_client import client, redis_lock
 from ragcore.ports import TokenCounter
 from ragcore.types.answering import Turn
 

@@ -13,13 +13,15 @@ from chat.errors import ExportBusyError
 from chat.exports.pdf import pdf_bytes
 from chat.exports.report import Report, build_report
 from chat.exports.word import docx_bytes
-from chat.view_models import TurnView
+from chat.pages.view_models import TurnView
 from knowledge.person_queue import PersonQueue
 
 NAME_CHARACTERS = 60
 AT_ONCE = 2  # files that one web process makes
 WAIT_SECONDS = 8.0  # for a turn
 _NO_NAME = re.compile(r"[\x00-\x1f\x7f\\/:*?\"<>|\u200b-\u200f\u202a-\u202e]+")
+
+queue = PersonQueue(at_once=AT_ONCE, waiting_a_person=1, wait_seconds=WAIT_SECONDS, busy_error=ExportBusyError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +54,6 @@ FORMATS: Mapping[str, tuple[str, Callable[[Report], bytes]]] = {
     "docx": ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", docx_bytes),
     "pdf": ("application/pdf", pdf_bytes),
 }
-
-
-queue = PersonQueue(at_once=AT_ONCE, waiting_a_person=1, wait_seconds=WAIT_SECONDS, busy_error=ExportBusyError)
 
 
 def export_in_turn(turns: Sequence[TurnView], kind: str, *, title: str, person: object) -> ExportFile:

@@ -13,9 +13,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from accounts.relative_time import exact_time
-from chat.outcome_words import outcome_words, unsupported_sentences
+from chat.answers.outcome_words import outcome_words, unsupported_sentences
+from chat.pages.view_models import TurnView
 from chat.rendering.effort import Effort, TooMuchError, limit_effort
-from chat.view_models import TurnView
 
 MAX_TURNS = 500  # of one file
 MAX_COLUMNS = 10  # of a table side by side on a page; wider ones are cut into several

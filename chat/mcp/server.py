@@ -19,11 +19,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
 
 from accounts.errors import NotAuthenticatedError, RateLimitedError
-from chat import redis_client
-from chat.access_watch import run_until_ended
-from chat.admission import close_places
 from chat.api.auth import access_of
-from chat.executors import run_db
+from chat.concurrency import redis_client
+from chat.concurrency.access_watch import run_until_ended
+from chat.concurrency.admission import close_places
+from chat.concurrency.executors import run_db
 from chat.mcp.schemas import UNAVAILABLE
 from chat.mcp.tools import CALLER, CallerOf, Tools, caller_of_fixed_key, caller_of_key, caller_of_request
 from chat.turns.lifecycle import turns_shutdown
@@ -52,6 +52,14 @@ FETCH_SOURCE = (
     "document_id. At most 20,000 characters a call; next_offset says where to read on."
 )
 LIST_SETS = "The knowledge sets that you may read, with the ids and codes that `sets` of the other tools takes."
+
+PATH = "/mcp"
+MAX_BODY_BYTES = 256 * 1024  # a question has 2000 characters
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def mcp_server(caller_of: CallerOf) -> MCPServer[Any]:
@@ -98,16 +106,6 @@ def _load() -> None:
         model_registry.warm()
     except Exception:
         logger.exception("the models could not be loaded in advance; the first call loads them")
-
-
-PATH = "/mcp"
-MAX_BODY_BYTES = 256 * 1024  # a question has 2000 characters
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class McpEndpoint:

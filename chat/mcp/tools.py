@@ -17,13 +17,13 @@ from accounts.errors import NotAuthenticatedError, NotFoundError
 from accounts.key_scopes import KeyScope
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from chat.admission import take_place
 from chat.answering.context import profile_get
 from chat.answering.retrieval import run_search
 from chat.api.auth import Caller
+from chat.concurrency.admission import take_place
+from chat.concurrency.executors import run_db
+from chat.concurrency.limits import count_questions_or_raise
 from chat.errors import InvalidAnswerRequestError
-from chat.executors import run_db
-from chat.limits import count_questions_or_raise
 from chat.mcp.schemas import (
     SOURCE_CHARACTERS,
     AnswerOut,

@@ -25,6 +25,19 @@ MAX_LINES = 500
 MAX_LINE = 400  # characters
 MAX_SECONDS = 0.2  # of processor time, for one block of code
 
+# Beginnings of expressions that hostile code makes slow. Without them a name or a string has another colour, or none.
+SLOW_RULES: Mapping[str, tuple[str, ...]] = {
+    "PythonLexer": (r"(\s+)([^\n_]*)(_\b)",),
+    "CLexer": (r"((?!\d)(?:[\w$]|\\u", r"(\s*(?:/[*].*?[*]/\s*)?)(include)"),
+    "CppLexer": (r"((?!\d)(?:[\w$]|\\u", r"(\s*(?:/[*].*?[*]/\s*)?)(include)"),
+    "JavascriptLexer": (r"(super)(\s*)",),
+    "TypeScriptLexer": (r"(super)(\s*)",),
+    "BashLexer": (r"<<-?\s*(\'?)", r"(?s)\$'("),
+    "DockerLexer": (r"(VOLUME|ENTRYPOINT|CMD|SHELL)",),
+    "MatlabLexer": (r"(\s*^\s*)",),
+}
+_preparing = Lock()
+
 
 @dataclass(frozen=True, slots=True)
 class Language:
@@ -72,18 +85,6 @@ LANGUAGES = (
     Language("erlang", "ErlangLexer", ("erlang", "erl")),
 )
 _NAMES = {name: language for language in LANGUAGES for name in language.names}
-# Beginnings of expressions that hostile code makes slow. Without them a name or a string has another colour, or none.
-SLOW_RULES: Mapping[str, tuple[str, ...]] = {
-    "PythonLexer": (r"(\s+)([^\n_]*)(_\b)",),
-    "CLexer": (r"((?!\d)(?:[\w$]|\\u", r"(\s*(?:/[*].*?[*]/\s*)?)(include)"),
-    "CppLexer": (r"((?!\d)(?:[\w$]|\\u", r"(\s*(?:/[*].*?[*]/\s*)?)(include)"),
-    "JavascriptLexer": (r"(super)(\s*)",),
-    "TypeScriptLexer": (r"(super)(\s*)",),
-    "BashLexer": (r"<<-?\s*(\'?)", r"(?s)\$'("),
-    "DockerLexer": (r"(VOLUME|ENTRYPOINT|CMD|SHELL)",),
-    "MatlabLexer": (r"(\s*^\s*)",),
-}
-_preparing = Lock()
 
 
 def highlighted_code(code: str, language: str, *, seconds: float = MAX_SECONDS) -> str:

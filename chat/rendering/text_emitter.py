@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
 
-from chat.executors import run_cpu
+from chat.concurrency.executors import run_cpu
 from chat.rendering import BlockStream, finished_blocks, render_markdown
 from chat.types import EventSink
 from ragcore.grounding.links import LinkStream

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager, suppress
 
 from redis.exceptions import RedisError
 
-from chat.admission import REDIS_SECONDS
-from chat.loop_local import LoopLocal
-from chat.redis_client import alive_key, client, stop_key
+from chat.concurrency.admission import REDIS_SECONDS
+from chat.concurrency.loop_local import LoopLocal
+from chat.concurrency.redis_client import alive_key, client, stop_key
 
 logger = logging.getLogger(__name__)
 

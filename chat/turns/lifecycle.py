@@ -18,15 +18,15 @@ from accounts.errors import RateLimitedError
 from accounts.models import User
 from accounts.scope import Scope
 from chat import metrics
-from chat.admission import Place, take_place
 from chat.answering.context import Deadline, build_context
 from chat.answering.pipeline import answer
+from chat.concurrency.admission import Place, take_place
+from chat.concurrency.executors import run_db
+from chat.concurrency.redis_client import client, events_key, stop_key
 from chat.conversations.memory import session_history, session_store, session_turn
 from chat.conversations.summaries import summary_request
 from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
-from chat.executors import run_db
 from chat.models import Conversation, Message
-from chat.redis_client import client, events_key, stop_key
 from chat.selectors import message_get
 from chat.serializers import serialize_citation, serialize_metadata
 from chat.turns.heartbeats import heartbeats, show_alive
@@ -47,6 +47,11 @@ TURN_LIMIT_SECONDS = 300  # likewise; a reader sees a long text grow and can sto
 STOP_SECONDS = 60
 SHUTDOWN_SECONDS = 10
 
+_running: dict[uuid.UUID, RunningTurn] = {}
+CONCURRENT = 4
+BUSY_TRIES = 20
+BUSY_WAIT_SECONDS = 0.5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAnswer:
@@ -63,9 +68,6 @@ class RunningTurn:
 
     task: asyncio.Task[None]
     stop: asyncio.Event
-
-
-_running: dict[uuid.UUID, RunningTurn] = {}
 
 
 async def answer_now(
@@ -299,11 +301,6 @@ async def _time_limit(seconds: float, deadline: Deadline) -> AsyncIterator[None]
             yield
     except TimeoutError:
         raise AnswerTimeoutError from None
-
-
-CONCURRENT = 4
-BUSY_TRIES = 20
-BUSY_WAIT_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

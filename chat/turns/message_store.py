@@ -20,9 +20,9 @@ from accounts.scope import Scope
 from accounts.selectors import tenant_check
 from chat.attachments.files import attachments_bind, attachments_check
 from chat.branches import Branches, branches_of, parent_of_new
+from chat.concurrency.redis_client import alive_key
 from chat.conversations.shown_branch import leaf_move
 from chat.models import AttachmentCitation, AttachmentPassage, Conversation, Message, MessageCitation
-from chat.redis_client import alive_key
 from chat.selectors import conversation_keys, conversations_of
 from chat.turns.strategy_statistics import strategy_count
 from chat.turns.stream_reader import interrupted_message
@@ -40,6 +40,8 @@ RESULT = (
     *("document_sources", "file_sources"),
 )
 FAILURE = ("state", "finished", "error_code", "error_message", "error_data")
+
+GRACE_SECONDS = 30  # a turn that has just begun may not have its heartbeat yet
 
 
 def message_prepare(
@@ -250,9 +252,6 @@ def _conversation(*, scope: Scope, request: AnswerRequest, channel: str) -> Conv
     keys = conversation_keys(scope=scope, client_id=request.conversation_id)
     new.pk = keys[-1]
     return conversations_of(scope=scope).filter(pk__in=keys).first() or new
-
-
-GRACE_SECONDS = 30  # a turn that has just begun may not have its heartbeat yet
 
 
 def turns_sweep() -> int:

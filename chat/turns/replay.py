@@ -10,12 +10,12 @@ import numpy as np
 
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from chat.answer_rights import question_shown
 from chat.answering.approved import approved_record
 from chat.answering.context import AnswerContext, build_context
 from chat.answering.pipeline import compute_answer
+from chat.answers.rights import question_shown
 from chat.attachments.search import Attached
-from chat.executors import run_cpu, run_db
+from chat.concurrency.executors import run_cpu, run_db
 from chat.models import Message
 from chat.types import AnswerRecord, AnswerRequest, Constraints, ignore_event
 from knowledge import model_registry

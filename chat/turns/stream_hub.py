@@ -16,9 +16,9 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from chat.loop_local import LoopLocal
-from chat.redis_client import client, socket_seconds
-from chat.task_end import task_end
+from chat.concurrency.loop_local import LoopLocal
+from chat.concurrency.redis_client import client, socket_seconds
+from chat.concurrency.task_end import task_end
 from chat.types import Event
 
 logger = logging.getLogger(__name__)

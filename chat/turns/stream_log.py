@@ -16,8 +16,8 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from chat.fair_queue import current
-from chat.redis_client import client, events_key
+from chat.concurrency.fair_queue import current
+from chat.concurrency.redis_client import client, events_key
 from chat.turns.stream_hub import hub
 from chat.types import Event, EventType
 

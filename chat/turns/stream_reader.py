@@ -13,9 +13,9 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
+from chat.concurrency.redis_client import alive_key, client, events_key
 from chat.models import Message, MessageCitation
-from chat.redis_client import alive_key, client, events_key
 from chat.selectors import citations_of, documents_openable
 from chat.serializers import serialize_citation
 from chat.turns.stream_hub import Queue, decode, hub

@@ -1,5 +1,5 @@
-"""Admin pages for feedback cases, golden sets and evaluation runs."""
+"""Admin pages for feedback cases, golden sets and evaluation runs. Each module declares its own."""
 
-from evaluation.admin import approved, cases, gates, golden, runs, wanted
+from accounts.admin.pages import import_pages
 
-__all__ = ["approved", "cases", "gates", "golden", "runs", "wanted"]
+import_pages(__name__)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import stored_message
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from evaluation.admin.adapter_curve import figures_shown, training_charts
+from evaluation.admin.base import requested_set, submitted_form
 from evaluation.admin.charts import Chart
-from evaluation.admin.opened import opener, posted, set_asked
+from evaluation.models import GoldenCase
 from evaluation.services.adapter_pairs import ORIGINS
 from evaluation.services.adapter_training import training_cancel, training_start
 from evaluation.services.training_publishing import adapter_publish
@@ -32,9 +33,6 @@ from knowledge.selectors import sets_managed
 from knowledge.selectors.query_adapters import adapter_get, adapters_of_set
 from knowledge.selectors.training_vectors import space_name
 from knowledge.services.query_adapters import adapter_switch_off
-
-if TYPE_CHECKING:
-    from evaluation.admin.golden import GoldenCaseAdmin
 
 PAGE, SET_PAGE = "admin:evaluation_adapters", "admin:evaluation_adapters_set"
 SHOWN = 20
@@ -58,17 +56,6 @@ DROPPED_WORDS = {
     "not_found": gettext_lazy("passage not among the first found"),
     "no_passage": gettext_lazy("no passage holds the answer"),
 }
-
-
-def adapter_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
-    """The addresses of the pages, below those of golden cases; for those who keep sets."""
-    opened = opener(model_admin, allowed=keeps_sets)
-    return [
-        path("query-vectors/", opened(list_view), name="evaluation_adapters"),
-        path("query-vectors/set/", opened(set_view), name="evaluation_adapters_set"),
-        path("query-vectors/start/", opened(start_view), name="evaluation_adapters_start"),
-        path("query-vectors/act/", opened(act_view), name="evaluation_adapters_act"),
-    ]
 
 
 class StartForm(forms.Form):
@@ -112,7 +99,8 @@ class Shown:
         )
 
 
-def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("query-vectors/", of=GoldenCase, name="evaluation_adapters", allowed=keeps_sets)
+def list_view(request: HttpRequest) -> HttpResponseBase:
     """The sets that the person keeps, with what each has in use."""
     sets = list(sets_managed(scope=admin_scope(request)).order_by("code")[:500])
     rows = QueryAdapter.objects.filter(knowledge_set__in=sets).exclude(state__in=(State.CANCELLED, State.FAILED))
@@ -122,21 +110,20 @@ def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
         if known is None or row.is_open or known.state != State.LIVE:
             latest[row.knowledge_set_id] = row
     page = {
-        **context,
         "title": _("Fitted query vectors"),
         "sets": [(one, latest.get(one.pk)) for one in sets],
     }
-    return TemplateResponse(request, "admin/evaluation/adapter/list.html", page)
+    return page_response(request, "admin/evaluation/adapter/list.html", page)
 
 
-def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("query-vectors/set/", of=GoldenCase, name="evaluation_adapters_set", allowed=keeps_sets)
+def set_view(request: HttpRequest) -> HttpResponseBase:
     """Trainings of the set of the address, and the form of a new one."""
     setup_refresh(now=True)
-    home = set_asked(request, request.GET.get("set", ""))
+    home = requested_set(request, request.GET.get("set", ""))
     every = adapters_of_set(scope=admin_scope(request), set_id=home.pk)
     rows = list(every[:SHOWN])
     page = {
-        **context,
         "title": _("Fitted query vectors of “%(name)s”") % {"name": home.shown_name},
         "set": home,
         "versions": [_shown(row, admin_scope(request)) for row in rows],
@@ -144,15 +131,15 @@ def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
         "is_open": any(row.is_open for row in rows),
         "origins": [(name, ORIGIN_WORDS[name], name in CHECKED) for name in ORIGINS],
     }
-    return TemplateResponse(request, "admin/evaluation/adapter/set.html", page)
+    return page_response(request, "admin/evaluation/adapter/set.html", page)
 
 
+@admin_page("query-vectors/start/", of=GoldenCase, name="evaluation_adapters_start", allowed=keeps_sets)
 @require_POST
-def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+def start_view(request: HttpRequest) -> HttpResponseBase:
     """POST: begin a training."""
-    del context
-    form = posted(StartForm, request)
-    home = set_asked(request, str(form.cleaned_data["set"]))
+    form = submitted_form(StartForm, request)
+    home = requested_set(request, str(form.cleaned_data["set"]))
     return run_action(
         request,
         lambda: training_start(
@@ -166,15 +153,15 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     )
 
 
+@admin_page("query-vectors/act/", of=GoldenCase, name="evaluation_adapters_act", allowed=keeps_sets)
 @require_POST
-def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+def act_view(request: HttpRequest) -> HttpResponseBase:
     """POST: switch a version on, cancel a training, or switch the set's query vectors off."""
-    del context
     setup_refresh(now=True)
-    form = posted(ActForm, request)
+    form = submitted_form(ActForm, request)
     scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
     if form.cleaned_data["act"] == "off":
-        home = set_asked(request, str(pk))
+        home = requested_set(request, str(pk))
         off = lambda: adapter_switch_off(scope=scope, actor=actor, set_id=home.pk)  # noqa: E731
         return run_action(request, off, done=_("Questions use the original vectors again."), back=_address(home.pk))
     try:

@@ -12,13 +12,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user, badge
-from accounts.error_messages import error_message
 from accounts.selectors import person_name
 from chat.admin import ReviewerAdmin, is_reviewer
-from chat.approved_answers import approved_listed, approved_withdraw
+from chat.answering.approval import approved_listed, approved_withdraw
 from chat.models import ApprovedAnswer
-from knowledge.admin.curation import keeps_sets
-from ragcore.errors import RagError
+from evaluation.admin.base import judges_quality
+from knowledge.admin.curation import each_row
 
 COLOURS = {"open": "success", "over": "info"}
 
@@ -49,7 +48,7 @@ class ApprovedAnswerAdmin(ReviewerAdmin):
         return approved_listed(scope=admin_scope(request), is_reviewer=is_reviewer(request))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_reviewer(request) or keeps_sets(request)
+        return judges_quality(request)
 
     def has_view_permission(self, request: HttpRequest, obj: ApprovedAnswer | None = None) -> bool:
         return self.has_module_permission(request)
@@ -87,18 +86,9 @@ class ApprovedAnswerAdmin(ReviewerAdmin):
 
     @admin.action(description=_("Withdraw"))
     def withdraw(self, request: HttpRequest, queryset: QuerySet[ApprovedAnswer]) -> None:
-        done = 0
-        for row in queryset:
-            try:
-                approved_withdraw(
-                    scope=admin_scope(request),
-                    actor=admin_user(request),
-                    answer_id=row.pk,
-                    is_reviewer=is_reviewer(request),
-                )
-                done += 1
-            except RagError as error:
-                messages.error(request, f"{row}: {error_message(error)}")
+        who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+        who["is_reviewer"] = is_reviewer(request)
+        done = len(each_row(request, queryset, lambda row: approved_withdraw(answer_id=row.pk, **who)))
         messages.info(request, ngettext("%(n)d answer withdrawn.", "%(n)d answers withdrawn.", done) % {"n": done})
 
 

@@ -24,6 +24,8 @@ NOT_CLOSED = "to-do"
 NOT_YET = "-"  # without a diagnosis
 AGES = {"1": _("Last 24 hours"), "7": _("Last 7 days"), "30": _("Last 30 days"), "older": _("Older")}
 
+CLOSED_LAST = F("closed").desc(nulls_first=True)
+
 
 def with_cause(rows: QuerySet[BadCase], *, scope: Scope) -> QuerySet[BadCase]:
     """Cases with `cause`, `subcause`, `cause_detail` and `sureness` of the latest diagnosis that the viewer may see."""
@@ -145,7 +147,6 @@ class OriginFilter(StateListFilter):
 CASE_FILTERS: tuple[type[admin.SimpleListFilter], ...] = (
     *(StateFilter, CauseFilter, SetFilter, AgeFilter, ReviewerFilter, OwnerFilter, OriginFilter),
 )
-CLOSED_LAST = F("closed").desc(nulls_first=True)
 
 
 def _about(sets: Q) -> Q:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -10,14 +10,14 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
-from evaluation.models import GoldenSet
+from evaluation.admin.base import judges_quality, requested_golden_set
+from evaluation.models import GoldenSet, ProposalRun
 from evaluation.services.case_proposals import (
     MOST_WANTED,
     STYLES,
@@ -30,9 +30,6 @@ from evaluation.services.case_proposals import (
 from knowledge import model_registry
 from knowledge.admin.curation import ids_of
 from ragcore.errors import RagError
-
-if TYPE_CHECKING:
-    from evaluation.admin.golden import GoldenSetAdmin
 
 SHOWN = 25
 WANTED = 30  # to begin with
@@ -47,21 +44,14 @@ class ProposeForm(forms.Form):
     styles = forms.MultipleChoiceField(required=False, choices=[(str(style), style.label) for style in STYLES])
 
 
-def proposal_urls(model_admin: GoldenSetAdmin) -> list[URLPattern]:
-    """The address below that of a golden set."""
-
-    def page(request: HttpRequest, pk: int) -> HttpResponseBase:
-        golden_set = model_admin.found_to_change(request, pk)
-        if request.method == "POST":
-            _act(request, golden_set)
-            return redirect(PAGE, pk)
-        return TemplateResponse(
-            request,
-            "admin/evaluation/goldenset/proposals.html",
-            {**model_admin.admin_site.each_context(request), **_content(request, golden_set)},
-        )
-
-    return [path("<int:pk>/proposals/", model_admin.admin_site.admin_view(page), name="evaluation_goldenset_proposals")]
+@admin_page("<int:pk>/proposals/", of=GoldenSet, name="evaluation_goldenset_proposals", allowed=judges_quality)
+def proposals_view(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """GET: the form, the progress and the proposals; POST `act`: start, cancel, accept or reject."""
+    golden_set = requested_golden_set(request, pk)
+    if request.method == "POST":
+        _act(request, golden_set)
+        return redirect(PAGE, pk)
+    return page_response(request, "admin/evaluation/goldenset/proposals.html", _content(request, golden_set))
 
 
 def _content(request: HttpRequest, golden_set: GoldenSet) -> dict[str, Any]:

@@ -6,31 +6,31 @@ from copy import copy
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
+from accounts.admin.pages import admin_page
 from accounts.error_messages import error_message
 from chat.admin import ReviewerAdmin, is_reviewer
+from evaluation.admin.base import judges_quality
 from evaluation.admin.case_filters import CASE_FILTERS, CLOSED_LAST, with_cause
 from evaluation.admin.case_page import ACTS, CaseMoveForm, case_act, case_context, case_test
 from evaluation.admin.close_many import close_many, undo_many
 from evaluation.admin.diagnosis_words import short_cause
-from evaluation.admin.weekly import report_file, report_page
 from evaluation.selectors import diagnosis_run_latest
 from evaluation.services.case_diagnosis import cases_without_diagnosis, diagnosis_run_start
 from feedback.models import BadCase, Vote
 from feedback.resolutions import batches_of
 from feedback.selectors import cases_reviewable
 from feedback.services import case_move
-from knowledge.admin.curation import keeps_sets
+from knowledge.admin.curation import each_row
 from ragcore.errors import RagError
 
 STATE_COLOURS = {"open": "danger", "in_work": "info", "closed": "success"}
@@ -61,23 +61,10 @@ class BadCaseAdmin(ReviewerAdmin):
         return rows.annotate(down_count=Count("message__votes", filter=is_down, distinct=True))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_reviewer(request) or keeps_sets(request)
+        return judges_quality(request)
 
     def has_view_permission(self, request: HttpRequest, obj: BadCase | None = None) -> bool:
         return self.has_module_permission(request)
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        own = [
-            path("<int:pk>/move/", view(self.move), name="feedback_badcase_move"),
-            path("<int:pk>/again/", view(self.again), name="feedback_badcase_again"),
-            path("<int:pk>/act/", view(self.act), name="feedback_badcase_act"),
-            path("undo/", view(self.undo), name="feedback_badcase_undo"),
-            path("diagnose/", view(self.diagnose), name="feedback_badcase_diagnose"),
-            path("report/", view(self.report), name="feedback_badcase_report"),
-            path("report.csv", view(self.report_csv), name="feedback_badcase_report_csv"),
-        ]
-        return [*own, *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         scope = admin_scope(request)
@@ -98,25 +85,12 @@ class BadCaseAdmin(ReviewerAdmin):
         mine = cases_reviewable(scope=scope, is_reviewer=True).order_by().values("pk")
         return cases_without_diagnosis(tenant_id=scope.tenant_id).filter(pk__in=mine).count()
 
+    @admin_page("diagnose/", name="feedback_badcase_diagnose", allowed=is_reviewer)
     def diagnose(self, request: HttpRequest) -> HttpResponseBase:
         """POST: find the causes of all cases that have no diagnosis."""
-        if not is_reviewer(request):
-            raise PermissionDenied
         if request.method == "POST":
             diagnosis_run_start(scope=admin_scope(request), actor=admin_user(request))
         return redirect(reverse("admin:feedback_badcase_changelist"))
-
-    def report(self, request: HttpRequest) -> HttpResponseBase:
-        """GET: the weekly report."""
-        if not self.has_module_permission(request):
-            raise PermissionDenied
-        return report_page(request, context=self.admin_site.each_context(request))
-
-    def report_csv(self, request: HttpRequest) -> HttpResponseBase:
-        """GET: its cases as CSV."""
-        if not self.has_module_permission(request):
-            raise PermissionDenied
-        return report_file(request)
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
@@ -164,6 +138,7 @@ class BadCaseAdmin(ReviewerAdmin):
         page: HttpResponse = super().change_view(request, object_id, form_url, {**extra, **(extra_context or {})})
         return page
 
+    @admin_page("<int:pk>/act/", name="feedback_badcase_act")
     def act(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         """POST: mark, assign, link the fix, apply or undo a remedy, tell the asker; `act` says which."""
         case = get_object_or_404(self.get_queryset(request), pk=pk)
@@ -172,6 +147,7 @@ class BadCaseAdmin(ReviewerAdmin):
             raise Http404
         return case_act(request, case, act)
 
+    @admin_page("<int:pk>/again/", name="feedback_badcase_again")
     def again(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         """POST: the page with a replay of the question."""
         case = get_object_or_404(self.get_queryset(request), pk=pk)
@@ -186,6 +162,7 @@ class BadCaseAdmin(ReviewerAdmin):
         get.method = "GET"
         return self.change_view(get, str(pk), extra_context=extra)
 
+    @admin_page("<int:pk>/move/", name="feedback_badcase_move")
     def move(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         """POST: move one case, with a note."""
         case = get_object_or_404(self.get_queryset(request), pk=pk)
@@ -202,21 +179,15 @@ class BadCaseAdmin(ReviewerAdmin):
 
     @admin.action(description=_("Close, with a resolution…"))
     def close(self, request: HttpRequest, queryset: QuerySet[BadCase]) -> HttpResponse | None:
-        return close_many(request, queryset, context=self.admin_site.each_context(request))
+        return close_many(request, queryset)
 
+    @admin_page("undo/", name="feedback_badcase_undo", allowed=judges_quality)
     def undo(self, request: HttpRequest) -> HttpResponseBase:
         """POST: make cases that were closed at once what they were before."""
-        if not self.has_module_permission(request):
-            raise PermissionDenied
         return undo_many(request)
 
     def _move(self, request: HttpRequest, cases: list[BadCase], state: str, note: str = "") -> None:
-        moved = 0
-        for case in cases:
-            try:
-                case_move(actor=admin_user(request), case=case, state=state, note=note)
-                moved += 1
-            except RagError as error:
-                messages.error(request, f"{case}: {error_message(error)}")
+        actor = admin_user(request)
+        moved = len(each_row(request, cases, lambda case: case_move(actor=actor, case=case, state=state, note=note)))
         text = ngettext("%(count)d case: %(state)s.", "%(count)d cases: %(state)s.", moved)
         messages.info(request, text % {"count": moved, "state": BadCase.State(state).label})

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -17,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import page_response
 from accounts.error_messages import error_message
 from evaluation.services.case_resolution import Resolved, cases_conclude, cases_doubtful, cases_reopen, refusal_sets
 from feedback.models import BadCase
@@ -27,7 +26,7 @@ CASES = "admin:feedback_badcase_changelist"
 MOST_NAMED = 20  # cases that one message names
 
 
-def close_many(request: HttpRequest, rows: QuerySet[BadCase], *, context: dict[str, Any]) -> HttpResponse | None:
+def close_many(request: HttpRequest, rows: QuerySet[BadCase]) -> HttpResponse | None:
     """The page that asks; once it is confirmed the cases are closed, and the list says what came of it."""
     cases = list(rows)
     scope, actor = admin_scope(request), admin_user(request)
@@ -38,7 +37,6 @@ def close_many(request: HttpRequest, rows: QuerySet[BadCase], *, context: dict[s
             return None
         doubtful = cases_doubtful(scope=scope, cases=to_close)
         page = {
-            **context,
             "title": _("Close feedback cases"),
             "cases": to_close,
             "closed_before": [case for case in cases if case.state == BadCase.State.CLOSED],
@@ -47,7 +45,7 @@ def close_many(request: HttpRequest, rows: QuerySet[BadCase], *, context: dict[s
             "resolutions": BadCase.Resolution.choices,
             "golden_sets": refusal_sets(scope=scope, actor=actor),
         }
-        return TemplateResponse(request, "admin/feedback/badcase/close_many.html", page)
+        return page_response(request, "admin/feedback/badcase/close_many.html", page)
     try:
         done = cases_conclude(
             scope=scope,

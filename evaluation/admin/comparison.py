@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.services import audit_record
+from evaluation.admin.base import judges_quality, requested_run
 from evaluation.admin.gate_words import fault_words, weakness_words
 from evaluation.admin.lab_labels import ranking_label, stage_label
 from evaluation.models import CaseOutcome, EvaluationRun, RunConfiguration
@@ -27,9 +27,6 @@ from evaluation.services.run_files import comparison_csv, comparison_junit
 from evaluation.services.run_reading import cases_hidden, rows_of_run, trace_shown
 from ragcore.metrics.comparison import PairedDifference
 from ragcore.metrics.registry import metric_info
-
-if TYPE_CHECKING:
-    from evaluation.admin.runs import EvaluationRunAdmin
 
 SHOWN_CASES = 200
 SORTED_BY = ("correctness", "ndcg@10", "refusal_quality")
@@ -49,6 +46,9 @@ DETAILS = {
     "judge": gettext_lazy("Judge"),
 }
 
+STAGES = ("lexical", "coarse", "dense", "fused", "rerank", "quality", "use", "final")
+LEFT, RIGHT, TOP, ROW = 190.0, 620.0, 26.0, 26.0
+
 
 def _detail(name: str, value: Any) -> tuple[str, str]:
     """A fact of a trace with its label; of the language model that judged also what it took."""
@@ -57,31 +57,6 @@ def _detail(name: str, value: Any) -> tuple[str, str]:
     in_vain = _("%(model)s, which did not judge every text; rules did then")
     words = in_vain if value["failed"] else _("%(model)s, %(tokens)s tokens")
     return str(DETAILS[name]), words % value
-
-
-STAGES = ("lexical", "coarse", "dense", "fused", "rerank", "quality", "use", "final")
-
-
-def comparison_urls(model_admin: EvaluationRunAdmin) -> list[URLPattern]:
-    """The addresses below those of runs."""
-    view = model_admin.admin_site.admin_view
-
-    def page(request: HttpRequest, pk: int) -> HttpResponseBase:
-        context = model_admin.admin_site.each_context(request)
-        return comparison_page(request, run=model_admin.run_of(request, pk), context=context)
-
-    def export(request: HttpRequest, pk: int) -> HttpResponseBase:
-        return comparison_export(request, run=model_admin.run_of(request, pk))
-
-    def case(request: HttpRequest, pk: int, case: int) -> HttpResponseBase:
-        context = model_admin.admin_site.each_context(request)
-        return case_page(request, run=model_admin.run_of(request, pk), case=case, context=context)
-
-    return [
-        path("<int:pk>/compare/", view(page), name="evaluation_evaluationrun_compare"),
-        path("<int:pk>/compare/export/", view(export), name="evaluation_evaluationrun_export"),
-        path("<int:pk>/case/<int:case>/", view(case), name="evaluation_evaluationrun_case"),
-    ]
 
 
 def _chosen(request: HttpRequest, run: EvaluationRun) -> tuple[RunConfiguration, RunConfiguration]:
@@ -107,15 +82,16 @@ def _chosen(request: HttpRequest, run: EvaluationRun) -> tuple[RunConfiguration,
     return one("a", own[0]), one("b", own[-1])
 
 
-def comparison_page(request: HttpRequest, *, run: EvaluationRun, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("<int:pk>/compare/", of=EvaluationRun, name="evaluation_evaluationrun_compare", allowed=judges_quality)
+def comparison_page(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Differences by metric as table and plot, and the cases that differ most."""
+    run = requested_run(request, pk)
     first, second = _chosen(request, run)
     comparison = comparison_of(first, second)
     hidden = cases_hidden(scope=admin_scope(request), rows=rows_of_run(first.run) | rows_of_run(second.run))
     runs = runs_of(scope=admin_scope(request), golden_set=run.golden_set)[:20]
     metric = _sorting(request, comparison)
     page = {
-        **context,
         "title": _("Compare %(first)s with %(second)s") % {"first": first.shown_name, "second": second.shown_name},
         "run": run,
         "first": first,
@@ -133,7 +109,7 @@ def comparison_page(request: HttpRequest, *, run: EvaluationRun, context: dict[s
         "cases_changed": comparison.changed,
         **_verdict(run, first, second),
     }
-    return TemplateResponse(request, "admin/evaluation/evaluationrun/compare.html", page)
+    return page_response(request, "admin/evaluation/evaluationrun/compare.html", page)
 
 
 def _verdict(run: EvaluationRun, first: RunConfiguration, second: RunConfiguration) -> dict[str, Any]:
@@ -201,8 +177,6 @@ def metric_rows(comparison: Comparison) -> list[MetricRow]:
 
 
 # ── the plot ────────────────────────────────────────────────────────────────────────────────────
-
-LEFT, RIGHT, TOP, ROW = 190.0, 620.0, 26.0, 26.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,8 +260,10 @@ def _case_rows(comparison: Comparison, metric: str, hidden: set[int]) -> list[di
     ]
 
 
-def case_page(request: HttpRequest, *, run: EvaluationRun, case: int, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("<int:pk>/case/<int:case>/", of=EvaluationRun, name="evaluation_evaluationrun_case", allowed=judges_quality)
+def case_page(request: HttpRequest, pk: int, case: int) -> HttpResponseBase:
     """Both ways to one case, side by side. Raises Http404 for a case of neither, and for one on hidden documents."""
+    run = requested_run(request, pk)
     first, second = _chosen(request, run)
     scope = admin_scope(request)
     rows = rows_of_run(second.run) | rows_of_run(first.run)
@@ -311,7 +287,6 @@ def case_page(request: HttpRequest, *, run: EvaluationRun, case: int, context: d
             }
         )
     page = {
-        **context,
         "title": row.question,
         "run": run,
         "case": case,
@@ -320,7 +295,7 @@ def case_page(request: HttpRequest, *, run: EvaluationRun, case: int, context: d
         "scores": _score_rows(stored, pair),
         "query": request.GET.urlencode(),
     }
-    return TemplateResponse(request, "admin/evaluation/evaluationrun/case.html", page)
+    return page_response(request, "admin/evaluation/evaluationrun/case.html", page)
 
 
 def _stages(rankings: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
@@ -341,8 +316,12 @@ def _score_rows(stored: Mapping[int, CaseOutcome], pair: list[RunConfiguration])
 # ── files ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def comparison_export(request: HttpRequest, *, run: EvaluationRun) -> HttpResponse:
+@admin_page(
+    "<int:pk>/compare/export/", of=EvaluationRun, name="evaluation_evaluationrun_export", allowed=judges_quality
+)
+def comparison_export(request: HttpRequest, pk: int) -> HttpResponse:
     """`?as=csv`: a line a case; `?as=junit`: a test case for each metric, for the pages of a build server."""
+    run = requested_run(request, pk)
     first, second = _chosen(request, run)
     comparison = comparison_of(first, second)
     name = slugify(f"{run.golden_set.name}-{first.name}-{second.name}") or f"run-{run.pk}"

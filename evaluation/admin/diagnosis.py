@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from chat.admin import answer_context, is_reviewer
 from chat.models import Message
+from evaluation.admin.base import judges_quality
 from evaluation.admin.diagnosis_words import diagnosis_view
 from evaluation.admin.picker import picker_attributes
+from evaluation.models import GoldenCase
 from evaluation.selectors import diagnosis_latest
 from evaluation.services.bearing import Wanted
 from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
 from evaluation.services.lab_replay import replay_get
 from ragcore.errors import RagError
-
-if TYPE_CHECKING:
-    from evaluation.admin.golden import GoldenCaseAdmin
 
 PAGE = "admin:evaluation_diagnosis"
 MAX_LINES = 20  # accepted answers, and key points
@@ -69,18 +67,8 @@ class DiagnosisForm(forms.Form):
         )
 
 
-def diagnosis_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
-    """The address of the page, below those of golden cases."""
-
-    def checked(request: HttpRequest) -> HttpResponseBase:
-        if not model_admin.has_module_permission(request):
-            raise PermissionDenied
-        return diagnosis_page(request, context=model_admin.admin_site.each_context(request))
-
-    return [path("diagnosis/", model_admin.admin_site.admin_view(checked), name="evaluation_diagnosis")]
-
-
-def diagnosis_page(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("diagnosis/", of=GoldenCase, name="evaluation_diagnosis", allowed=judges_quality)
+def diagnosis_page(request: HttpRequest) -> HttpResponseBase:
     """GET `?message=`: the answer with its latest diagnosis; POST: diagnose it with what the form says."""
     message = _message(request)
     form = DiagnosisForm(request.POST or None)
@@ -95,13 +83,12 @@ def diagnosis_page(request: HttpRequest, *, context: dict[str, Any]) -> HttpResp
     answer = answer_context(request, message=message)
     shows_answer = not answer.get("withheld")
     page = {
-        **context,
         **answer,
         "title": _("Why did this fail?"),
         "form": form,
         "found": diagnosis_view(stored, scope=scope, shows_answer=shows_answer) if stored else None,
     }
-    return TemplateResponse(request, "admin/evaluation/diagnosis/page.html", page)
+    return page_response(request, "admin/evaluation/diagnosis/page.html", page)
 
 
 def _message(request: HttpRequest) -> Message:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
-from chat.experiments import GROUPS, KEPT
+from chat.answering.experiments import GROUPS, KEPT
 from chat.models import Experiment
-from evaluation.admin.opened import opener, posted
+from evaluation.admin.base import requested_set, submitted_form
+from evaluation.models import GoldenCase
 from evaluation.services.experiments import (
     LEAST_SHARE,
     MOST_SHARE,
@@ -42,9 +42,6 @@ from knowledge.selectors import sets_managed
 from knowledge.selectors.options import OptionGroupShown, option_label, options_shown, value_label
 from ragcore.errors import RagError
 
-if TYPE_CHECKING:
-    from evaluation.admin.golden import GoldenCaseAdmin
-
 PAGE = "admin:evaluation_experiments"
 SHOWN = 20
 ACTS: dict[str, tuple[Callable[..., Any], Any]] = {
@@ -58,18 +55,6 @@ VERDICTS = {
     "better": gettext_lazy("candidate is better"),
     "worse": gettext_lazy("candidate is worse"),
 }
-
-
-def experiment_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
-    """The addresses of the pages, below those of golden cases; for those who keep sets."""
-
-    opened = opener(model_admin, allowed=keeps_sets)
-
-    return [
-        path("experiments/", opened(list_view), name="evaluation_experiments"),
-        path("experiments/start/", opened(start_view), name="evaluation_experiments_start"),
-        path("experiments/act/", opened(act_view), name="evaluation_experiments_act"),
-    ]
 
 
 class StartForm(forms.Form):
@@ -107,22 +92,23 @@ class Shown:
         return self.row.state in (Experiment.State.RUNNING, Experiment.State.STOPPED)
 
 
-def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("experiments/", of=GoldenCase, name="evaluation_experiments", allowed=keeps_sets)
+def list_view(request: HttpRequest) -> HttpResponseBase:
     """All experiments of the person's sets, running ones first."""
     rows = list(experiments_of(scope=admin_scope(request))[:SHOWN])
     rows.sort(key=lambda row: row.state != Experiment.State.RUNNING)
     page = {
-        **context,
         "title": _("Experiments"),
         "experiments": [_shown(row) for row in rows],
         "sets": sets_managed(scope=admin_scope(request)).order_by("code")[:500],
     }
-    return TemplateResponse(request, "admin/evaluation/experiment/list.html", page)
+    return page_response(request, "admin/evaluation/experiment/list.html", page)
 
 
-def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("experiments/start/", of=GoldenCase, name="evaluation_experiments_start", allowed=keeps_sets)
+def start_view(request: HttpRequest) -> HttpResponseBase:
     """The form of a new experiment on the set of the address; POST starts it."""
-    asked = _set_asked(request)
+    asked = requested_set(request, request.GET.get("set", ""))
     groups = _candidate_groups(request, asked)
     form, options = StartForm(request.POST or None), OptionsForm(groups, request.POST or None)
     if request.method == "POST" and form.is_valid() and options.is_valid():
@@ -144,7 +130,6 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
             messages.success(request, _("The experiment is running."))
             return redirect(PAGE)
     page = {
-        **context,
         "title": _("New experiment on “%(name)s”") % {"name": asked.shown_name},
         "set": asked,
         "form": form,
@@ -153,14 +138,14 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
         "least": LEAST_SHARE,
         "most": MOST_SHARE,
     }
-    return TemplateResponse(request, "admin/evaluation/experiment/start.html", page)
+    return page_response(request, "admin/evaluation/experiment/start.html", page)
 
 
+@admin_page("experiments/act/", of=GoldenCase, name="evaluation_experiments_act", allowed=keeps_sets)
 @require_POST
-def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+def act_view(request: HttpRequest) -> HttpResponseBase:
     """Stop, publish or roll back; back to the list."""
-    del context
-    form = posted(ActForm, request)
+    form = submitted_form(ActForm, request)
     act, done = ACTS[form.cleaned_data["act"]]
     try:
         act(actor=admin_user(request), experiment_id=form.cleaned_data["id"])
@@ -173,16 +158,6 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
     else:
         messages.success(request, done)
     return redirect(PAGE)
-
-
-def _set_asked(request: HttpRequest) -> KnowledgeSet:
-    text = request.GET.get("set", "")
-    found = None
-    if text.isdecimal() and len(text) < 18:
-        found = sets_managed(scope=admin_scope(request)).filter(pk=int(text)).first()
-    if found is None:
-        raise Http404
-    return found
 
 
 def _candidate_groups(request: HttpRequest, asked: KnowledgeSet) -> list[OptionGroupShown]:

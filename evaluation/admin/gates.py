@@ -8,15 +8,15 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, admin_scope, admin_user, badge
+from accounts.admin.pages import admin_page, page_response
+from evaluation.admin.base import EvaluationAdmin, judges_quality, requested_id
 from evaluation.admin.comparison import forest, metric_rows
 from evaluation.admin.gate_words import fault_words, weakness_words
-from evaluation.admin.golden import EvaluationAdmin
 from evaluation.models import GatedChange
 from evaluation.services.gated_kinds import changes_together
 from evaluation.services.gates import (
@@ -58,15 +58,8 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
         shown = changes_shown(scope=admin_scope(request)).order_by().values("pk")
         return super().get_queryset(request).filter(pk__in=shown)
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        own = path("<int:pk>/decide/", view(self.decide_view), name="evaluation_gatedchange_decide")
-        return [own, *super().get_urls()]
-
     def change_of(self, request: HttpRequest, pk: int) -> GatedChange:
-        """The change of the address. Raises PermissionDenied, Http404."""
-        if not self.has_module_permission(request):
-            raise PermissionDenied
+        """The change of the address. Raises Http404."""
         found = self.get_queryset(request).select_related("knowledge_set", "requested_by", "decided_by").filter(pk=pk)
         change = found.first()
         if change is None:
@@ -86,10 +79,11 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """What changes, what the golden sets say, and what can be done."""
-        change = self.change_of(request, int(object_id) if object_id.isdecimal() and len(object_id) < 18 else 0)
+        if not self.has_module_permission(request):
+            raise PermissionDenied
+        change = self.change_of(request, requested_id(object_id))
         change = change_settle(change=change)
-        context = {
-            **self.admin_site.each_context(request),
+        page = {
             "title": gettext("Measured change of %(name)s") % {"name": change.knowledge_set.shown_name},
             "change": change,
             "changed": _changed_rows(request, change),
@@ -100,8 +94,9 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
             "is_shared": changes_together(change).exists(),
             "together": self._together(request, change),
         }
-        return TemplateResponse(request, "admin/evaluation/gatedchange/page.html", context)
+        return page_response(request, "admin/evaluation/gatedchange/page.html", page)
 
+    @admin_page("<int:pk>/decide/", name="evaluation_gatedchange_decide", allowed=judges_quality)
     def decide_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST `to`: publish (with `reason` also what has not passed) or discard."""
         change = self.change_of(request, pk)

@@ -5,33 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
-from accounts.admin.base import TenantAdmin, admin_scope, admin_user
+from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.services import audit_record
-from chat.admin import is_reviewer
-from evaluation.admin.adapters import adapter_urls
-from evaluation.admin.case_proposals import proposal_urls
-from evaluation.admin.diagnosis import diagnosis_urls
-from evaluation.admin.experiments import experiment_urls
+from evaluation.admin.base import EvaluationAdmin, judges_quality, requested_golden_set
 from evaluation.admin.golden_forms import AttentionFilter, GoldenCaseForm, GoldenImportForm
-from evaluation.admin.lab import lab_urls
-from evaluation.admin.picker import picker_urls
-from evaluation.admin.ranking_from_use import use_urls
-from evaluation.admin.reranker_fits import reranker_urls
 from evaluation.admin.run_forms import GoldenSetForm
-from evaluation.admin.set_embedders import set_embedder_urls
-from evaluation.admin.usage import usage_urls
 from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.selectors import cases_outdated, cases_withheld, documents_titled, golden_sets_kept
@@ -43,28 +32,8 @@ from evaluation.services.golden import (
     version_restore,
 )
 from evaluation.services.golden_files import csv_file_lines, jsonl_lines, row_of
-from knowledge.admin.curation import keeps_sets
 
 SHOWN_VERSIONS = 50
-
-
-class EvaluationAdmin(TenantAdmin):
-    """Pages of those who judge quality: owners and reviewers."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return keeps_sets(request) or is_reviewer(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.has_module_permission(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
 
 
 class KeptGoldenAdmin(EvaluationAdmin):
@@ -112,19 +81,6 @@ class GoldenSetAdmin(KeptGoldenAdmin):
             case_count=Count("cases"), last_figure=Subquery(last.values("figures__ndcg@10__value")[:1])
         )
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        own = [
-            path("<int:pk>/import/", view(self.import_cases), name="evaluation_goldenset_import"),
-            path("<int:pk>/export/", view(self.export_cases), name="evaluation_goldenset_export"),
-            path("<int:pk>/versions/", view(self.versions), name="evaluation_goldenset_versions"),
-        ]
-        return [*own, *proposal_urls(self), *super().get_urls()]
-
-    def found_to_change(self, request: HttpRequest, pk: int) -> GoldenSet:
-        """The golden set of the address, for those who keep it. Raises PermissionDenied, Http404."""
-        return self._found(request, self._kept(request, self.get_queryset(request)), pk)
-
     def save_model(self, request: HttpRequest, obj: GoldenSet, form: Any, change: bool) -> None:
         if not change:
             obj.tenant_id, obj.created_by = admin_scope(request).tenant_id, admin_user(request)
@@ -138,21 +94,21 @@ class GoldenSetAdmin(KeptGoldenAdmin):
         page: HttpResponse = super().change_view(request, object_id, form_url, extra)
         return page
 
+    @admin_page("<int:pk>/import/", name="evaluation_goldenset_import", allowed=judges_quality)
     def import_cases(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         """GET: the form; POST: add the cases of a file. For those who keep the golden set."""
-        golden_set = self.found_to_change(request, pk)
+        golden_set = requested_golden_set(request, pk)
         form = GoldenImportForm(request.POST or None, request.FILES or None)
         if form.is_valid() and (done := self._imported(request, golden_set, form)) is not None:
             audit_record(actor=admin_user(request), action="golden_set.import", target=golden_set.name)
             messages.success(request, _import_summary(done))
             return redirect("admin:evaluation_goldenset_change", pk)
-        context = {
-            **self.admin_site.each_context(request),
+        page = {
             "title": _("Import cases into “%(name)s”") % {"name": golden_set.name},
             "form": form,
             "golden_set": golden_set,
         }
-        return TemplateResponse(request, "admin/evaluation/goldenset/import.html", context)
+        return page_response(request, "admin/evaluation/goldenset/import.html", page)
 
     def _imported(
         self, request: HttpRequest, golden_set: GoldenSet, form: GoldenImportForm
@@ -170,9 +126,10 @@ class GoldenSetAdmin(KeptGoldenAdmin):
             form.refuse(error)
             return None
 
+    @admin_page("<int:pk>/export/", name="evaluation_goldenset_export", allowed=judges_quality)
     def export_cases(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         """All cases whose documents the person may open, as JSON Lines or, with ?as=csv, as CSV."""
-        golden_set = self._found(request, self.get_queryset(request), pk)
+        golden_set = get_object_or_404(self.get_queryset(request), pk=pk)
         name = slugify(golden_set.name) or f"golden-{pk}"
         cases = golden_set.cases.order_by("id")
         withheld = cases_withheld(scope=admin_scope(request), cases=cases)
@@ -186,10 +143,11 @@ class GoldenSetAdmin(KeptGoldenAdmin):
             headers={"Content-Disposition": f'attachment; filename="{name}.{"csv" if is_csv else "jsonl"}"'},
         )
 
+    @admin_page("<int:pk>/versions/", name="evaluation_goldenset_versions", allowed=judges_quality)
     def versions(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         """GET: what each version changed; POST: keep the cases as a version, or restore one of `version`."""
         rows = self.get_queryset(request)
-        golden_set = self._found(request, self._kept(request, rows) if request.method == "POST" else rows, pk)
+        golden_set = get_object_or_404(self._kept(request, rows) if request.method == "POST" else rows, pk=pk)
         if request.method == "POST":
             number = request.POST.get("version", "")
             if number:
@@ -203,19 +161,13 @@ class GoldenSetAdmin(KeptGoldenAdmin):
                 messages.success(request, _("The cases are saved as version %(number)s.") % {"number": kept.number})
             return redirect("admin:evaluation_goldenset_versions", pk)
         versions = list(golden_set.versions.select_related("created_by")[: SHOWN_VERSIONS + 1])
-        context = {
-            **self.admin_site.each_context(request),
+        page = {
             "title": _("Versions of “%(name)s”") % {"name": golden_set.name},
             "golden_set": golden_set,
             "changes": version_changes(versions)[:SHOWN_VERSIONS],
             "may_change": self.has_change_permission(request, golden_set),
         }
-        return TemplateResponse(request, "admin/evaluation/goldenset/versions.html", context)
-
-    def _found(self, request: HttpRequest, rows: QuerySet[GoldenSet], pk: int) -> GoldenSet:
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        return get_object_or_404(rows.select_related("tenant"), pk=pk)
+        return page_response(request, "admin/evaluation/goldenset/versions.html", page)
 
     @admin.display(description=_("golden cases"), ordering="case_count")
     def case_total(self, row: Any) -> SafeString:
@@ -311,20 +263,6 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
             return told or "–"
         gone = _("Needs attention: a document is gone")
         return format_html('<span class="rs-trouble">{}</span> {}', gone, told)
-
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            *lab_urls(self),
-            *diagnosis_urls(self),
-            *picker_urls(self),
-            *usage_urls(self),
-            *experiment_urls(self),
-            *adapter_urls(self),
-            *set_embedder_urls(self),
-            *reranker_urls(self),
-            *use_urls(self),
-            *super().get_urls(),
-        ]
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """A case goes into golden sets that the person keeps."""

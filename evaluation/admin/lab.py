@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import messages
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.services import audit_record
 from chat.admin import is_reviewer
+from evaluation.admin.base import judges_quality
 from evaluation.admin.lab_forms import ConfigurationForm, LabForms, address_of, lab_forms, replay_address
 from evaluation.admin.lab_view_models import run_view, stored_views
-from evaluation.admin.opened import opener
 from evaluation.models import GoldenCase
 from evaluation.selectors import cases_withheld, golden_sets_kept, golden_sets_listed
 from evaluation.services.lab import lab_run
@@ -39,24 +39,30 @@ from knowledge.selectors.options import shown
 from knowledge.services.options import set_options_update
 from ragcore.errors import RagError
 
-if TYPE_CHECKING:
-    from evaluation.admin.golden import GoldenCaseAdmin
-
 PROPOSED_PEOPLE = 200  # names that the form proposes; any other may be typed
 LAB = "admin:evaluation_lab"
 
-
-def lab_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
-    """The lab's addresses, below those of golden cases."""
-
-    opened = opener(model_admin)
-
-    return [
-        path("lab/", opened(lab_view), name="evaluation_lab"),
-        path("lab/export/", opened(export_view), name="evaluation_lab_export"),
-        path("lab/golden/", opened(golden_view), name="evaluation_lab_golden"),
-        path("lab/apply/", opened(apply_view), name="evaluation_lab_apply"),
-    ]
+TAG_WORDS = {
+    "target": gettext_lazy("answer type"),
+    "structure": pgettext_lazy("golden case", "location"),
+    "robustness": gettext_lazy("difficulty"),
+    "style": gettext_lazy("phrasing"),
+    "text": gettext_lazy("text"),
+    "table": gettext_lazy("table"),
+    "figure": gettext_lazy("figure"),
+    "attachment": gettext_lazy("attachment"),
+    "code": gettext_lazy("program code"),
+    "sentence": gettext_lazy("single sentence"),
+    "long_text": gettext_lazy("long text"),
+    "several_passages": gettext_lazy("multiple passages"),
+    "heading_level": gettext_lazy("under a heading"),
+    "synonyms": gettext_lazy("synonyms"),
+    "jargon": gettext_lazy("jargon"),
+    "special_words": gettext_lazy("rare terms"),
+    "original": gettext_lazy("verbatim"),
+    "summarised": gettext_lazy("short intent"),
+    "with_errors": gettext_lazy("with typos"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,24 +75,24 @@ class LabState:
     fault: str = ""
 
 
-def lab_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("lab/", of=GoldenCase, name="evaluation_lab", allowed=judges_quality)
+def lab_view(request: HttpRequest) -> HttpResponseBase:
     """The page. `?case=` and `?message=` lead to the address that asks the same."""
     if "q" not in request.GET and (start := _start(request)):
         return redirect(f"{reverse(LAB)}?{start}")
     state = _state(request)
     page = {
-        **context,
         **_form_context(request, state),
         **_result_context(request, state),
         "title": _("Retrieval lab"),
         "fault": state.fault,
     }
-    return TemplateResponse(request, "admin/evaluation/lab/page.html", page)
+    return page_response(request, "admin/evaluation/lab/page.html", page)
 
 
-def export_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("lab/export/", of=GoldenCase, name="evaluation_lab_export", allowed=judges_quality)
+def export_view(request: HttpRequest) -> HttpResponseBase:
     """Everything that the page shows, as JSON."""
-    del context
     state = _state(request)
     if state.result is None:
         raise Http404
@@ -192,29 +198,6 @@ def _managed_set(request: HttpRequest, sets: tuple[int, ...]) -> KnowledgeSet | 
     return sets_managed(scope=admin_scope(request)).filter(pk=sets[0]).first()
 
 
-TAG_WORDS = {
-    "target": gettext_lazy("answer type"),
-    "structure": pgettext_lazy("golden case", "location"),
-    "robustness": gettext_lazy("difficulty"),
-    "style": gettext_lazy("phrasing"),
-    "text": gettext_lazy("text"),
-    "table": gettext_lazy("table"),
-    "figure": gettext_lazy("figure"),
-    "attachment": gettext_lazy("attachment"),
-    "code": gettext_lazy("program code"),
-    "sentence": gettext_lazy("single sentence"),
-    "long_text": gettext_lazy("long text"),
-    "several_passages": gettext_lazy("multiple passages"),
-    "heading_level": gettext_lazy("under a heading"),
-    "synonyms": gettext_lazy("synonyms"),
-    "jargon": gettext_lazy("jargon"),
-    "special_words": gettext_lazy("rare terms"),
-    "original": gettext_lazy("verbatim"),
-    "summarised": gettext_lazy("short intent"),
-    "with_errors": gettext_lazy("with typos"),
-}
-
-
 def golden_context(request: HttpRequest) -> dict[str, Any]:
     """Golden sets and tags to choose from."""
     scope = admin_scope(request)
@@ -229,9 +212,9 @@ def golden_context(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def golden_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("lab/golden/", of=GoldenCase, name="evaluation_lab_golden", allowed=judges_quality)
+def golden_view(request: HttpRequest) -> HttpResponse:
     """POST: save the question with the ticked documents, then show the lab as it was."""
-    del context
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     back = f"{reverse('admin:evaluation_lab')}?{request.GET.urlencode()}"
@@ -266,7 +249,8 @@ def _tags(request: HttpRequest) -> list[str]:
 # ── into the set ────────────────────────────────────────────────────────────────────────────────
 
 
-def apply_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("lab/apply/", of=GoldenCase, name="evaluation_lab_apply", allowed=judges_quality)
+def apply_view(request: HttpRequest) -> HttpResponse:
     """GET: what would change, by name; POST: write it into the options of the set."""
     scope = admin_scope(request)
     form, set_id = _chosen(request)
@@ -290,8 +274,8 @@ def apply_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
         if option.name in values
     ]
     title = _("Apply these settings to “%(name)s”?") % {"name": found.shown_name}
-    page = {**context, "title": title, "set": found, "lines": lines, "back": back}
-    return TemplateResponse(request, "admin/evaluation/lab/apply.html", page)
+    page = {"title": title, "set": found, "lines": lines, "back": back}
+    return page_response(request, "admin/evaluation/lab/apply.html", page)
 
 
 def _chosen(request: HttpRequest) -> tuple[ConfigurationForm, int]:

@@ -111,6 +111,20 @@ VALUE_WORDS: Mapping[str, Any] = {  # what notes hold besides numbers
     "interest": gettext_lazy("interest"),
 }
 
+_KINDS: Mapping[str, Any] = {
+    "found": gettext_lazy("rank %(place)s of the result"),
+    "merged": gettext_lazy("merged with the passage at rank %(place)s"),
+    "not_fine": gettext_lazy("found in the first stage, but not among the best by keyword or semantics after it"),
+    "not_coarse": gettext_lazy("not found in the first stage, neither by keyword nor by semantics"),
+    "not_indexed": gettext_lazy("not in the index: it has no text, or its owners excluded it from search"),
+    "not_live": gettext_lazy("not in the index: the document is not searchable"),
+    "not_asked": gettext_lazy("outside the chosen knowledge sets or filters"),
+    "not_theirs": gettext_lazy("not visible to the user you ask as"),
+    "not_yours": gettext_lazy(
+        "you can open it because you manage it, but it is not in your searches: you are not a member of its sets"
+    ),
+}
+
 
 def stage_label(stage: str) -> str:
     """The label of a stage; its name where there is no such stage (any more)."""
@@ -143,21 +157,6 @@ def fate_label(fate: Fate) -> str:
     if fate.kind == "dropped":
         return _dropped(fate, values)
     return str(_KINDS[fate.kind]) % values
-
-
-_KINDS: Mapping[str, Any] = {
-    "found": gettext_lazy("rank %(place)s of the result"),
-    "merged": gettext_lazy("merged with the passage at rank %(place)s"),
-    "not_fine": gettext_lazy("found in the first stage, but not among the best by keyword or semantics after it"),
-    "not_coarse": gettext_lazy("not found in the first stage, neither by keyword nor by semantics"),
-    "not_indexed": gettext_lazy("not in the index: it has no text, or its owners excluded it from search"),
-    "not_live": gettext_lazy("not in the index: the document is not searchable"),
-    "not_asked": gettext_lazy("outside the chosen knowledge sets or filters"),
-    "not_theirs": gettext_lazy("not visible to the user you ask as"),
-    "not_yours": gettext_lazy(
-        "you can open it because you manage it, but it is not in your searches: you are not a member of its sets"
-    ),
-}
 
 
 def _dropped(fate: Fate, values: Mapping[str, Any]) -> str:

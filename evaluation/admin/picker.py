@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.admin.base import admin_scope
+from accounts.admin.pages import admin_page
 from accounts.error_messages import error_message
 from accounts.scope import Scope
+from evaluation.admin.base import judges_quality
+from evaluation.models import GoldenCase
 from evaluation.services.document_choices import choices_find, names_labelled
 from ragcore.errors import RagError
-
-if TYPE_CHECKING:
-    from evaluation.admin.golden import GoldenCaseAdmin
 
 FIND = "admin:evaluation_passage_find"
 
@@ -42,18 +41,7 @@ def picker_attributes(
     }
 
 
-def picker_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
-    """The address of the search."""
-
-    def find(request: HttpRequest) -> HttpResponse:
-        if not model_admin.has_module_permission(request):
-            raise PermissionDenied
-        return passages_found(request)
-
-    view: Any = model_admin.admin_site.admin_view(find)
-    return [path("find/", view, name="evaluation_passage_find")]
-
-
+@admin_page("find/", of=GoldenCase, name="evaluation_passage_find", allowed=judges_quality)
 def passages_found(request: HttpRequest) -> HttpResponse:
     """GET `?q=`: documents and passages as JSON."""
     try:

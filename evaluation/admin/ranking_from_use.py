@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.errors import NotAllowedError, NotFoundError
-from evaluation.admin.opened import opener, posted
+from evaluation.admin.base import requested_id, submitted_form
+from evaluation.models import GoldenCase
 from evaluation.services.ranking_from_use import use_ranking_switch
 from feedback.ranking_from_use import ENOUGH_ANSWERS, ENOUGH_PEOPLE
 from knowledge.admin.curation import keeps_sets, run_action
@@ -25,22 +26,9 @@ from knowledge.selectors import sets_managed
 from knowledge.selectors.options import site_options
 from knowledge.selectors.use_evidence import use_evidence_of_set, use_summary_get
 
-if TYPE_CHECKING:
-    from evaluation.admin.golden import GoldenCaseAdmin
-
 PAGE, SET_PAGE = "admin:evaluation_use", "admin:evaluation_use_set"
 SHOWN = 50  # passages that rise, and as many that fall
 PLACES_SHOWN = 8
-
-
-def use_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
-    """The addresses of the pages, below those of golden cases; for those who keep sets."""
-    opened = opener(model_admin, allowed=keeps_sets)
-    return [
-        path("ranking-from-use/", opened(list_view), name="evaluation_use"),
-        path("ranking-from-use/set/", opened(set_view), name="evaluation_use_set"),
-        path("ranking-from-use/act/", opened(act_view), name="evaluation_use_act"),
-    ]
 
 
 class ActForm(forms.Form):
@@ -85,7 +73,8 @@ class ShownPassage:
         return " ".join(self.row.chunk.text.split())[:160]
 
 
-def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("ranking-from-use/", of=GoldenCase, name="evaluation_use", allowed=keeps_sets)
+def list_view(request: HttpRequest) -> HttpResponseBase:
     """The sets that the person keeps."""
     sets = list(sets_managed(scope=admin_scope(request)).order_by("code")[:500])
     summaries = UseSummary.objects.in_bulk([one.pk for one in sets])
@@ -93,14 +82,14 @@ def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
         tenant: site_options(tenant_id=tenant).get("retrieval", {}) for tenant in {one.tenant_id for one in sets}
     }
     page = {
-        **context,
         "title": _("Ranking from use"),
         "sets": [ShownSet(row=one, summary=summaries.get(one.pk), shift=_shift(one, site)) for one in sets],
     }
-    return TemplateResponse(request, "admin/evaluation/use/list.html", page)
+    return page_response(request, "admin/evaluation/use/list.html", page)
 
 
-def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("ranking-from-use/set/", of=GoldenCase, name="evaluation_use_set", allowed=keeps_sets)
+def set_view(request: HttpRequest) -> HttpResponseBase:
     """What was learnt of one set."""
     home, summary = _set_asked(request, request.GET.get("set", ""))
     scope = admin_scope(request)
@@ -109,7 +98,6 @@ def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
     total, readable = UseEvidence.objects.filter(knowledge_set=home).count(), rows.count()
     looked = summary.examination[:PLACES_SHOWN] if summary is not None else []
     page = {
-        **context,
         "title": _("Ranking from use in “%(name)s”") % {"name": home.shown_name},
         "shown": ShownSet(row=home, summary=summary, shift=_shift(home, site)),
         "enough": {"answers": ENOUGH_ANSWERS, "people": ENOUGH_PEOPLE},
@@ -119,14 +107,14 @@ def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
         "withheld": total - readable,
         "most": SHOWN,
     }
-    return TemplateResponse(request, "admin/evaluation/use/set.html", page)
+    return page_response(request, "admin/evaluation/use/set.html", page)
 
 
+@admin_page("ranking-from-use/act/", of=GoldenCase, name="evaluation_use_act", allowed=keeps_sets)
 @require_POST
-def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+def act_view(request: HttpRequest) -> HttpResponseBase:
     """POST: switch it on or off."""
-    del context
-    form = posted(ActForm, request)
+    form = submitted_form(ActForm, request)
     home, _summary = _set_asked(request, str(form.cleaned_data["set"]))
     is_on = form.cleaned_data["act"] == "on"
     return run_action(
@@ -138,10 +126,8 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
 
 
 def _set_asked(request: HttpRequest, text: str) -> tuple[KnowledgeSet, UseSummary | None]:
-    if not (text.isdecimal() and len(text) < 18):
-        raise Http404
     try:
-        return use_summary_get(scope=admin_scope(request), set_id=int(text))
+        return use_summary_get(scope=admin_scope(request), set_id=requested_id(text))
     except (NotFoundError, NotAllowedError) as error:
         raise Http404 from error
 

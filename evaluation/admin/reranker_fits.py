@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import stored_message
 from accounts.errors import NotFoundError
 from evaluation.admin.adapter_curve import METRIC_WORDS, curve_chart, figures_shown
+from evaluation.admin.base import submitted_form
 from evaluation.admin.charts import Chart
-from evaluation.admin.opened import opener, posted
-from evaluation.models import GoldenSet
+from evaluation.models import GoldenCase, GoldenSet
 from evaluation.services.reranker_fitting import LEAST_CASES, fit_cancel, fit_start, golden_sets_of
 from evaluation.services.training_publishing import fit_publish
 from knowledge.admin.curation import ids_of, run_action
@@ -32,9 +32,6 @@ from knowledge.selectors.reranker_fits import fit_get, fits_managed
 from knowledge.services.reranker_fits import fits_switch_off
 from ragcore.reranking.linear import FEATURES
 
-if TYPE_CHECKING:
-    from evaluation.admin.golden import GoldenCaseAdmin
-
 PAGE = "admin:evaluation_reranker"
 SHOWN = 20
 State = RerankerFit.State
@@ -42,16 +39,6 @@ DROPPED_WORDS = {
     "no_document": gettext_lazy("their documents are not searchable any more"),
     "not_found": gettext_lazy("no order of the passages found is better"),
 }
-
-
-def reranker_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
-    """The addresses of the page, below those of golden cases; for administrators."""
-    opened = opener(model_admin, allowed=is_administrator)
-    return [
-        path("reranker/", opened(page_view), name="evaluation_reranker"),
-        path("reranker/start/", opened(start_view), name="evaluation_reranker_start"),
-        path("reranker/act/", opened(act_view), name="evaluation_reranker_act"),
-    ]
 
 
 class ActForm(forms.Form):
@@ -92,14 +79,14 @@ class Shown:
         return "lists" in self.row.figures
 
 
-def page_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("reranker/", of=GoldenCase, name="evaluation_reranker", allowed=is_administrator)
+def page_view(request: HttpRequest) -> HttpResponseBase:
     """Fits of the tenant, and the form of a new one."""
     setup_refresh(now=True)
     scope, actor = admin_scope(request), admin_user(request)
     versions = [_shown(row) for row in fits_managed(scope=scope)[:SHOWN]]
     live = fits_managed(scope=scope).filter(state=State.LIVE).first()
     page = {
-        **context,
         "title": _("Fitted reranker weights"),
         "versions": versions,
         "live": live,
@@ -109,12 +96,12 @@ def page_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
         "golden_sets": _with_usable(golden_sets_of(scope=scope, actor=actor)),
         "least": LEAST_CASES,
     }
-    return TemplateResponse(request, "admin/evaluation/reranker/page.html", page)
+    return page_response(request, "admin/evaluation/reranker/page.html", page)
 
 
-def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("reranker/start/", of=GoldenCase, name="evaluation_reranker_start", allowed=is_administrator)
+def start_view(request: HttpRequest) -> HttpResponseBase:
     """POST: begin a fit."""
-    del context
     chosen = ids_of(request.POST.getlist("golden_sets"))
     is_from_use = request.POST.get("use") == "1"
     return run_action(
@@ -127,11 +114,11 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     )
 
 
+@admin_page("reranker/act/", of=GoldenCase, name="evaluation_reranker_act", allowed=is_administrator)
 @require_POST
-def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+def act_view(request: HttpRequest) -> HttpResponseBase:
     """POST: switch a fit on, cancel one, or go back to the packaged weights."""
-    del context
-    form = posted(ActForm, request)
+    form = submitted_form(ActForm, request)
     scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
     if form.cleaned_data["act"] == "off":
         off = lambda: fits_switch_off(scope=scope, actor=actor)  # noqa: E731

@@ -11,20 +11,18 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, admin_scope, admin_user, badge
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
-from accounts.errors import NotFoundError
-from evaluation.admin.comparison import comparison_urls
-from evaluation.admin.golden import EvaluationAdmin
+from evaluation.admin.base import EvaluationAdmin, judges_quality, requested_id, requested_run
 from evaluation.admin.lab_labels import ranking_label
 from evaluation.admin.run_forms import RunForm
 from evaluation.models import EvaluationRun, GoldenCase, RunConfiguration
-from evaluation.selectors import golden_sets_kept, golden_sets_listed, run_get
+from evaluation.selectors import golden_sets_kept, golden_sets_listed
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.run_cases import OUTDATED
 from evaluation.services.run_figures import ordered
@@ -77,28 +75,9 @@ class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[EvaluationRun]:
         return super().get_queryset(request).prefetch_related("configurations")
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        own = [
-            path("new/", view(self.new_view), name="evaluation_evaluationrun_new"),
-            path("<int:pk>/move/", view(self.move_view), name="evaluation_evaluationrun_move"),
-            *comparison_urls(self),
-        ]
-        return [*own, *super().get_urls()]
-
-    def run_of(self, request: HttpRequest, pk: int) -> EvaluationRun:
-        """The run of the address. Raises PermissionDenied, Http404."""
-        if not self.has_module_permission(request):
-            raise PermissionDenied
-        try:
-            return run_get(scope=admin_scope(request), run_id=pk)
-        except NotFoundError as error:
-            raise Http404(error.message) from error
-
+    @admin_page("new/", name="evaluation_evaluationrun_new", allowed=judges_quality)
     def new_view(self, request: HttpRequest) -> HttpResponseBase:
         """GET: what to run with what (`?golden=`: chosen already); POST: start it."""
-        if not self.has_module_permission(request):
-            raise PermissionDenied
         scope = admin_scope(request)
         form = RunForm(
             request.POST or None,
@@ -112,12 +91,13 @@ class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
                 form.add_error(None, error_message(error))
             else:
                 return redirect("admin:evaluation_evaluationrun_change", run.pk)
-        context = {**self.admin_site.each_context(request), "title": gettext("New evaluation run"), "form": form}
-        return TemplateResponse(request, "admin/evaluation/evaluationrun/new.html", context)
+        page = {"title": gettext("New evaluation run"), "form": form}
+        return page_response(request, "admin/evaluation/evaluationrun/new.html", page)
 
+    @admin_page("<int:pk>/move/", name="evaluation_evaluationrun_move", allowed=judges_quality)
     def move_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST `to`: pause, resume or cancel; for who started the run and who keeps its golden set."""
-        run = self.run_of(request, pk)
+        run = requested_run(request, pk)
         if not self.may_move(request, run):
             raise PermissionDenied
         move = MOVES.get(request.POST.get("to", ""))
@@ -137,11 +117,12 @@ class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """A page of its own in the place of a form."""
-        run = self.run_of(request, int(object_id) if object_id.isdecimal() and len(object_id) < 18 else 0)
+        if not self.has_module_permission(request):
+            raise PermissionDenied
+        run = requested_run(request, requested_id(object_id))
         configurations = list(run.configurations.all())
         rows = rows_of_run(run)
-        context = {
-            **self.admin_site.each_context(request),
+        page = {
             "title": run.golden_set.name,
             "run": run,
             "progress": run_progress(run),
@@ -152,7 +133,7 @@ class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
             "worst": _worst(request, configurations[0], rows) if configurations else [],
             "changes": run.gated_changes.all(),
         }
-        return TemplateResponse(request, "admin/evaluation/evaluationrun/page.html", context)
+        return page_response(request, "admin/evaluation/evaluationrun/page.html", page)
 
     @admin.display(description="nDCG@10", ordering="figures__ndcg@10__value")
     def ndcg(self, run: EvaluationRun) -> str:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import stored_message
 from accounts.errors import NotFoundError
-from evaluation.admin.opened import opener, posted, set_asked
+from evaluation.admin.base import requested_set, submitted_form
+from evaluation.models import GoldenCase
 from evaluation.services.training_publishing import set_embedder_publish
 from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.model_registry import live_model
@@ -35,25 +36,11 @@ from knowledge.services.set_embedders import (
     set_embedder_switch_off,
 )
 
-if TYPE_CHECKING:
-    from evaluation.admin.golden import GoldenCaseAdmin
-
 SET_PAGE = "admin:evaluation_set_embedders_set"
 SHOWN = 20
 MOST_SETS = 500
 ACTS = ("publish", "off", "pause", "resume", "cancel", "drop")
 State, Mode = SetEmbedder.State, SetEmbedder.Mode
-
-
-def set_embedder_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
-    """The addresses of the pages, below those of golden cases; for those who keep sets."""
-    opened = opener(model_admin, allowed=keeps_sets)
-    return [
-        path("set-models/", opened(list_view), name="evaluation_set_embedders"),
-        path("set-models/set/", opened(set_view), name="evaluation_set_embedders_set"),
-        path("set-models/start/", opened(start_view), name="evaluation_set_embedders_start"),
-        path("set-models/act/", opened(act_view), name="evaluation_set_embedders_act"),
-    ]
 
 
 class StartForm(forms.Form):
@@ -112,7 +99,8 @@ class Shown:
         return [(word, 100 * compared[name]) for name, word in words.items() if name in compared]
 
 
-def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("set-models/", of=GoldenCase, name="evaluation_set_embedders", allowed=keeps_sets)
+def list_view(request: HttpRequest) -> HttpResponseBase:
     """The sets that the person keeps, with the model that each has in use or is preparing."""
     sets = list(sets_managed(scope=admin_scope(request)).order_by("code")[:MOST_SETS])
     rows = SetEmbedder.objects.filter(knowledge_set__in=sets, state__in=SetEmbedder.HELD).select_related("target")
@@ -122,24 +110,23 @@ def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseB
         if known is None or row.is_open or known.state != State.LIVE:
             latest[row.knowledge_set_id] = row
     page = {
-        **context,
         "title": _("Embedding models of sets"),
         "sets": [(one, latest.get(one.pk)) for one in sets],
     }
-    return TemplateResponse(request, "admin/evaluation/set_embedder/list.html", page)
+    return page_response(request, "admin/evaluation/set_embedder/list.html", page)
 
 
-def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("set-models/set/", of=GoldenCase, name="evaluation_set_embedders_set", allowed=keeps_sets)
+def set_view(request: HttpRequest) -> HttpResponseBase:
     """What the set of the address uses, and the form of a new model."""
     setup_refresh(now=True)
     scope = admin_scope(request)
-    home = set_asked(request, request.GET.get("set", ""))
+    home = requested_set(request, request.GET.get("set", ""))
     site_model = live_model()
     every = set_embedders_of_set(scope=scope, set_id=home.pk)
     live = every.filter(state=State.LIVE).first()  # it may be an old one
     rows = [_shown(row, site_model) for row in every[:SHOWN]]
     page = {
-        **context,
         "title": _("Embedding model of “%(name)s”") % {"name": home.shown_name},
         "set": home,
         "rows": rows,
@@ -149,7 +136,7 @@ def set_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
         "targets": set_targets(scope=scope),
         "modes": _modes(),
     }
-    return TemplateResponse(request, "admin/evaluation/set_embedder/set.html", page)
+    return page_response(request, "admin/evaluation/set_embedder/set.html", page)
 
 
 def _modes() -> list[tuple[str, str]]:
@@ -159,12 +146,12 @@ def _modes() -> list[tuple[str, str]]:
     ]
 
 
+@admin_page("set-models/start/", of=GoldenCase, name="evaluation_set_embedders_start", allowed=keeps_sets)
 @require_POST
-def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+def start_view(request: HttpRequest) -> HttpResponseBase:
     """POST: begin to make vectors."""
-    del context
-    given = posted(StartForm, request).cleaned_data
-    home = set_asked(request, str(given["set"]))
+    given = submitted_form(StartForm, request).cleaned_data
+    home = requested_set(request, str(given["set"]))
     return run_action(
         request,
         lambda: set_embedder_start(
@@ -179,11 +166,11 @@ def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     )
 
 
+@admin_page("set-models/act/", of=GoldenCase, name="evaluation_set_embedders_act", allowed=keeps_sets)
 @require_POST
-def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+def act_view(request: HttpRequest) -> HttpResponseBase:
     """POST: switch a model on or off, pause, resume or cancel its vectors, or delete them."""
-    del context
-    given = posted(ActForm, request).cleaned_data
+    given = submitted_form(ActForm, request).cleaned_data
     scope, actor = admin_scope(request), admin_user(request)
     try:
         row = set_embedder_get(scope=scope, embedder_id=given["id"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -12,20 +12,20 @@ from django.db.models import Count, OuterRef, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from accounts.services import audit_record
 from chat.admin import is_reviewer
+from evaluation.admin.base import judges_quality
 from evaluation.admin.charts import Chart, Series, bar_chart, line_chart
-from evaluation.admin.opened import opener
 from evaluation.admin.usage_patterns import pattern_rows, patterns_of, patterns_shown
-from evaluation.models import Diagnosis
+from evaluation.models import Diagnosis, GoldenCase
 from evaluation.selectors import diagnosis_shown
 from feedback.dashboard import (
     DEFAULT_MINUTES,
@@ -42,9 +42,6 @@ from knowledge.selectors import sets_managed
 from ragcore.errors import RagError
 from ragcore.text.csv_rows import BOM, csv_line
 
-if TYPE_CHECKING:
-    from evaluation.admin.golden import GoldenCaseAdmin
-
 PAGE = "admin:evaluation_usage"
 COLUMNS = (
     *("day", "questions", "answered", "refused", "searched", "cached", "median_seconds", "p95_seconds"),
@@ -53,18 +50,6 @@ COLUMNS = (
 MOST_SETS = 50  # in an address
 
 View = Callable[..., HttpResponseBase]
-
-
-def usage_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
-    """The addresses of the page, below those of golden cases."""
-
-    opened = opener(model_admin)
-
-    return [
-        path("usage/", opened(usage_view), name="evaluation_usage"),
-        path("usage/csv/", opened(csv_view), name="evaluation_usage_csv"),
-        path("usage/estimate/", opened(estimate_view), name="evaluation_usage_estimate"),
-    ]
 
 
 class RangeForm(forms.Form):
@@ -85,14 +70,14 @@ class EstimateForm(forms.Form):
     minutes = forms.IntegerField(min_value=0, max_value=MOST_MINUTES)
 
 
-def usage_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("usage/", of=GoldenCase, name="evaluation_usage", allowed=judges_quality)
+def usage_view(request: HttpRequest) -> HttpResponseBase:
     """The page."""
     viewer, within = _asked(request)
     found = dashboard(viewer=viewer, within=within)
     estimates = estimates_of(scope=viewer.scope)
     kept = sets_managed(scope=viewer.scope).order_by("code")
     page = {
-        **context,
         "title": _("Use and quality"),
         "found": found,
         "charts": charts_of(found),
@@ -103,12 +88,12 @@ def usage_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
         "query": request.GET.urlencode(),
         "most_minutes": MOST_MINUTES,
     }
-    return TemplateResponse(request, "admin/evaluation/usage/page.html", page)
+    return page_response(request, "admin/evaluation/usage/page.html", page)
 
 
-def csv_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("usage/csv/", of=GoldenCase, name="evaluation_usage_csv", allowed=judges_quality)
+def csv_view(request: HttpRequest) -> HttpResponseBase:
     """The figures of each day as CSV, without any question; `?of=figures`: everything else that the page shows."""
-    del context
     viewer, within = _asked(request)
     found = dashboard(viewer=viewer, within=within)
     is_rest = request.GET.get("of") == "figures"
@@ -154,9 +139,9 @@ def figure_rows(request: HttpRequest, viewer: Viewer, found: Dashboard) -> Itera
         yield "unused_document", title, pk
 
 
-def estimate_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+@admin_page("usage/estimate/", of=GoldenCase, name="evaluation_usage_estimate", allowed=judges_quality)
+def estimate_view(request: HttpRequest) -> HttpResponseBase:
     """Keep the minutes that an answer saves; back to the page."""
-    del context
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     form = EstimateForm(request.POST)

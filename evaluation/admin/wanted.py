@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -9,17 +11,16 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user, badge
-from accounts.error_messages import error_message
 from accounts.selectors import person_name
-from chat.admin import ReviewerAdmin, is_reviewer
+from chat.admin import ReviewerAdmin
+from evaluation.admin.base import judges_quality
 from evaluation.models import WantedDocument
 from evaluation.services.wanted_documents import (
     wanted_document_close,
     wanted_document_withdraw,
     wanted_documents_shown,
 )
-from knowledge.admin.curation import keeps_sets
-from ragcore.errors import RagError
+from knowledge.admin.curation import each_row
 
 COLOURS = {"open": "warning", "added": "success", "declined": "danger", "withdrawn": "info"}
 
@@ -43,7 +44,7 @@ class WantedDocumentAdmin(ReviewerAdmin):
         return wanted_documents_shown(scope=admin_scope(request))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_reviewer(request) or keeps_sets(request)
+        return judges_quality(request)
 
     def has_view_permission(self, request: HttpRequest, obj: WantedDocument | None = None) -> bool:
         return self.has_module_permission(request)
@@ -77,14 +78,13 @@ class WantedDocumentAdmin(ReviewerAdmin):
         self._close(request, queryset, WantedDocument.State.WITHDRAWN)
 
     def _close(self, request: HttpRequest, rows: QuerySet[WantedDocument], state: str) -> None:
-        who, done = {"scope": admin_scope(request), "actor": admin_user(request)}, 0
-        for row in rows:
-            try:
-                if state == WantedDocument.State.WITHDRAWN:
-                    wanted_document_withdraw(wanted_id=row.pk, **who)  # type: ignore[arg-type]
-                else:
-                    wanted_document_close(wanted_id=row.pk, state=state, **who)  # type: ignore[arg-type]
-                done += 1
-            except RagError as error:
-                messages.error(request, f"{row}: {error_message(error)}")
+        who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+
+        def close(row: WantedDocument) -> None:
+            if state == WantedDocument.State.WITHDRAWN:
+                wanted_document_withdraw(wanted_id=row.pk, **who)
+            else:
+                wanted_document_close(wanted_id=row.pk, state=state, **who)
+
+        done = len(each_row(request, rows, close))
         messages.info(request, ngettext("%(n)d request closed.", "%(n)d requests closed.", done) % {"n": done})

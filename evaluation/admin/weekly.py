@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.services import audit_record
 from chat.admin import is_reviewer
+from evaluation.admin.base import judges_quality
 from evaluation.admin.diagnosis_words import REMEDIES
 from evaluation.services.weekly_report import DAYS, WeeklyReport, cause_label, report_csv, weekly_report
 from feedback.models import BadCase
@@ -27,11 +26,11 @@ TYPES = {  # of questions, see ragcore.text.question_type
 RANGES = (7, 28, 91)  # days
 
 
-def report_page(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("report/", of=BadCase, name="feedback_badcase_report", allowed=judges_quality)
+def report_page(request: HttpRequest) -> HttpResponse:
     """GET `?days=`: trends, priorities, patterns, recommendations and gaps."""
     report = _report(request)
     page = {
-        **context,
         "title": _("Weekly report"),
         "report": report,
         "days": len(report.by_day),
@@ -48,9 +47,10 @@ def report_page(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
             (REMEDIES.get(row.remedy, row.remedy), row, round(100 * row.rate)) for row in report.recommendations
         ],
     }
-    return TemplateResponse(request, "admin/feedback/badcase/report.html", page)
+    return page_response(request, "admin/feedback/badcase/report.html", page)
 
 
+@admin_page("report.csv", of=BadCase, name="feedback_badcase_report_csv", allowed=judges_quality)
 def report_file(request: HttpRequest) -> HttpResponseBase:
     """GET: the cases of the report as CSV."""
     report = _report(request)

@@ -12,7 +12,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
-from chat.answer_rights import question_shown
+from chat.answers.rights import question_shown
 from chat.models import Message
 from chat.turns.replay import answer_again
 from chat.types import AnswerRecord

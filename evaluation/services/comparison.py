@@ -20,6 +20,9 @@ MOST_LOST = 0.05  # of the mean of a primary share, whatever the test says: of f
 KEPT = 16  # comparisons in one process
 MOST_FAILED = 0.05  # of the cases of a configuration: cases that fail in both count 0 in both, and hide any difference
 
+_kept: dict[tuple[Any, ...], Comparison] = {}
+_keeping = Lock()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedCase:
@@ -80,10 +83,6 @@ def configurations_compare(first: RunConfiguration, second: RunConfiguration) ->
 
 def _expects_the_same(one: GoldenRow, other: GoldenRow) -> bool:
     return one.question == other.question and one.expectation() == other.expectation()
-
-
-_kept: dict[tuple[Any, ...], Comparison] = {}
-_keeping = Lock()
 
 
 def comparison_of(first: RunConfiguration, second: RunConfiguration) -> Comparison:

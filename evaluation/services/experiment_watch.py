@@ -20,6 +20,9 @@ from evaluation.services.experiments import OUTCOMES, experiment_end, experiment
 from notifications.kinds import notification_kind
 from notifications.services import notification_send
 
+WORSE, BETTER = "experiment.worse", "experiment.better"  # in the audit log
+State = Experiment.State
+
 
 def outcome_words(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The codes of outcomes as words; earlier versions stored words."""
@@ -41,8 +44,6 @@ EXPERIMENT_BETTER = notification_kind(
     ),
     words=outcome_words,
 )
-WORSE, BETTER = "experiment.worse", "experiment.better"  # in the audit log
-State = Experiment.State
 
 
 def experiments_watch() -> int:

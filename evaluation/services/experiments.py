@@ -16,7 +16,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
-from chat.experiments import allowed_options
+from chat.answering.experiments import allowed_options
 from chat.models import Experiment, TurnFigures
 from evaluation.errors import ExperimentError
 from evaluation.services.gated_kinds import experiment_note_published

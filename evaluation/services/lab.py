@@ -34,6 +34,11 @@ from ragcore.types import Profile
 SHOWN_DROPPED = 200  # rows of passages that did not get through; the others are counted
 INHERITED = ("top_k", "rerank", "cliff")  # a request sets them; here the set does, unless the configuration says so
 
+SHOWN_PASSAGES = 5
+MAX_PASSAGES_SEARCHED = 2000  # passages of one document; of a longer one the first ones
+FURTHEST = ("found", "merged", "dropped", "not_fine", "not_coarse", "not_indexed")
+_NUMBER = re.compile(r"#(\d{1,12})(?::(\d{1,6}))?")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rights:
@@ -142,12 +147,6 @@ def _stages(retrieved: Retrieved) -> tuple[StageTime, ...]:
         )
         for record in retrieved.state.records
     )
-
-
-SHOWN_PASSAGES = 5
-MAX_PASSAGES_SEARCHED = 2000  # passages of one document; of a longer one the first ones
-FURTHEST = ("found", "merged", "dropped", "not_fine", "not_coarse", "not_indexed")
-_NUMBER = re.compile(r"#(\d{1,12})(?::(\d{1,6}))?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from chat.answer_rights import question_shown
+from chat.answers.rights import question_shown
 from chat.models import Message
 from chat.turns.replay import stored_filters
 from evaluation.services.lab_types import LabConfiguration, LabQuestion, LabRow, LabRun, Move, moves_between

@@ -19,6 +19,16 @@ _OTHER = re.compile(r"(?:repeats|read with) passage (\d+)")
 
 Load = Callable[[Sequence[int]], Mapping[int, PassageEvidence]]
 
+SNIPPET_CHARACTERS = 220
+LEAD_CHARACTERS = 24  # before the first match of the snippet
+_SPACE = re.compile(r"\s+")
+_LATIN = re.compile(r"[a-z0-9]", re.IGNORECASE)
+_MARKS = re.compile(
+    r"^[^\S\n]*+(?:(?=[-:| ]*+$)[-:| ]*?-{3,}+[-:| ]*+|#{1,6}|[-*+>])\s*|[*`~]+|(?<!\w)_+|(?<!_)_++(?!\w)", re.MULTILINE
+)
+_CELLS = re.compile(r"(?:(?<![ \t])[ \t]+)?\|[ \t|]*")
+_DOTS = re.compile(r"(?: ·)+(?= ·)")
+
 
 @dataclass(frozen=True, slots=True)
 class Trail:
@@ -164,17 +174,6 @@ def _use(candidate: Candidate | None) -> dict[str, object]:
     if candidate is None or "use" not in candidate.detail:
         return {}
     return {**candidate.detail["use"], "now": candidate.ranks.get("weigh.use")}
-
-
-SNIPPET_CHARACTERS = 220
-LEAD_CHARACTERS = 24  # before the first match of the snippet
-_SPACE = re.compile(r"\s+")
-_LATIN = re.compile(r"[a-z0-9]", re.IGNORECASE)
-_MARKS = re.compile(
-    r"^[^\S\n]*+(?:(?=[-:| ]*+$)[-:| ]*?-{3,}+[-:| ]*+|#{1,6}|[-*+>])\s*|[*`~]+|(?<!\w)_+|(?<!_)_++(?!\w)", re.MULTILINE
-)
-_CELLS = re.compile(r"(?:(?<![ \t])[ \t]+)?\|[ \t|]*")
-_DOTS = re.compile(r"(?: ·)+(?= ·)")
 
 
 def snippet_of(text: str, terms: Sequence[str], *, limit: int = SNIPPET_CHARACTERS) -> tuple[Piece, ...]:

@@ -11,7 +11,7 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from chat.answer_rights import question_shown
+from chat.answers.rights import question_shown
 from evaluation.models import OptionsDraft
 from evaluation.services.gated_kinds import draft_note_published
 from evaluation.services.gates import raise_if_guarded

@@ -19,7 +19,7 @@ from chat.answering.context import AnswerContext, build_question
 from chat.answering.grounding import check_answer
 from chat.answering.pipeline import compute_answer
 from chat.answering.stage_ports import AnswerPorts
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.types import AnswerRecord, AnswerRequest, ignore_event
 from evaluation.errors import NothingForComponentError
 from evaluation.models import RunConfiguration

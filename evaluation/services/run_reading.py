@@ -16,6 +16,9 @@ from evaluation.services.run_figures import is_share
 from evaluation.services.runs import run_cases
 from ragcore.metrics.registry import metric_info
 
+EXCERPT = 160
+Known = Mapping[int, tuple[int, str, str, str]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
@@ -95,9 +98,6 @@ class TraceShown:
     context: str
 
 
-EXCERPT = 160
-
-
 def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceShown:
     """A stored trace with the passages that the person may open; texts made from others are withheld."""
     trace: Mapping[str, Any] = outcome.trace
@@ -126,9 +126,6 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
         stages=trace.get("stages", {}),
         context=trace.get("context", "") if is_open else "",
     )
-
-
-Known = Mapping[int, tuple[int, str, str, str]]
 
 
 def _places(order: Iterable[int], known: Known, row: GoldenRow) -> Iterable[RankedShown]:

@@ -43,6 +43,8 @@ LEASE = timedelta(minutes=3)  # more than any single case takes
 MOST_CONFIGURATIONS = 6
 State = EvaluationRun.State
 
+_warmed: list[bool] = []
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fingerprint:
@@ -260,9 +262,6 @@ def run_cases(run: EvaluationRun) -> list[tuple[int, GoldenRow]]:
     """The cases of a run, by their ids, as they were when it began."""
     cases = run.version.cases if run.version is not None else []
     return [(int(case["id"]), row_read(case)) for case in cases[: run.limit]]
-
-
-_warmed: list[bool] = []
 
 
 def _warm(asked: AskedCase) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, admin_user, is_administrator
 from accounts.error_messages import error_message
@@ -18,7 +18,10 @@ from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_curated, sets_managed
 from ragcore.errors import RagError
 
+RowT = TypeVar("RowT")
 _CURATES, _KEEPS = "_curates_sets", "_keeps_sets"
+
+REFUSED = 409  # to scripts: the sentence says why
 
 
 def is_curator(request: HttpRequest) -> bool:
@@ -74,10 +77,12 @@ class OwnerAdmin(CuratorAdmin):
         return keeps_sets(request)
 
 
+def managed_set(request: HttpRequest, pk: int) -> KnowledgeSet:
+    """The set of the address, for those who manage it. Raises Http404."""
+    return get_object_or_404(sets_managed(scope=admin_scope(request)).select_related("tenant"), pk=pk)
+
+
 # ── buttons ───────────────────────────────────────────────────────────────────────────────────────
-
-
-REFUSED = 409  # to scripts: the sentence says why
 
 
 def run_action(request: HttpRequest, act: Callable[[], Any], *, done: Any, back: str) -> HttpResponse:
@@ -115,6 +120,22 @@ def _refused(request: HttpRequest, error: RagError, *, back: str) -> HttpRespons
 
 def _is_script(request: HttpRequest) -> bool:
     return request.headers.get("Accept") == "application/json"
+
+
+def each_row(
+    request: HttpRequest, rows: Iterable[RowT], act: Callable[[RowT], object], *, name: Callable[[RowT], str] = str
+) -> list[RowT]:
+    """The rows that the service took. What it refuses is said after the name of its row; `name` may give none."""
+    done = []
+    for row in rows:
+        try:
+            act(row)
+        except RagError as error:
+            words = (name(row), error_message(error))
+            messages.error(request, ": ".join(filter(None, words)))
+        else:
+            done.append(row)
+    return done
 
 
 def ids_of(values: list[str]) -> list[int]:

@@ -14,9 +14,8 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Case, IntegerField, QuerySet, Value, When
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template.response import TemplateResponse
@@ -27,16 +26,17 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldBooleanSwitchWidget
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
 from knowledge import services
-from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator
+from knowledge.admin.curation import ids_of, is_curator
 from knowledge.admin.document_acts import DayWidget
 from knowledge.admin.jobs import open_among, rows_of, summary_of
 from knowledge.errors import InvalidWeightError
 from knowledge.models import Document, IngestItem, KnowledgeSet
 from knowledge.selectors import sets_curated
-from knowledge.selectors.dashboard import items_uploaded
+from knowledge.selectors.dashboard import documents_managed, items_uploaded
 from knowledge.services.document_weights import HIGHEST, LOWEST, documents_weigh
 from knowledge.services.reviews import Keep, documents_review
 from knowledge.services.transfers import TransferResult, documents_copy, documents_move, documents_remove
@@ -47,6 +47,16 @@ from ragcore.errors import RagError
 
 TITLES = {"move": _("Move documents"), "copy": _("Add documents to a set"), "remove": _("Remove documents from a set")}
 NAMED = 10  # titles on the page
+
+RECENT = timedelta(hours=12)
+ROWS = 100  # of more uploads those that want attention come first
+
+
+def documents_of(request: HttpRequest) -> QuerySet[Document]:
+    """The documents that the person manages, by title. Raises Http404 for somebody who curates nothing."""
+    if not is_curator(request):
+        raise Http404
+    return documents_managed(scope=admin_scope(request)).order_by("title")
 
 
 def chosen_of(request: HttpRequest, documents: QuerySet[Document]) -> QuerySet[Document]:
@@ -61,14 +71,11 @@ def about_documents(chosen: QuerySet[Document]) -> dict[str, Any]:
     return {"documents": chosen[:NAMED], "count": len(ids), "ids": ",".join(map(str, ids))}
 
 
-def transfer_page(
-    request: HttpRequest, verb: str, *, chosen: QuerySet[Document], context: dict[str, Any]
-) -> TemplateResponse:
+def transfer_page(request: HttpRequest, verb: str, *, chosen: QuerySet[Document]) -> TemplateResponse:
     """Asks which sets."""
-    sets = sets_curated(scope=admin_scope(request)).order_by("axis", "name")
-    sources = _holding(sets, chosen)
-    variables = {
-        **context,
+    mine = sets_curated(scope=admin_scope(request)).order_by("axis", "name")
+    sources = _holding(mine, chosen)
+    found = {
         **about_documents(chosen),
         "title": TITLES[verb],
         "verb": verb,
@@ -77,17 +84,18 @@ def transfer_page(
         "likely": sets.exclude(pk__in=sources.order_by().values("pk")).first(),
         "sources": sources,
     }
-    return TemplateResponse(request, "admin/knowledge/document/transfer.html", variables)
+    return page_response(request, "admin/knowledge/document/transfer.html", found)
 
 
-def transfer_view(
-    request: HttpRequest, verb: str, *, documents: QuerySet[Document], context: dict[str, Any]
-) -> HttpResponse:
+@admin_page("transfer/<str:verb>/", of=Document, name="knowledge_document_transfer")
+def transfer_view(request: HttpRequest, verb: str) -> HttpResponse:
     """GET: which sets; POST: do it."""
-    chosen = chosen_of(request, documents)
-    if request.method == "POST" and (response := _transfer(request, verb, [document.pk for document in chosen])):
-        return response
-    return transfer_page(request, verb, chosen=chosen, context=context)
+    if verb not in TITLES:
+        raise Http404
+    chosen = chosen_of(request, documents_of(request))
+    if request.method == "POST" and (done := _transfer(request, verb, [document.pk for document in chosen])):
+        return done
+    return transfer_page(request, verb, chosen=chosen)
 
 
 def _holding(sets: QuerySet[KnowledgeSet], documents: QuerySet[Document]) -> QuerySet[KnowledgeSet]:
@@ -110,10 +118,15 @@ def _transfer(request: HttpRequest, verb: str, ids: list[int]) -> HttpResponse |
         messages.error(request, error_message(error))
         return None
     text = ngettext("%(count)d document changed its sets.", "%(count)d documents changed their sets.", outcome.changed)
+    _tell(request, text, outcome)
+    return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all")
+
+
+def _tell(request: HttpRequest, text: str, outcome: TransferResult) -> None:
+    """How many documents changed, and why the others did not."""
     messages.success(request, text % {"count": outcome.changed})
     for refused in outcome.refused:
         messages.error(request, f"{refused.title}: {error_message(refused.error)}")
-    return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all")
 
 
 # ── weight ────────────────────────────────────────────────────────────────────────────────────────
@@ -125,10 +138,9 @@ class WeightForm(forms.Form):
     weight = forms.FloatField(min_value=LOWEST, max_value=HIGHEST)
 
 
-def weigh_page(request: HttpRequest, *, chosen: QuerySet[Document], context: dict[str, Any]) -> TemplateResponse:
+def weigh_page(request: HttpRequest, *, chosen: QuerySet[Document]) -> TemplateResponse:
     """Asks how much the documents count."""
-    variables = {
-        **context,
+    found = {
         **about_documents(chosen),
         "title": _("Document weight"),
         "address": reverse("admin:knowledge_document_weigh"),
@@ -136,15 +148,16 @@ def weigh_page(request: HttpRequest, *, chosen: QuerySet[Document], context: dic
         "lowest": LOWEST,
         "highest": HIGHEST,
     }
-    return TemplateResponse(request, "admin/knowledge/document/weigh.html", variables)
+    return page_response(request, "admin/knowledge/document/weigh.html", found)
 
 
-def weigh_view(request: HttpRequest, *, documents: QuerySet[Document], context: dict[str, Any]) -> HttpResponse:
+@admin_page("weigh/", of=Document, name="knowledge_document_weigh")
+def weigh_view(request: HttpRequest) -> HttpResponse:
     """GET: how much; POST: do it, and go back to the document, or to the list if there are many."""
-    chosen = chosen_of(request, documents)
-    if request.method == "POST" and (response := _weigh(request, [document.pk for document in chosen])):
-        return response
-    return weigh_page(request, chosen=chosen, context=context)
+    chosen = chosen_of(request, documents_of(request))
+    if request.method == "POST" and (done := _weigh(request, [document.pk for document in chosen])):
+        return done
+    return weigh_page(request, chosen=chosen)
 
 
 def _weigh(request: HttpRequest, ids: list[int]) -> HttpResponse | None:
@@ -156,9 +169,7 @@ def _weigh(request: HttpRequest, ids: list[int]) -> HttpResponse | None:
     weight = form.cleaned_data["weight"]
     outcome = documents_weigh(scope=admin_scope(request), actor=admin_user(request), document_ids=ids, weight=weight)
     text = ngettext("%(count)d document has a new weight.", "%(count)d documents have a new weight.", outcome.changed)
-    messages.success(request, text % {"count": outcome.changed})
-    for refused in outcome.refused:
-        messages.error(request, f"{refused.title}: {error_message(refused.error)}")
+    _tell(request, text, outcome)
     if len(ids) == 1:
         return redirect(reverse("admin:knowledge_document_change", args=ids) + "?view=about")
     return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all")
@@ -193,25 +204,25 @@ class ReviewForm(forms.Form):
 
 
 def review_page(
-    request: HttpRequest, *, chosen: QuerySet[Document], context: dict[str, Any], form: ReviewForm | None = None
+    request: HttpRequest, *, chosen: QuerySet[Document], form: ReviewForm | None = None
 ) -> TemplateResponse:
     """Asks by when the documents are to be reviewed."""
-    variables = {
-        **context,
+    found = {
         **about_documents(chosen),
         "title": _("Review documents"),
         "address": reverse("admin:knowledge_document_review"),
         "form": form or ReviewForm(),
     }
-    return TemplateResponse(request, "admin/knowledge/document/review.html", variables)
+    return page_response(request, "admin/knowledge/document/review.html", found)
 
 
-def review_view(request: HttpRequest, *, documents: QuerySet[Document], context: dict[str, Any]) -> HttpResponse:
+@admin_page("review/", of=Document, name="knowledge_document_review")
+def review_view(request: HttpRequest) -> HttpResponse:
     """GET: by when, or that they were reviewed; POST: do it, and go back to the list."""
-    chosen = chosen_of(request, documents)
+    chosen = chosen_of(request, documents_of(request))
     form = ReviewForm(request.POST if request.method == "POST" else None)
     if request.method != "POST" or not form.is_valid():
-        return review_page(request, chosen=chosen, context=context, form=form)
+        return review_page(request, chosen=chosen, form=form)
     outcome = documents_review(
         scope=admin_scope(request),
         actor=admin_user(request),
@@ -220,29 +231,21 @@ def review_view(request: HttpRequest, *, documents: QuerySet[Document], context:
         is_reviewed=form.cleaned_data["reviewed"],
     )
     text = ngettext("Review of %(count)d document saved.", "Reviews of %(count)d documents saved.", outcome.changed)
-    messages.success(request, text % {"count": outcome.changed})
-    for refused in outcome.refused:
-        messages.error(request, f"{refused.title}: {error_message(refused.error)}")
+    _tell(request, text, outcome)
     return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all&review=planned")
 
 
 # ── upload ────────────────────────────────────────────────────────────────────────────────────────
 
 
-RECENT = timedelta(hours=12)
-ROWS = 100  # of more uploads those that want attention come first
-
-
-def upload_view(request: HttpRequest, *, model_admin: CuratorAdmin) -> HttpResponseBase:
+@admin_page("upload/", of=Document, name="knowledge_document_upload", allowed=is_curator)
+def upload_view(request: HttpRequest) -> HttpResponseBase:
     """GET: the page; POST: store the files of the form, each with its own result."""
-    if not is_curator(request):
-        raise PermissionDenied
     if request.method == "POST":
         _store(request)
         return redirect("admin:knowledge_document_upload")
     scope = admin_scope(request)
     context = {
-        **model_admin.admin_site.each_context(request),
         **_recent(request),
         "title": _("Upload documents"),
         "sets": sets_curated(scope=scope).filter(tenant=scope.tenant_id),
@@ -251,13 +254,12 @@ def upload_view(request: HttpRequest, *, model_admin: CuratorAdmin) -> HttpRespo
         "max_mb": settings.MAX_UPLOAD_BYTES // (1024 * 1024),
         "max_bytes": settings.MAX_UPLOAD_BYTES,
     }
-    return TemplateResponse(request, "admin/knowledge/document/upload.html", context)
+    return page_response(request, "admin/knowledge/document/upload.html", context)
 
 
+@admin_page("upload/recent/", of=Document, name="knowledge_document_recent", allowed=is_curator)
 def recent_view(request: HttpRequest) -> HttpResponse:
     """The list of recent uploads alone, for the script that keeps it true."""
-    if not is_curator(request):
-        raise PermissionDenied
     return render(request, "admin/knowledge/document/recent.html", _recent(request))
 
 

@@ -8,12 +8,12 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import INPUT_CLASSES, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
 from accounts.scope import Scope
@@ -85,7 +85,8 @@ class DocumentForm(forms.Form):
         return tags
 
 
-def edit_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("<int:pk>/edit/", of=Document, name="knowledge_document_edit")
+def edit_view(request: HttpRequest, pk: int) -> HttpResponse:
     """GET: the form of title, tags and clearance; POST: change them, and go back to the document."""
     document = _kept(request, pk)
     scope = admin_scope(request)
@@ -98,11 +99,12 @@ def edit_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> Http
         except RagError as error:
             form.add_error(None, error_message(error))
     title = _("Edit %(name)s") % {"name": document.title}
-    variables = {**context, "title": title, "document": document, "form": form}
-    return TemplateResponse(request, "admin/knowledge/document/edit.html", variables)
+    found = {"title": title, "document": document, "form": form}
+    return page_response(request, "admin/knowledge/document/edit.html", found)
 
 
-def readers_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("<int:pk>/readers/", of=Document, name="knowledge_document_readers")
+def readers_view(request: HttpRequest, pk: int) -> HttpResponse:
     """GET: who alone may read it, as keepers and as the source say; POST: set the keepers' list, and go back."""
     document, scope = _kept(request, pk), admin_scope(request)
     by_keepers, by_source = readers_of(scope=scope, document=document)
@@ -118,14 +120,8 @@ def readers_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> H
             return redirect(f"{reverse('admin:knowledge_document_change', args=[pk])}?view=about")
         except RagError as error:
             form.add_error(None, error_message(error))
-    variables = {
-        **context,
-        "title": _("Readers of the document"),
-        "document": document,
-        "form": form,
-        "said": by_source,
-    }
-    return TemplateResponse(request, "admin/knowledge/document/readers.html", variables)
+    found = {"title": _("Readers of the document"), "document": document, "form": form, "said": said}
+    return page_response(request, "admin/knowledge/document/readers.html", found)
 
 
 def _as_text(readers: Readers | None) -> dict[str, Any]:
@@ -148,7 +144,8 @@ class ReadersForm(CapitalLabels, forms.Form):
     groups = LinesField(label=_("user groups"), help_text=_("Names, one per line."))
 
 
-def withdraw_view(request: HttpRequest, pk: int, number: int, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("<int:pk>/versions/<int:number>/withdraw/", of=Document, name="knowledge_document_withdraw")
+def withdraw_view(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     """GET: what it means; POST: withdraw the version, and go back to the document."""
     document = _kept(request, pk)
     version = get_object_or_404(document.versions.defer("markdown", "sketch"), number=number, withdrawn=None)
@@ -161,8 +158,8 @@ def withdraw_view(request: HttpRequest, pk: int, number: int, *, context: dict[s
         except RagError as error:
             messages.error(request, error_message(error))
         return redirect(f"{reverse('admin:knowledge_document_change', args=[pk])}?view=versions")
-    variables = {**context, "title": _("Withdraw a version"), "document": document, "version": version}
-    return TemplateResponse(request, "admin/knowledge/document/withdraw.html", variables)
+    found = {"title": _("Withdraw a version"), "document": document, "version": version}
+    return page_response(request, "admin/knowledge/document/withdraw.html", found)
 
 
 def _kept(request: HttpRequest, pk: int) -> Document:

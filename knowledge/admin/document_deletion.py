@@ -17,28 +17,22 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
-from accounts.error_messages import error_message
+from accounts.admin.pages import admin_page, page_response
 from knowledge import services
-from knowledge.admin.curation import CuratorAdmin, ids_of
+from knowledge.admin.curation import CuratorAdmin, each_row, ids_of
 from knowledge.admin.document_actions import about_documents, chosen_of
 from knowledge.models import Document
 from knowledge.selectors.keeping import documents_restorable
 from knowledge.services.document_restore import document_restore
-from ragcore.errors import RagError
 
 DELETED = "documents_deleted"  # in the session: ids of what the person deleted last
 
 
 def each_document(request: HttpRequest, rows: Iterable[Document], service: Callable[..., Any]) -> list[int]:
     """Ids of the documents that the service was done for; the reasons of the others are told."""
-    document_ids = []
-    for document in rows:
-        try:
-            service(scope=admin_scope(request), actor=admin_user(request), document_id=document.pk)
-            document_ids.append(document.pk)
-        except RagError as error:
-            messages.error(request, f"{document.title}: {error_message(error)}")
-    return document_ids
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+    done = each_row(request, rows, lambda row: service(document_id=row.pk, **who), name=lambda row: row.title)
+    return [document.pk for document in done]
 
 
 class DocumentDeletion(CuratorAdmin):
@@ -87,8 +81,7 @@ class DocumentDeletion(CuratorAdmin):
         return None
 
     def _delete_page(self, request: HttpRequest, chosen: QuerySet[Document], *, address: str) -> TemplateResponse:
-        variables = {
-            **self.admin_site.each_context(request),
+        found = {
             **about_documents(chosen),
             "title": _("Delete documents"),
             "first": chosen.first(),
@@ -96,7 +89,7 @@ class DocumentDeletion(CuratorAdmin):
             "days": settings.PURGE_AFTER_DAYS,
             "cited_stay": not settings.PURGE_CITED,
         }
-        return TemplateResponse(request, "admin/knowledge/document/delete.html", variables)
+        return page_response(request, "admin/knowledge/document/delete.html", found)
 
     def _delete(self, request: HttpRequest, documents: Iterable[Document]) -> None:
         document_ids = each_document(request, documents, services.document_delete)
@@ -105,6 +98,7 @@ class DocumentDeletion(CuratorAdmin):
             text = ngettext("%(count)d document was deleted.", "%(count)d documents were deleted.", len(document_ids))
             messages.success(request, text % {"count": len(document_ids)})
 
+    @admin_page("restore/", name="knowledge_document_restore")
     def restore(self, request: HttpRequest) -> HttpResponse:
         """POST: bring back the documents of the form that the person may bring back."""
         if request.method != "POST":

@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils import formats, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.admin.pages import page_response
 from accounts.errors import NotFoundError
 from accounts.models import ClearanceLevel
 from accounts.relative_time import exact_day, exact_time
@@ -36,6 +36,44 @@ REPRESENTATIONS = {
 }
 
 Fact = tuple[str, Any]
+
+GROUPS = tuple(Attribute.Group)
+REPORT = {
+    "passages": gettext_lazy("passages"),
+    "entries": gettext_lazy("entries"),
+    "pages_recognised": gettext_lazy("pages read by OCR"),
+    "pictures": gettext_lazy("images"),
+    "pictures_unread": gettext_lazy("images without OCR"),
+    "left_out": gettext_lazy("over the image limit"),
+    "time": gettext_lazy("image time limit reached"),
+    "damaged": gettext_lazy("damaged images"),
+    "rendition": gettext_lazy("no PDF preview, because of"),
+    "edits": gettext_lazy("owner edits"),
+    "applied": gettext_lazy("re-applied"),
+    "lost": gettext_lazy("passage no longer exists"),
+    "disabled": gettext_lazy("passages excluded from search"),
+    "representations": gettext_lazy("enriched"),
+    "summary.model": gettext_lazy("summaries by the LLM"),
+    "summary.extractive": gettext_lazy("extractive summaries"),
+    "summary.short": gettext_lazy("too short for a summary"),
+    "section.model": gettext_lazy("section summaries by the LLM"),
+    "section.outline": gettext_lazy("section summaries from headings"),
+    "question.model": gettext_lazy("passages with questions by the LLM"),
+    "question.rules": gettext_lazy("passages with questions by rules"),
+    "model.unavailable": gettext_lazy("LLM did not respond"),
+    "model.refused": gettext_lazy("LLM refused"),
+    "model.invalid": gettext_lazy("LLM output not usable"),
+    "model.interrupted": gettext_lazy("LLM output incomplete"),
+    "model.skipped": gettext_lazy("LLM no longer called"),
+    "cleaning": gettext_lazy("cleaned"),
+    "mojibake": gettext_lazy("blocks with garbled characters repaired"),
+    "invisible": gettext_lazy("blocks with invisible characters"),
+    "timestamps": gettext_lazy("blocks with log timestamps removed"),
+    "empty": gettext_lazy("empty blocks"),
+    "side_notes": gettext_lazy("margin notes removed"),
+    "covers": gettext_lazy("cover page blocks removed"),
+    "contents": gettext_lazy("table of contents blocks removed"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +133,6 @@ def _review(scope: Scope, document: Document) -> list[Fact]:
         day = exact_day(row.reviewed)
         facts.append((_("last reviewed"), f"{day} · {row.reviewed_by}" if row.reviewed_by else day))
     return facts
-
-
-GROUPS = tuple(Attribute.Group)
 
 
 def _is_here(attribute: Attribute, group: str, document: Document) -> bool:
@@ -178,44 +213,6 @@ def pipeline_of(*, scope: Scope, document: Document, version: DocumentVersion | 
 # ── what ingestion met ──────────────────────────────────────────────────────────────────────────
 
 
-REPORT = {
-    "passages": gettext_lazy("passages"),
-    "entries": gettext_lazy("entries"),
-    "pages_recognised": gettext_lazy("pages read by OCR"),
-    "pictures": gettext_lazy("images"),
-    "pictures_unread": gettext_lazy("images without OCR"),
-    "left_out": gettext_lazy("over the image limit"),
-    "time": gettext_lazy("image time limit reached"),
-    "damaged": gettext_lazy("damaged images"),
-    "rendition": gettext_lazy("no PDF preview, because of"),
-    "edits": gettext_lazy("owner edits"),
-    "applied": gettext_lazy("re-applied"),
-    "lost": gettext_lazy("passage no longer exists"),
-    "disabled": gettext_lazy("passages excluded from search"),
-    "representations": gettext_lazy("enriched"),
-    "summary.model": gettext_lazy("summaries by the LLM"),
-    "summary.extractive": gettext_lazy("extractive summaries"),
-    "summary.short": gettext_lazy("too short for a summary"),
-    "section.model": gettext_lazy("section summaries by the LLM"),
-    "section.outline": gettext_lazy("section summaries from headings"),
-    "question.model": gettext_lazy("passages with questions by the LLM"),
-    "question.rules": gettext_lazy("passages with questions by rules"),
-    "model.unavailable": gettext_lazy("LLM did not respond"),
-    "model.refused": gettext_lazy("LLM refused"),
-    "model.invalid": gettext_lazy("LLM output not usable"),
-    "model.interrupted": gettext_lazy("LLM output incomplete"),
-    "model.skipped": gettext_lazy("LLM no longer called"),
-    "cleaning": gettext_lazy("cleaned"),
-    "mojibake": gettext_lazy("blocks with garbled characters repaired"),
-    "invisible": gettext_lazy("blocks with invisible characters"),
-    "timestamps": gettext_lazy("blocks with log timestamps removed"),
-    "empty": gettext_lazy("empty blocks"),
-    "side_notes": gettext_lazy("margin notes removed"),
-    "covers": gettext_lazy("cover page blocks removed"),
-    "contents": gettext_lazy("table of contents blocks removed"),
-}
-
-
 def report_of(version: DocumentVersion | None) -> list[Fact]:
     """Counts in words; groups of counts are opened."""
     return list(_report("", version.report)) if version else []
@@ -238,7 +235,7 @@ def _report(prefix: str, values: dict[str, Any]) -> Iterable[Fact]:
 # ── versions ────────────────────────────────────────────────────────────────────────────────────
 
 
-def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context: dict[str, Any]) -> HttpResponse:
+def diff_page(request: HttpRequest, *, scope: Scope, document: Document) -> HttpResponse:
     """Two versions side by side, or one below the other with `?view=unified`."""
     versions = list(versions_listed(scope=scope, document=document))
     numbers = ids_of([request.GET.get("old", ""), request.GET.get("new", "")])
@@ -247,8 +244,7 @@ def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context
     if len(numbers) != 2:
         raise NotFoundError("one_version", document=document.pk)
     diff = version_diff(scope=scope, document_id=document.pk, old=numbers[0], new=numbers[1])
-    variables = {
-        **context,
+    found = {
         "title": _("Changes in %(name)s") % {"name": document.title},
         "document": document,
         "versions": versions,
@@ -256,4 +252,4 @@ def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context
         "rows": side_by_side(diff.lines),
         "unified": request.GET.get("view") == "unified",
     }
-    return TemplateResponse(request, "admin/knowledge/document/diff.html", variables)
+    return page_response(request, "admin/knowledge/document/diff.html", found)

@@ -12,9 +12,8 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -22,29 +21,22 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import ClearanceFilter, StateListFilter, admin_scope, admin_user, ago, badge, is_administrator
+from accounts.admin.pages import admin_page
 from accounts.error_messages import error_message, stored_message
 from accounts.errors import NotFoundError
 from accounts.relative_time import exact_day
 from knowledge import services
 from knowledge.admin.curation import ids_of, run_action
 from knowledge.admin.document_actions import (
-    TITLES,
-    recent_view,
     review_page,
-    review_view,
     transfer_page,
-    transfer_view,
-    upload_view,
     weigh_page,
-    weigh_view,
 )
-from knowledge.admin.document_acts import edit_view, readers_view, withdraw_view
 from knowledge.admin.document_deletion import DocumentDeletion, each_document
 from knowledge.admin.document_filters import OriginalFilter
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
 from knowledge.admin.jobs import rows_of, stage_of
-from knowledge.admin.new_versions import known_names_view, version_view
-from knowledge.admin.passages import edit_urls, spread_of
+from knowledge.admin.passages import spread_of
 from knowledge.admin.representation_retries import notice_of
 from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.dashboard import documents_managed, items_shown
@@ -122,27 +114,6 @@ class DocumentAdmin(DocumentDeletion):
         last = IngestItem.objects.filter(version__document=OuterRef("pk")).order_by("-id")
         rows = documents_managed(scope=admin_scope(request), deleted=True).prefetch_related("sets")
         return rows.annotate(last_stage=Subquery(last.values("stage")[:1])).order_by(*self.get_ordering(request))
-
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        views: list[tuple[str, Callable[..., Any], str]] = [
-            ("upload/", self.upload, "upload"),
-            ("upload/recent/", recent_view, "recent"),
-            ("transfer/<str:verb>/", self.transfer, "transfer"),
-            ("weigh/", self.weigh, "weigh"),
-            ("review/", self.review, "review"),
-            ("<int:pk>/retry/", self.retry, "retry"),
-            ("<int:pk>/rebuild/", self.rebuild, "rebuild"),
-            ("restore/", self.restore, "restore"),
-            ("upload/known/", known_names_view, "known"),
-            ("<int:pk>/version/", self.new_version, "version"),
-            ("<int:pk>/diff/", self.diff, "diff"),
-            ("<int:pk>/edit/", self.edit, "edit"),
-            ("<int:pk>/readers/", self.readers, "readers"),
-            ("<int:pk>/versions/<int:number>/withdraw/", self.withdraw, "withdraw"),
-        ]
-        urls = [path(route, wrap(view), name=f"knowledge_document_{name}") for route, view, name in views]
-        return [*urls, *edit_urls(wrap), *super().get_urls()]
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
@@ -251,15 +222,15 @@ class DocumentAdmin(DocumentDeletion):
 
     @admin.action(description=_("Move to another knowledge set…"))
     def move_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
-        return transfer_page(request, "move", chosen=queryset, context=self.admin_site.each_context(request))
+        return transfer_page(request, "move", chosen=queryset)
 
     @admin.action(description=_("Add to another knowledge set…"))
     def copy_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
-        return transfer_page(request, "copy", chosen=queryset, context=self.admin_site.each_context(request))
+        return transfer_page(request, "copy", chosen=queryset)
 
     @admin.action(description=_("Remove from a knowledge set…"))
     def remove_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
-        return transfer_page(request, "remove", chosen=queryset, context=self.admin_site.each_context(request))
+        return transfer_page(request, "remove", chosen=queryset)
 
     @admin.action(description=_("Retry failed documents"))
     def retry_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
@@ -277,17 +248,19 @@ class DocumentAdmin(DocumentDeletion):
 
     @admin.action(description=_("Set weight…"))
     def weigh_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
-        return weigh_page(request, chosen=queryset, context=self.admin_site.each_context(request))
+        return weigh_page(request, chosen=queryset)
 
     @admin.action(description=_("Set review date…"))
     def review_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponse:
-        return review_page(request, chosen=queryset, context=self.admin_site.each_context(request))
+        return review_page(request, chosen=queryset)
 
+    @admin_page("<int:pk>/retry/", name="knowledge_document_retry")
     def retry(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: try a failed document again, from `stage` on."""
         more = stage_of(request)
         return self._act(request, pk, services.document_retry, done=_("The document is being retried."), **more)
 
+    @admin_page("<int:pk>/rebuild/", name="knowledge_document_rebuild")
     def rebuild(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: make a new version of the same bytes with the present options."""
         message = _("The document is being re-processed; answers use the old passages until it is done.")
@@ -304,53 +277,12 @@ class DocumentAdmin(DocumentDeletion):
             back=reverse("admin:knowledge_document_change", args=[pk]),
         )
 
-    def edit(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The form of title, tags and clearance."""
-        return edit_view(request, pk, context=self.admin_site.each_context(request))
-
-    def readers(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The page that asks who alone may read it."""
-        return readers_view(request, pk, context=self.admin_site.each_context(request))
-
-    def new_version(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The page that takes a new version."""
-        return version_view(request, pk, context=self.admin_site.each_context(request))
-
-    def withdraw(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
-        """The page that asks whether to withdraw a version."""
-        return withdraw_view(request, pk, number, context=self.admin_site.each_context(request))
-
+    @admin_page("<int:pk>/diff/", name="knowledge_document_diff")
     def diff(self, request: HttpRequest, pk: int) -> HttpResponse:
         """What changed between two versions."""
         document = get_object_or_404(self.get_queryset(request), pk=pk)
         try:
-            context = self.admin_site.each_context(request)
-            return diff_page(request, scope=admin_scope(request), document=document, context=context)
+            return diff_page(request, scope=admin_scope(request), document=document)
         except NotFoundError as error:
             messages.error(request, error_message(error))
             return redirect("admin:knowledge_document_change", pk)
-
-    def transfer(self, request: HttpRequest, verb: str) -> HttpResponse:
-        """The page that asks which set."""
-        if verb not in TITLES or not self.has_view_permission(request):
-            raise Http404
-        rows = documents_managed(scope=admin_scope(request)).order_by("title")
-        return transfer_view(request, verb, documents=rows, context=self.admin_site.each_context(request))
-
-    def weigh(self, request: HttpRequest) -> HttpResponse:
-        """The page that asks how much documents count."""
-        if not self.has_view_permission(request):
-            raise Http404
-        rows = documents_managed(scope=admin_scope(request)).order_by("title")
-        return weigh_view(request, documents=rows, context=self.admin_site.each_context(request))
-
-    def review(self, request: HttpRequest) -> HttpResponse:
-        """The page that asks by when documents are to be reviewed."""
-        if not self.has_view_permission(request):
-            raise Http404
-        rows = documents_managed(scope=admin_scope(request)).order_by("title")
-        return review_view(request, documents=rows, context=self.admin_site.each_context(request))
-
-    def upload(self, request: HttpRequest) -> HttpResponseBase:
-        """The page for dropping files."""
-        return upload_view(request, model_admin=self)

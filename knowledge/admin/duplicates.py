@@ -11,10 +11,11 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page
 from knowledge.admin.curation import CuratorAdmin, run_action
 from knowledge.models import DuplicatePair
 from knowledge.selectors import sets_curated
@@ -54,10 +55,6 @@ class DuplicatePairAdmin(CuratorAdmin):
         rows = pairs_of(scope=admin_scope(request)).select_related("first__source", "second__source")
         return rows.prefetch_related("first__sets", "second__sets")
 
-    def get_urls(self) -> list[URLPattern]:
-        keep = path("<int:pk>/keep/", self.admin_site.admin_view(self.keep), name="knowledge_duplicatepair_keep")
-        return [keep, *super().get_urls()]
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -70,6 +67,7 @@ class DuplicatePairAdmin(CuratorAdmin):
         page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
         return page
 
+    @admin_page("<int:pk>/keep/", name="knowledge_duplicatepair_keep")
     def keep(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: both documents are wanted."""
         get_object_or_404(self.get_queryset(request), pk=pk)

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.admin.pages import admin_page, page_response
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator, run_action
@@ -66,17 +65,7 @@ FACT_ACTS = {"confirm": fact_confirm, "reject": fact_reject}
 class EntityPages(CuratorAdmin):
     """Beside the pages of triples, under the same address."""
 
-    def entity_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        return [
-            path("entities/", wrap(self.entities_page), name="knowledge_triple_entities"),
-            path("entities/export/", wrap(self.entities_export), name="knowledge_triple_entities_export"),
-            path("entities/one/", wrap(self.entity_page), name="knowledge_triple_entity"),
-            path("decide/", wrap(self.decide), name="knowledge_triple_decide"),
-            path("decisions/", wrap(self.decisions_page), name="knowledge_triple_decisions"),
-            path("undo/", wrap(self.undo), name="knowledge_triple_undo"),
-        ]
-
+    @admin_page("entities/", name="knowledge_triple_entities", allowed=is_curator)
     def entities_page(self, request: HttpRequest) -> HttpResponse:
         """Entities of the sets that the person curates, the most frequent first, with the size of the graph."""
         scope, choices, chosen, sets = _sets(request)
@@ -85,7 +74,6 @@ class EntityPages(CuratorAdmin):
         ranked = entities_ranked(scope=scope, sets=sets, text=text, kind=kind, least=least)
         page = Paginator(ranked, PAGE).get_page(request.GET.get("page"))
         context = {
-            **self.admin_site.each_context(request),
             "title": _("Entities"),
             "sets": choices,
             "chosen": chosen,
@@ -98,8 +86,9 @@ class EntityPages(CuratorAdmin):
             "statistics": graph_statistics(scope=scope, sets=sets),
             "query_string": urlencode({"q": text, "kind": kind, "set": chosen[0] if chosen else ""}),
         }
-        return TemplateResponse(request, "admin/knowledge/triple/entities.html", context)
+        return page_response(request, "admin/knowledge/triple/entities.html", context)
 
+    @admin_page("entities/export/", name="knowledge_triple_entities_export", allowed=is_curator)
     def entities_export(self, request: HttpRequest) -> HttpResponseBase:
         """The entities of the page, all of them: CSV or JSON-LD."""
         scope, _choices, _chosen, sets = _sets(request)
@@ -111,6 +100,7 @@ class EntityPages(CuratorAdmin):
         form: GraphFormat = "jsonld" if request.GET.get("format") == "jsonld" else "csv"
         return graph_file(entity_lines(rows, form), form, "entities")
 
+    @admin_page("entities/one/", name="knowledge_triple_entity", allowed=is_curator)
     def entity_page(self, request: HttpRequest) -> HttpResponse:
         """One entity; `with`: the sentences that mention another one, too."""
         scope, choices, chosen, sets = _sets(request)
@@ -127,7 +117,6 @@ class EntityPages(CuratorAdmin):
         counts = entity_counts(scope=scope, entities=[entity.pk], sets=sets)[entity.pk]
         states = entity_states(scope=scope, sets=sets, keys=[entity.key])
         context = {
-            **self.admin_site.each_context(request),
             "title": entity.name,
             "entity": entity,
             "other": other,
@@ -143,7 +132,7 @@ class EntityPages(CuratorAdmin):
             "facts": _facts(scope, entity, sets),
             "decisions": list(_about(entity, decisions_known(scope=scope, sets=sets))[:HISTORY]),
         }
-        return TemplateResponse(request, "admin/knowledge/triple/entity.html", context)
+        return page_response(request, "admin/knowledge/triple/entity.html", context)
 
     def together(self, request: HttpRequest, query: dict[str, Any]) -> list[tuple[Entity, Entity, int]]:
         """Pairs of entities that sentences of curated sets mention together: of one entity, or of the most frequent."""
@@ -162,22 +151,22 @@ class EntityPages(CuratorAdmin):
                     pairs.setdefault(frozenset((centre.pk, other.pk)), (centre, other, number))
         return list(pairs.values())
 
+    @admin_page("decisions/", name="knowledge_triple_decisions", allowed=is_curator)
     def decisions_page(self, request: HttpRequest) -> HttpResponse:
         """What was decided about entities and facts, by whom, with undo."""
         scope, choices, chosen, sets = _sets(request)
         context = {
-            **self.admin_site.each_context(request),
             "title": _("Decisions about the graph"),
             "sets": choices,
             "chosen": chosen,
             "entities": list(decisions_known(scope=scope, sets=sets if chosen else ())[:HISTORY]),
             "facts": list(triple_decisions(scope=scope, sets=sets if chosen else ())[:HISTORY]),
         }
-        return TemplateResponse(request, "admin/knowledge/triple/decisions.html", context)
+        return page_response(request, "admin/knowledge/triple/decisions.html", context)
 
+    @admin_page("decide/", name="knowledge_triple_decide", allowed=is_curator)
     def decide(self, request: HttpRequest) -> HttpResponse:
         """POST: confirm or reject an entity or a triple, merge or split two names."""
-        _require_curator(request)
         scope, actor, values = admin_scope(request), admin_user(request), request.POST
         act, name, other = values.get("act", ""), _text(request, "name"), _text(request, "other")
         if triples := ids_of([values.get("triple", "")]):
@@ -201,10 +190,10 @@ class EntityPages(CuratorAdmin):
             run = acts[act]
         return run_action(request, run, done=_("The decision was saved. It can be undone."), back=_back(request))
 
+    @admin_page("undo/", name="knowledge_triple_undo", allowed=is_curator)
     def undo(self, request: HttpRequest) -> HttpResponse:
         """POST: take a decision back."""
-        _require_curator(request)
-        arguments: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+        given: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
         number = next(iter(ids_of([request.POST.get("decision", "")])), 0)
         service = fact_decision_undo if request.POST.get("what") == "triple" else entity_decision_undo
         return run_action(
@@ -215,14 +204,8 @@ class EntityPages(CuratorAdmin):
         )
 
 
-def _require_curator(request: HttpRequest) -> None:
-    if not is_curator(request):
-        raise PermissionDenied
-
-
 def _sets(request: HttpRequest) -> tuple[Scope, QuerySet[KnowledgeSet], list[int], list[int]]:
     """Rights, sets to choose from, the chosen one, and the sets to look at: of those that the person curates only."""
-    _require_curator(request)
     scope = admin_scope(request)
     choices = sets_curated(scope=scope).filter(tenant=scope.tenant_id).order_by("name")
     every = curated_ids(choices)

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
-from accounts.admin.base import AdministratorAdmin, admin_user
+from accounts.admin.base import AdministratorAdmin, admin_user, is_administrator
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.services import audit_record
 from knowledge.admin.source_forms import CapitalLabels, LinesField, PairsField
@@ -161,10 +159,6 @@ class SourceHandlerAdmin(AdministratorAdmin):
             rule_count=Count("rules", distinct=True), source_count=Count("sources", distinct=True)
         ).order_by(*self.get_ordering(request))
 
-    def get_urls(self) -> list[URLPattern]:
-        trial_url = path("<int:pk>/try/", self.admin_site.admin_view(self.trial), name="knowledge_sourcehandler_try")
-        return [trial_url, *super().get_urls()]
-
     @admin.display(description=_("rules"), ordering="rule_count")
     def rule_total(self, row: Any) -> int:
         return int(row.rule_count)
@@ -191,21 +185,19 @@ class SourceHandlerAdmin(AdministratorAdmin):
         page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
         return page
 
+    @admin_page("<int:pk>/try/", name="knowledge_sourcehandler_try", allowed=is_administrator)
     def trial(self, request: HttpRequest, pk: int) -> HttpResponse:
         """What would be set on a file; nothing is stored."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         row = get_object_or_404(self.get_queryset(request), pk=pk)
         form = TrialForm(request.POST or None)
         context = {
-            **self.admin_site.each_context(request),
             "title": _("Test %(name)s") % {"name": row.name},
             "handler_row": row,
             "trial": form,
             "outcome": form.outcome(row) if form.is_valid() else None,
             "nested": form.nested(row) if form.is_valid() else "",
         }
-        return TemplateResponse(request, "admin/knowledge/sourcehandler/trial.html", context)
+        return page_response(request, "admin/knowledge/sourcehandler/trial.html", context)
 
 
 # ── attributes ────────────────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.admin.base import LabelledValuesFilter, StateListFilter, admin_scope, admin_user, ago, badge
+from accounts.admin.pages import admin_page
 from accounts.error_messages import code_message
 from accounts.scope import Scope
 from knowledge import services
@@ -62,6 +63,23 @@ ICONS = {
     "failed": "error",
     "cancelled": "cancel",
     "deleted": "delete",
+}
+
+ROWS_OF_A_JOB = 200
+JOB_COLOURS = {"open": "info", "paused": "warning", "failed": "danger", "live": "success", "cancelled": "warning"}
+FIGURES = {  # of the report of a synchronisation
+    "found": gettext_lazy("found"),
+    "new": gettext_lazy("new"),
+    "changed": gettext_lazy("changed"),
+    "unchanged": gettext_lazy("unchanged"),
+    "left_out": gettext_lazy("skipped"),
+    "deleted": gettext_lazy("deleted"),
+}
+VERBS = {
+    "pause": (job_pause, gettext_lazy("Paused. Documents being processed right now are finished first.")),
+    "resume": (job_resume, gettext_lazy("Resumed.")),
+    "cancel": (job_cancel, gettext_lazy("Cancelled. Documents that are already searchable stay.")),
+    "retry": (job_retry, gettext_lazy("Failed and cancelled documents are retried in a new job.")),
 }
 
 
@@ -169,24 +187,6 @@ def _stages(item: IngestItem) -> tuple[tuple[str, str], ...]:
     return (*stages, (str(Stage.CHUNKED), _("Retry from chunking")))
 
 
-ROWS_OF_A_JOB = 200
-JOB_COLOURS = {"open": "info", "paused": "warning", "failed": "danger", "live": "success", "cancelled": "warning"}
-FIGURES = {  # of the report of a synchronisation
-    "found": gettext_lazy("found"),
-    "new": gettext_lazy("new"),
-    "changed": gettext_lazy("changed"),
-    "unchanged": gettext_lazy("unchanged"),
-    "left_out": gettext_lazy("skipped"),
-    "deleted": gettext_lazy("deleted"),
-}
-VERBS = {
-    "pause": (job_pause, gettext_lazy("Paused. Documents being processed right now are finished first.")),
-    "resume": (job_resume, gettext_lazy("Resumed.")),
-    "cancel": (job_cancel, gettext_lazy("Cancelled. Documents that are already searchable stay.")),
-    "retry": (job_retry, gettext_lazy("Failed and cancelled documents are retried in a new job.")),
-}
-
-
 class ErrorFilter(LabelledValuesFilter):
     """By error, in words."""
 
@@ -238,10 +238,6 @@ class IngestItemAdmin(CuratorAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestItem]:
         return items_shown(scope=admin_scope(request)).order_by(*self.get_ordering(request))
 
-    def get_urls(self) -> list[URLPattern]:
-        retry = path("<int:pk>/retry/", self.admin_site.admin_view(self.retry), name="knowledge_ingestitem_retry")
-        return [retry, *super().get_urls()]
-
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         response: Any = super().changelist_view(request, extra_context)
         if changes := getattr(response, "context_data", {}).get("cl"):
@@ -249,6 +245,7 @@ class IngestItemAdmin(CuratorAdmin):
             response.context_data |= {"rows": rows, "open": open_among(rows)}
         return response
 
+    @admin_page("<int:pk>/retry/", name="knowledge_ingestitem_retry")
     def retry(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: try a failed item again, from `stage` on."""
         item = get_object_or_404(self.get_queryset(request), pk=pk)
@@ -295,11 +292,6 @@ class IngestJobAdmin(CuratorAdmin):
         items = items_named(scope=admin_scope(request), words=search_term.split())
         return queryset.filter(pk__in=items.order_by().values("job")), False
 
-    def get_urls(self) -> list[URLPattern]:
-        act = self.admin_site.admin_view(self.act)
-        urls = [path(f"<int:pk>/{verb}/", act, {"verb": verb}, name=f"knowledge_ingestjob_{verb}") for verb in VERBS]
-        return [*urls, *super().get_urls()]
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -320,6 +312,10 @@ class IngestJobAdmin(CuratorAdmin):
             "refused": job.report.get("refused", [])[:ROWS_OF_A_JOB],
         }
 
+    @admin_page("<int:pk>/pause/", name="knowledge_ingestjob_pause", verb="pause")
+    @admin_page("<int:pk>/resume/", name="knowledge_ingestjob_resume", verb="resume")
+    @admin_page("<int:pk>/cancel/", name="knowledge_ingestjob_cancel", verb="cancel")
+    @admin_page("<int:pk>/retry/", name="knowledge_ingestjob_retry", verb="retry")
     def act(self, request: HttpRequest, pk: int, verb: str) -> HttpResponse:
         """POST: pause, resume, cancel or repeat a job."""
         job = get_object_or_404(self.get_queryset(request), pk=pk)

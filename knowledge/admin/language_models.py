@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, ago
+from accounts.admin.pages import admin_page
 from accounts.error_messages import error_message
-from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, manages
+from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, changes_models, manages_models
 from knowledge.model_setup import environment_models, setup_now, setup_refresh
 from knowledge.model_test_words import Tested, not_tested, tested_sentence
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer
@@ -124,7 +124,7 @@ class ServerInline(StackedInline):
         return 0 if obj is not None and obj.servers.exists() else 1
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return manages(request)
+        return manages_models(request)
 
     has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
@@ -174,26 +174,18 @@ class LanguageModelAdmin(SiteModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
         """Models are of the site: tenant administrators see those that are used."""
         rows = LanguageModel.objects.prefetch_related("servers", "purposes")
-        visible = rows if manages(request) else rows.filter(purposes__isnull=False).distinct()
-        return visible.order_by(*(self.get_ordering(request) or ("name",)))
+        shown = rows if manages_models(request) else rows.filter(purposes__isnull=False).distinct()
+        return shown.order_by(*(self.get_ordering(request) or ("name",)))
 
     def get_fieldsets(self, request: HttpRequest, obj: LanguageModel | None = None) -> Any:
-        if not manages(request):
+        if not manages_models(request):
             return ((None, {"fields": ("name", "context_tokens")}),)
         fields = ("name", "used_for", "context_tokens", "price_in", "price_out")
         limits = {"fields": ("first_token_seconds", "between_tokens_seconds", "total_seconds")}
         return ((None, {"fields": fields}), (_("Time limits"), limits))
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        return self.list_display if manages(request) else ("name", "used_for")
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        urls = [
-            path("<int:pk>/test/", view(self.test), name="knowledge_languagemodel_test"),
-            path("environment/<str:purpose>/test/", view(self.test_purpose), name="knowledge_languagemodel_purpose"),
-        ]
-        return [*urls, *super().get_urls()]
+        return self.list_display if manages_models(request) else ("name", "used_for")
 
     # ── the list ────────────────────────────────────────────────────────────────────────────────
 
@@ -213,7 +205,7 @@ class LanguageModelAdmin(SiteModelAdmin):
         setup_refresh(now=True)
         purposes = self._purposes(request)
         is_testing = any(row.state is not None and row.state.kind == "testing" for row in purposes)
-        extra = {"purposes": purposes, "is_testing": is_testing, "manages_models": manages(request)}
+        extra = {"purposes": purposes, "is_testing": is_testing, "manages_models": manages_models(request)}
         return super().changelist_view(request, {**(extra_context or {}), **extra})
 
     def _purposes(self, request: HttpRequest) -> list[PurposeRow]:
@@ -231,7 +223,7 @@ class LanguageModelAdmin(SiteModelAdmin):
                     model=spec.name if spec else unready.name if unready else "",
                     is_locked=is_locked,
                     address="" if is_locked else page,
-                    servers=[endpoint.url for endpoint in spec.endpoints] if spec and manages(request) else (),
+                    servers=[one.url for one in spec.endpoints] if spec and manages_models(request) else (),
                     state=self._state_of(purpose, is_locked=is_locked, model_id=rows.get(purpose)),
                 )
             )
@@ -302,9 +294,9 @@ class LanguageModelAdmin(SiteModelAdmin):
 
     # ── testing ─────────────────────────────────────────────────────────────────────────────────
 
+    @admin_page("<int:pk>/test/", name="knowledge_languagemodel_test", allowed=changes_models)
     def test(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: ask every server of a model, and say what came of it."""
-        self._check(request)
         model = get_object_or_404(LanguageModel, pk=pk)
         back = reverse("admin:knowledge_languagemodel_change", args=[pk]) if "page" in request.POST else reverse(LIST)
         if request.method != "POST":
@@ -312,17 +304,13 @@ class LanguageModelAdmin(SiteModelAdmin):
         self._test(request, lambda: model_test_start(model=model, **self._who(request)))
         return redirect(back)
 
+    @admin_page("environment/<str:purpose>/test/", name="knowledge_languagemodel_purpose", allowed=changes_models)
     def test_purpose(self, request: HttpRequest, purpose: str) -> HttpResponse:
         """POST: the same for a model that the environment sets."""
-        self._check(request)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         self._test(request, lambda: environment_model_test_start(purpose=purpose, **self._who(request)))
         return redirect(LIST)
-
-    def _check(self, request: HttpRequest) -> None:
-        if not manages(request) or not self.has_view_permission(request):
-            raise PermissionDenied
 
     def _who(self, request: HttpRequest) -> dict[str, Any]:
         return {"scope": admin_scope(request), "actor": admin_user(request)}

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_scope, admin_user, ago, badge
+from accounts.admin.pages import admin_page
 from knowledge.admin.curation import run_action
 from knowledge.models import LatentModel
 from knowledge.selectors.latent_models import domain_vectors_off, latent_models_managed
@@ -75,15 +75,7 @@ class LatentModelAdmin(ReadOnlyMixin, AdministratorAdmin):
         page: HttpResponse = super().changelist_view(request, extra)
         return page
 
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        return [
-            path("<int:latent_id>/use/", wrap(self.use), name="knowledge_latentmodel_use"),
-            path("<int:latent_id>/off/", wrap(self.switch_off), name="knowledge_latentmodel_off"),
-            path("on/", wrap(self.switch_on), name="knowledge_latentmodel_on"),
-            *super().get_urls(),
-        ]
-
+    @admin_page("<int:latent_id>/use/", name="knowledge_latentmodel_use")
     def use(self, request: HttpRequest, latent_id: int) -> HttpResponse:
         """POST: bring a version into use."""
         return run_action(
@@ -93,6 +85,7 @@ class LatentModelAdmin(ReadOnlyMixin, AdministratorAdmin):
             back=LIST,
         )
 
+    @admin_page("<int:latent_id>/off/", name="knowledge_latentmodel_off")
     def switch_off(self, request: HttpRequest, latent_id: int) -> HttpResponse:
         """POST: search by the embedder's own vectors again."""
         return run_action(
@@ -102,6 +95,7 @@ class LatentModelAdmin(ReadOnlyMixin, AdministratorAdmin):
             back=LIST,
         )
 
+    @admin_page("on/", name="knowledge_latentmodel_on")
     def switch_on(self, request: HttpRequest) -> HttpResponse:
         """POST: let index maintenance make domain vectors again."""
         return run_action(

@@ -9,13 +9,12 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.services import audit_record
 from knowledge.admin.curation import REFUSED, CuratorAdmin, ids_of, is_curator, run_action
@@ -164,31 +163,12 @@ class LexiconTermAdmin(CuratorAdmin):
 
     # ── further pages ───────────────────────────────────────────────────────────────────────────
 
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        return [
-            path("review/", wrap(self.review), name="knowledge_lexiconterm_review"),
-            path("decide/", wrap(self.decide), name="knowledge_lexiconterm_decide"),
-            path("import/", wrap(self.import_file), name="knowledge_lexiconterm_import"),
-            path("export/", wrap(self.export_file), name="knowledge_lexiconterm_export"),
-            path("history/", wrap(self.history), name="knowledge_lexiconterm_changes"),
-            path("publish/", wrap(self.publish), name="knowledge_lexiconterm_publish"),
-            path(
-                "versions/<int:lexicon_version_id>/cancel/",
-                wrap(self.publish_cancel),
-                name="knowledge_lexiconterm_publish_cancel",
-            ),
-            path("mine/", wrap(self.mine), name="knowledge_lexiconterm_mine"),
-            path("mine/<int:mining_id>/cancel/", wrap(self.mine_cancel), name="knowledge_lexiconterm_mine_cancel"),
-            path("versions/<int:lexicon_version_id>/back/", wrap(self.roll_back), name="knowledge_lexiconterm_back"),
-            path("changes/<int:lexicon_change_id>/undo/", wrap(self.undo), name="knowledge_lexiconterm_undo"),
-            *super().get_urls(),
-        ]
-
+    @admin_page("review/", name="knowledge_lexiconterm_review")
     def review(self, request: HttpRequest) -> HttpResponse:
         """Suggestions, those first of which the search is least sure."""
         return self._page(request, "review", _("Suggested terms"), queue_context(request))
 
+    @admin_page("decide/", name="knowledge_lexiconterm_decide")
     def decide(self, request: HttpRequest) -> HttpResponse:
         """POST: approve, reject or reopen suggestions; scripts learn by which change it is undone."""
         if request.method != "POST":
@@ -207,6 +187,7 @@ class LexiconTermAdmin(CuratorAdmin):
             return JsonResponse({"undo": changes[0].pk if changes else None, **queue_count(request)})
         return redirect(with_set("admin:knowledge_lexiconterm_review", request))
 
+    @admin_page("import/", name="knowledge_lexiconterm_import")
     def import_file(self, request: HttpRequest) -> HttpResponse:
         """GET: the form; POST: take a file and say what became of each line."""
         outcome: FileImported | None = None
@@ -228,6 +209,7 @@ class LexiconTermAdmin(CuratorAdmin):
         faults = [(fault.line, error_message(fault.error)) for fault in (outcome.faults if outcome else ())]
         return self._page(request, "import", _("Import terms"), {"found": outcome, "faults": faults})
 
+    @admin_page("export/", name="knowledge_lexiconterm_export")
     def export_file(self, request: HttpRequest) -> HttpResponse:
         """The lexicon as a file."""
         file_format: FileFormat = next(
@@ -243,6 +225,7 @@ class LexiconTermAdmin(CuratorAdmin):
         headers = {"Content-Disposition": f'attachment; filename="lexicon.{file_format}"'}
         return HttpResponse(mark + text, content_type=f"{MEDIA_TYPES[file_format]}; charset=utf-8", headers=headers)
 
+    @admin_page("history/", name="knowledge_lexiconterm_changes")
     def history(self, request: HttpRequest) -> HttpResponse:
         """Versions and changes of one lexicon."""
         home = home_of(request)
@@ -250,6 +233,7 @@ class LexiconTermAdmin(CuratorAdmin):
         context = {"versions": versions, **history_context(request, home)}
         return self._page(request, "history", _("History of the lexicon"), context)
 
+    @admin_page("publish/", name="knowledge_lexiconterm_publish")
     def publish(self, request: HttpRequest) -> HttpResponse:
         """POST: bring the approved terms into use."""
         return self._act(
@@ -264,6 +248,7 @@ class LexiconTermAdmin(CuratorAdmin):
             ),
         )
 
+    @admin_page("versions/<int:lexicon_version_id>/cancel/", name="knowledge_lexiconterm_publish_cancel")
     def publish_cancel(self, request: HttpRequest, lexicon_version_id: int) -> HttpResponse:
         """POST: give a version up that is not in use yet."""
         return self._act(
@@ -274,6 +259,7 @@ class LexiconTermAdmin(CuratorAdmin):
             _("The version was discarded. The terms are unchanged."),
         )
 
+    @admin_page("mine/", name="knowledge_lexiconterm_mine")
     def mine(self, request: HttpRequest) -> HttpResponse:
         """POST: search the documents for terms."""
         return self._act(
@@ -284,6 +270,7 @@ class LexiconTermAdmin(CuratorAdmin):
             _("The documents are being searched for terms."),
         )
 
+    @admin_page("mine/<int:mining_id>/cancel/", name="knowledge_lexiconterm_mine_cancel")
     def mine_cancel(self, request: HttpRequest, mining_id: int) -> HttpResponse:
         """POST: end a search for terms."""
         return self._act(
@@ -292,6 +279,7 @@ class LexiconTermAdmin(CuratorAdmin):
             _("The search for terms was cancelled."),
         )
 
+    @admin_page("versions/<int:lexicon_version_id>/back/", name="knowledge_lexiconterm_back")
     def roll_back(self, request: HttpRequest, lexicon_version_id: int) -> HttpResponse:
         """POST: publish a former version again."""
         return self._act(
@@ -303,6 +291,7 @@ class LexiconTermAdmin(CuratorAdmin):
             back="admin:knowledge_lexiconterm_changes",
         )
 
+    @admin_page("changes/<int:lexicon_change_id>/undo/", name="knowledge_lexiconterm_undo")
     def undo(self, request: HttpRequest, lexicon_change_id: int) -> HttpResponse:
         """POST: take back a change, with those that were made together with it; scripts learn how many wait now."""
         message = _("The change was undone.")
@@ -321,10 +310,10 @@ class LexiconTermAdmin(CuratorAdmin):
     def _act(self, request: HttpRequest, act: Any, done: Any, *, back: str = LIST) -> HttpResponse:
         return run_action(request, act, done=done, back=with_set(back, request))
 
-    def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> HttpResponse:
+    def _page(self, request: HttpRequest, name: str, title: str, content: dict[str, Any]) -> HttpResponse:
         home_of(request)
-        shared = self.admin_site.each_context(request) | head_context(request) | {"title": title} | context
-        return TemplateResponse(request, f"admin/knowledge/lexiconterm/{name}.html", shared)
+        page = head_context(request) | {"title": title} | content
+        return page_response(request, f"admin/knowledge/lexiconterm/{name}.html", page)
 
 
 def _saved_by(request: HttpRequest, form: Any) -> dict[str, Any]:

@@ -6,14 +6,13 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.admin.file_field import FileDropInput
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from knowledge.admin.curation import ids_of, is_curator
 from knowledge.models import Document
@@ -25,13 +24,12 @@ from ragcore.errors import RagError
 MOST_NAMES = 40  # of one request
 
 
+@admin_page("upload/known/", of=Document, name="knowledge_document_known", allowed=is_curator)
 def known_names_view(request: HttpRequest) -> JsonResponse:
     """GET `?name=…&set=…`: for each name the documents that it may be a new version of, the likeliest first.
 
     `sha256` is of the bytes of the newest version: the same file again is no new version.
     """
-    if not is_curator(request):
-        raise PermissionDenied
     sets = ids_of(request.GET.getlist("set"))
     names = list(dict.fromkeys(request.GET.getlist("name")))[:MOST_NAMES]
     return JsonResponse({name: _choices(request, name, sets) for name in names})
@@ -56,7 +54,8 @@ class VersionForm(forms.Form):
     file = forms.FileField(label=_("File"), widget=FileDropInput)
 
 
-def version_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("<int:pk>/version/", of=Document, name="knowledge_document_version")
+def version_view(request: HttpRequest, pk: int) -> HttpResponse:
     """GET: the form; POST: store the file as the next version, and go back to the document."""
     document = documents_kept(scope=admin_scope(request)).filter(pk=pk, deleted=None).first()
     if document is None:
@@ -64,8 +63,8 @@ def version_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> H
     form = VersionForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     if form.is_bound and form.is_valid() and _stored(request, document, form):
         return redirect("admin:knowledge_document_change", pk)
-    variables = {**context, "title": _("Upload a new version"), "document": document, "form": form}
-    return TemplateResponse(request, "admin/knowledge/document/version.html", variables)
+    found = {"title": _("Upload a new version"), "document": document, "form": form}
+    return page_response(request, "admin/knowledge/document/version.html", found)
 
 
 def _stored(request: HttpRequest, document: Document, form: VersionForm) -> bool:

@@ -18,6 +18,9 @@ from ragcore.options.declaration import LINE
 YES, NO = "true", "false"
 EMPTY_WORD = "-"  # the choice of an empty word; an empty field inherits
 
+FORMAT = "ragsite-options-1"
+MAX_BYTES = 256 * 1024  # all options with long values are a hundredth of it
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -163,10 +166,6 @@ def without(data: Mapping[str, Any], name: str) -> Any:
 
 
 # ── files of options ──────────────────────────────────────────────────────────────────────────────
-
-
-FORMAT = "ragsite-options-1"
-MAX_BYTES = 256 * 1024  # all options with long values are a hundredth of it
 
 
 class ImportForm(forms.Form):

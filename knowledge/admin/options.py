@@ -6,17 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.models import Tenant
-from knowledge.admin.curation import measured_first, run_action
+from knowledge.admin.curation import managed_set, measured_first, run_action
 from knowledge.admin.option_forms import OptionsForm, without
 from knowledge.admin.representation_retries import notice_of
 from knowledge.admin.site_options import Place, history_shown, place_of
@@ -37,14 +36,15 @@ NOTE_CHARACTERS = 256
 Save = Callable[[dict[str, dict[str, Any]], ChangeNote], object]
 
 
-def set_options(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]) -> HttpResponse:
+@admin_page("<int:pk>/options/", of=KnowledgeSet, name="knowledge_knowledgeset_options")
+def set_options_view(request: HttpRequest, pk: int) -> HttpResponse:
     """The options of a set that the person manages."""
+    row = managed_set(request, pk)
     who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
     return _options_page(
         request,
         save=lambda options, why: set_options_update(set_id=row.pk, options=options, why=why, **who),
-        context={
-            **context,
+        content={
             "title": _("%(name)s settings") % {"name": row.shown_name},
             "set": row,
             "gate": gate_notice(row),
@@ -54,16 +54,15 @@ def set_options(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]
     )
 
 
-def site_options(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+@admin_page("site-options/", of=KnowledgeSet, name="knowledge_knowledgeset_site", allowed=is_administrator)
+def site_options_view(request: HttpRequest) -> HttpResponse:
     """What the sets of a tenant inherit, for its administrators; `?tenant=`: of another tenant."""
-    if not is_administrator(request):
-        raise PermissionDenied
     place = place_of(request, request.GET)
     who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request), "tenant_id": place.tenant_id}
     return _options_page(
         request,
         save=lambda options, why: site_options_update(options=options, why=why, **who),
-        context={**context, "title": _("Default settings"), "set": None, "tenants": _tenants(request)},
+        content={"title": _("Default settings"), "set": None, "tenants": _tenants(request)},
         place=place,
     )
 
@@ -76,7 +75,7 @@ def _tenants(request: HttpRequest) -> list[Tenant]:
     return every if len(every) > 1 else []
 
 
-def _options_page(request: HttpRequest, *, save: Save, context: dict[str, Any], place: Place) -> HttpResponse:
+def _options_page(request: HttpRequest, *, save: Save, content: dict[str, Any], place: Place) -> HttpResponse:
     scope = admin_scope(request)
     groups = options_shown(scope=scope, set_id=place.set_id, tenant_id=place.tenant_id)
     of_site = place.set_id is None
@@ -90,14 +89,14 @@ def _options_page(request: HttpRequest, *, save: Save, context: dict[str, Any], 
         except MeasuredFirstError as error:
             return measured_first(request, error)
     page = {
-        **context,
+        **content,
         "form": form,
         "note": request.POST.get("note", "") if request.method == "POST" else "",
         "place": place,
         "tenant_id": place.tenant_id or scope.tenant_id,
         "history": history_shown(request, place),
     }
-    return TemplateResponse(request, "admin/knowledge/knowledgeset/options.html", page)
+    return page_response(request, "admin/knowledge/knowledgeset/options.html", page)
 
 
 def _saved(request: HttpRequest, form: OptionsForm, save: Save) -> bool:
@@ -122,9 +121,10 @@ def _saved(request: HttpRequest, form: OptionsForm, save: Save) -> bool:
 # ── what would change ───────────────────────────────────────────────────────────────────────────
 
 
-def chunking_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]) -> HttpResponse:
+@admin_page("<int:pk>/chunking/", of=KnowledgeSet, name="knowledge_knowledgeset_chunking")
+def chunking_view(request: HttpRequest, pk: int) -> HttpResponse:
     """GET: the form, and with values the comparison on a sample; POST: take them over and rebuild."""
-    scope = admin_scope(request)
+    row, scope = managed_set(request, pk), admin_scope(request)
     groups = [group for group in options_shown(scope=scope, set_id=row.pk) if group.code == "chunking"]
     data = request.POST if request.method == "POST" else request.GET
     form = OptionsForm(groups, data if data else None)
@@ -137,8 +137,8 @@ def chunking_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, An
         except RagError as error:
             form.add_error(None, error_message(error))
     title = _("Preview chunking of %(name)s") % {"name": row.shown_name}
-    variables = {**context, "title": title, "set": row, "form": form, "preview": preview}
-    return TemplateResponse(request, "admin/knowledge/knowledgeset/chunking.html", variables)
+    found = {"title": title, "set": row, "form": form, "preview": preview}
+    return page_response(request, "admin/knowledge/knowledgeset/chunking.html", found)
 
 
 def _applied(request: HttpRequest, row: KnowledgeSet, form: OptionsForm) -> HttpResponse:
@@ -157,13 +157,15 @@ def _applied(request: HttpRequest, row: KnowledgeSet, form: OptionsForm) -> Http
     )
 
 
-def rebuild_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]) -> HttpResponse:
+@admin_page("<int:pk>/rebuild/", of=KnowledgeSet, name="knowledge_knowledgeset_rebuild")
+def rebuild_view(request: HttpRequest, pk: int) -> HttpResponse:
     """GET: how many documents that would be; POST: ingest them with the present options of the set."""
+    row = managed_set(request, pk)
     if request.method == "GET":
         title = _("Re-process %(name)s") % {"name": row.shown_name}
         count = documents_rebuildable(scope=admin_scope(request), set_id=row.pk).count()
-        page = {**context, "title": title, "set": row, "count": count}
-        return TemplateResponse(request, "admin/knowledge/knowledgeset/rebuild.html", page)
+        page = {"title": title, "set": row, "count": count}
+        return page_response(request, "admin/knowledge/knowledgeset/rebuild.html", page)
     return run_action(
         request,
         lambda: set_rebuild(scope=admin_scope(request), actor=admin_user(request), set_id=row.pk),

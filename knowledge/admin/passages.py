@@ -8,15 +8,15 @@ from io import BytesIO
 from math import ceil
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from PIL import Image
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page
 from accounts.scope import Scope
 from knowledge import view_models
 from knowledge.admin.curation import ids_of, is_curator, run_action
@@ -31,6 +31,8 @@ from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_r
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
 
 PASSAGES = 20  # at a time, where there are no pages
+
+MAX_PREVIEW = 200_000  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,50 +174,34 @@ def _as_read(chunk: Chunk, html: SafeString) -> SafeString:
 # ── buttons of a passage ──────────────────────────────────────────────────────────────────────────
 
 
-MAX_PREVIEW = 200_000  # characters
-
-View = Callable[..., HttpResponse]
-
-
-def edit_urls(wrap: Callable[[View], View]) -> list[URLPattern]:
-    """Addresses below the documents; each ends in the passage that was changed."""
-    views: dict[str, View] = {"replace": _replace, "questions": _questions, "disable": _disable}
-    passages = [
-        path(f"<int:pk>/passages/<int:chunk_id>/{name}/", wrap(view), name=f"knowledge_passage_{name}")
-        for name, view in views.items()
-    ]
-    return [
-        *passages,
-        path("<int:pk>/edits/<int:edit_id>/undo/", wrap(_undo), name="knowledge_passage_undo"),
-        path("<int:pk>/passages/preview/", wrap(_preview), name="knowledge_passage_preview"),
-    ]
-
-
-def _replace(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
+@admin_page("<int:pk>/passages/<int:chunk_id>/replace/", of=Document, name="knowledge_passage_replace")
+def replace_view(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
     text = request.POST.get("text", "")
     message = _("Saved. The new text is searchable now.")
     return _acted(request, pk, lambda who: chunk_replace(chunk_id=chunk_id, text=text, **who), message)
 
 
-def _questions(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
+@admin_page("<int:pk>/passages/<int:chunk_id>/questions/", of=Document, name="knowledge_passage_questions")
+def questions_view(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
     questions = request.POST.get("questions", "").splitlines()
     message = _("Saved. The passage can now be found by these questions, too.")
     return _acted(request, pk, lambda who: chunk_questions_set(chunk_id=chunk_id, questions=questions, **who), message)
 
 
-def _disable(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
-    message = _("The passage is excluded from search.")
-    return _acted(request, pk, lambda who: chunk_disable(chunk_id=chunk_id, **who), message)
+@admin_page("<int:pk>/passages/<int:chunk_id>/disable/", of=Document, name="knowledge_passage_disable")
+def disable_view(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
+    done = _("The passage is excluded from search.")
+    return _acted(request, pk, lambda who: chunk_disable(chunk_id=chunk_id, **who), done)
 
 
-def _undo(request: HttpRequest, pk: int, edit_id: int) -> HttpResponse:
+@admin_page("<int:pk>/edits/<int:edit_id>/undo/", of=Document, name="knowledge_passage_undo")
+def undo_view(request: HttpRequest, pk: int, edit_id: int) -> HttpResponse:
     return _acted(request, pk, lambda who: edit_undo(edit_id=edit_id, **who), _("The edit was undone."))
 
 
-def _preview(request: HttpRequest, pk: int) -> HttpResponse:
+@admin_page("<int:pk>/passages/preview/", of=Document, name="knowledge_passage_preview", allowed=is_curator)
+def preview_view(request: HttpRequest, pk: int) -> HttpResponse:
     """The HTML of a text that is being written."""
-    if not is_curator(request):
-        raise PermissionDenied
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     version = ids_of([request.POST.get("version", "")])

@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.admin.base import admin_scope, admin_user
-from knowledge.admin.curation import run_action
+from accounts.admin.pages import admin_page
+from knowledge.admin.curation import managed_set, run_action
 from knowledge.models import KnowledgeSet
 from knowledge.selectors.representation_retries import RetryCounts
 from knowledge.services.representation_retries import MAX_ATTEMPTS, set_representations_retry
@@ -80,8 +81,10 @@ def _what(counts: RetryCounts, passages: int) -> str:
     return _("summaries or questions") if counts.summaries else _("questions")
 
 
-def enrich_view(request: HttpRequest, row: KnowledgeSet) -> HttpResponse:
+@admin_page("<int:pk>/enrich/", of=KnowledgeSet, name="knowledge_knowledgeset_enrich")
+def enrich_view(request: HttpRequest, pk: int) -> HttpResponse:
     """POST: ask the model now for what rules wrote for the passages of a set."""
+    row = managed_set(request, pk)
     return run_action(
         request,
         lambda: set_representations_retry(scope=admin_scope(request), actor=admin_user(request), set_id=row.pk),

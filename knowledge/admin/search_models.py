@@ -8,19 +8,18 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user, ago
+from accounts.admin.pages import admin_page
 from accounts.error_messages import error_message, stored_message
 from knowledge.admin.curation import run_action
-from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, manages
+from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, changes_models, manages_models
 from knowledge.model_registry import embedder_of
 from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel
@@ -85,7 +84,7 @@ class SearchModelAdmin(SiteModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SearchModel]:
         """Models are of the site; tenant administrators read above the list what is in use."""
-        rows = SearchModel.objects.all() if manages(request) else SearchModel.objects.none()
+        rows = SearchModel.objects.all() if manages_models(request) else SearchModel.objects.none()
         return rows.order_by(*(self.get_ordering(request) or ("pk",)))
 
     def get_fieldsets(self, request: HttpRequest, obj: SearchModel | None = None) -> Any:
@@ -97,19 +96,6 @@ class SearchModelAdmin(SiteModelAdmin):
                 {"fields": (("pooling", "max_tokens"), "trust_remote_code")},
             ),
         )
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        urls = [
-            path("<int:pk>/test/", view(self.test), name="knowledge_searchmodel_test"),
-            path("used/<str:task>/test/", view(self.test_used), name="knowledge_searchmodel_test_used"),
-            path("reranker/", view(self.use_reranker), name="knowledge_searchmodel_reranker"),
-            path("switch/start/", view(self.start), name="knowledge_searchmodel_start"),
-            path("switch/<int:switch_id>/<str:step>/", view(self.act), name="knowledge_searchmodel_switch"),
-            path("back/", view(self.back), name="knowledge_searchmodel_back"),
-            path("drop/", view(self.drop), name="knowledge_searchmodel_drop"),
-        ]
-        return [*urls, *super().get_urls()]
 
     # ── the list ────────────────────────────────────────────────────────────────────────────────
 
@@ -135,7 +121,7 @@ class SearchModelAdmin(SiteModelAdmin):
         first = embedder_of(environment_embedder()).model
         is_row = SearchModel.objects.filter(task=Task.EMBED, vectors=first).exists()
         extra = {
-            "manages_models": manages(request),
+            "manages_models": manages_models(request),
             "embedder": setup.embedder,
             "embedder_name": vectors,
             "reranker": setup.reranker,
@@ -169,16 +155,16 @@ class SearchModelAdmin(SiteModelAdmin):
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         row = SearchModel.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
-        if manages(request) and row is not None and is_held(row):
+        if manages_models(request) and row is not None and is_held(row):
             messages.error(request, _("This model is in use, being prepared, or kept for rollback."))
             return redirect("admin:knowledge_searchmodel_change", row.pk)
         return super().delete_view(request, object_id, extra_context)
 
     # ── buttons ─────────────────────────────────────────────────────────────────────────────────
 
+    @admin_page("<int:pk>/test/", name="knowledge_searchmodel_test", allowed=changes_models)
     def test(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: ask a model, and say what came of it."""
-        self._check(request)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         row = get_object_or_404(SearchModel, pk=pk)
@@ -187,18 +173,18 @@ class SearchModelAdmin(SiteModelAdmin):
         say(request, f"{row}: {sentence}")
         return redirect("admin:knowledge_searchmodel_change", pk) if "page" in request.POST else redirect(LIST)
 
+    @admin_page("used/<str:task>/test/", name="knowledge_searchmodel_test_used", allowed=changes_models)
     def test_used(self, request: HttpRequest, task: str) -> HttpResponse:
         """POST: the same for the model in use."""
-        self._check(request)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         is_ok, sentence = environment_search_test(scope=admin_scope(request), actor=admin_user(request), task=task)
         (messages.success if is_ok else messages.error)(request, sentence)
         return redirect(LIST)
 
+    @admin_page("reranker/", name="knowledge_searchmodel_reranker", allowed=changes_models)
     def use_reranker(self, request: HttpRequest) -> HttpResponse:
         """POST: order by another reranker."""
-        self._check(request)
         chosen = request.POST.get("model", "")
         return run_action(
             request,
@@ -207,9 +193,9 @@ class SearchModelAdmin(SiteModelAdmin):
             back=LIST,
         )
 
+    @admin_page("switch/start/", name="knowledge_searchmodel_start", allowed=changes_models)
     def start(self, request: HttpRequest) -> HttpResponse:
         """POST: make vectors of another model."""
-        self._check(request)
         chosen = request.POST.get("model", "")
         target = get_object_or_404(SearchModel, pk=int(chosen)) if chosen.isdecimal() else None
         return run_action(
@@ -219,9 +205,9 @@ class SearchModelAdmin(SiteModelAdmin):
             back=LIST,
         )
 
+    @admin_page("switch/<int:switch_id>/<str:step>/", name="knowledge_searchmodel_switch", allowed=changes_models)
     def act(self, request: HttpRequest, switch_id: int, step: str) -> HttpResponse:
         """POST: pause, resume, cancel or finish a change."""
-        self._check(request)
         who = self._who(request)
         steps: dict[str, tuple[Any, str]] = {
             "pause": (lambda: switch_pause(**who, switch_id=switch_id), _("Paused.")),
@@ -237,9 +223,9 @@ class SearchModelAdmin(SiteModelAdmin):
         run, message = steps[step]
         return run_action(request, run, done=message, back=LIST)
 
+    @admin_page("back/", name="knowledge_searchmodel_back", allowed=changes_models)
     def back(self, request: HttpRequest) -> HttpResponse:
         """POST: answer by the former model again."""
-        self._check(request)
         return run_action(
             request,
             lambda: switch_back(**self._who(request)),
@@ -247,19 +233,15 @@ class SearchModelAdmin(SiteModelAdmin):
             back=LIST,
         )
 
+    @admin_page("drop/", name="knowledge_searchmodel_drop", allowed=changes_models)
     def drop(self, request: HttpRequest) -> HttpResponse:
         """POST: delete the vectors of the former model."""
-        self._check(request)
         return run_action(
             request,
             lambda: former_drop(**self._who(request)),
             done=_("The vectors of the previous model are being deleted."),
             back=LIST,
         )
-
-    def _check(self, request: HttpRequest) -> None:
-        if not manages(request) or not self.has_view_permission(request):
-            raise PermissionDenied
 
     def _who(self, request: HttpRequest) -> dict[str, Any]:
         return {"scope": admin_scope(request), "actor": admin_user(request)}

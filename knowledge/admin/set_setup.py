@@ -8,10 +8,8 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AutocompleteSelectMultiple
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.text import slugify
@@ -26,6 +24,7 @@ from unfold.widgets import (
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.admin.file_field import FilesDropInput
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel, User, UserGroup
 from accounts.scope import Scope
@@ -177,13 +176,12 @@ class SetSetupForm(forms.Form):
         )
 
 
-def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("setup/", of=KnowledgeSet, name="knowledge_knowledgeset_setup", allowed=creates_sets)
+def setup_view(request: HttpRequest) -> HttpResponse:
     """GET: the page; POST: make the set, and go to it.
 
     The page's script asks for JSON: then faults come back alone, and the page keeps what was entered and chosen.
     """
-    if not creates_sets(request):
-        raise PermissionDenied
     posted = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form = SetSetupForm(*posted, scope=admin_scope(request))
     setup = _made(request, form) if form.is_bound and form.is_valid() else None
@@ -194,8 +192,8 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
         return JsonResponse({"location": address}) if wants_json else redirect(address)
     if wants_json and form.is_bound:
         return JsonResponse({"errors": form.errors}, status=422)
-    page = {**context, "title": _("Set up a knowledge set"), "form": form}
-    return TemplateResponse(request, "admin/knowledge/knowledgeset/setup.html", page)
+    page = {"title": _("Set up a knowledge set"), "form": form}
+    return page_response(request, "admin/knowledge/knowledgeset/setup.html", page)
 
 
 def _made(request: HttpRequest, form: SetSetupForm) -> SetSetup | None:

@@ -9,17 +9,13 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
-from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.scope import Scope
-from knowledge.admin import options
 from knowledge.admin.curation import CuratorAdmin, creates_sets, keeps_sets, lists_sets, measured_first
-from knowledge.admin.representation_retries import enrich_view, notice_of
-from knowledge.admin.set_setup import setup_view
+from knowledge.admin.representation_retries import notice_of
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_managed
@@ -139,46 +135,6 @@ class KnowledgeSetAdmin(CuratorAdmin):
             context["retries"] = notice_of(retries_of_set(scope=admin_scope(request), set_id=obj.pk))
             context["refusal_line"] = refusal_line_of(scope=admin_scope(request), set_id=obj.pk)
         return super().render_change_form(request, context, add, change, form_url, obj)
-
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        return [
-            path("setup/", wrap(self.setup), name="knowledge_knowledgeset_setup"),
-            path("site-options/", wrap(self.site), name="knowledge_knowledgeset_site"),
-            path("<int:pk>/options/", wrap(self.options), name="knowledge_knowledgeset_options"),
-            path("<int:pk>/chunking/", wrap(self.chunking), name="knowledge_knowledgeset_chunking"),
-            path("<int:pk>/rebuild/", wrap(self.rebuild), name="knowledge_knowledgeset_rebuild"),
-            path("<int:pk>/enrich/", wrap(self.enrich), name="knowledge_knowledgeset_enrich"),
-            *super().get_urls(),
-        ]
-
-    def setup(self, request: HttpRequest) -> HttpResponse:
-        """A new set with people, source and files in one page."""
-        return setup_view(request, context=self.admin_site.each_context(request))
-
-    def site(self, request: HttpRequest) -> HttpResponse:
-        """Options that all sets inherit."""
-        return options.site_options(request, self.admin_site.each_context(request))
-
-    def options(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Options of one set."""
-        return options.set_options(request, self._managed(request, pk), self.admin_site.each_context(request))
-
-    def chunking(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """What another way of cutting would change."""
-        return options.chunking_view(request, self._managed(request, pk), self.admin_site.each_context(request))
-
-    def rebuild(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Ingest the documents of the set again, after asking."""
-        return options.rebuild_view(request, self._managed(request, pk), self.admin_site.each_context(request))
-
-    def enrich(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """POST: ask the language model again for what rules wrote."""
-        return enrich_view(request, self._managed(request, pk))
-
-    def _managed(self, request: HttpRequest, pk: int) -> KnowledgeSet:
-        managed = sets_managed(scope=admin_scope(request)).order_by().values("pk")
-        return get_object_or_404(self.get_queryset(request).filter(pk__in=managed), pk=pk)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return lists_sets(request)

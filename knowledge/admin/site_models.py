@@ -9,21 +9,26 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
-from accounts.admin.base import AdministratorAdmin, admin_scope
+from accounts.admin.base import AdministratorAdmin, admin_scope, is_administrator
 from accounts.roles import administers
 from knowledge.rights import MODELS_MANAGE
 
 
-def manages(request: HttpRequest) -> bool:
-    """Whether the person may change models."""
+def manages_models(request: HttpRequest) -> bool:
+    """Whether models of the site are the person's to manage."""
     return administers(scope=admin_scope(request), doing=MODELS_MANAGE)
+
+
+def changes_models(request: HttpRequest) -> bool:
+    """Whether the person may change, test and switch models."""
+    return is_administrator(request) and manages_models(request)
 
 
 class SiteModelAdmin(AdministratorAdmin):
     """Tenant administrators look at models; platform administrators change them."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return super().has_add_permission(request) and manages(request)
+        return changes_models(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_add_permission(request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -13,16 +13,16 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.services import audit_record
-from knowledge.admin.curation import OwnerAdmin, ids_of, measured_first
+from knowledge.admin.curation import OwnerAdmin, ids_of, keeps_sets, measured_first
 from knowledge.admin.option_forms import FORMAT, ImportForm, faults_of
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import OptionsChange
@@ -169,29 +169,13 @@ class OptionsChangeAdmin(OwnerAdmin):
         ]
         return ", ".join(names)
 
-    def get_urls(self) -> list[URLPattern]:
-        def page(view: Callable[..., HttpResponse]) -> Any:
-            def opened(request: HttpRequest, **arguments: Any) -> HttpResponse:
-                if not self.has_module_permission(request):
-                    raise PermissionDenied
-                return view(request, context=self.admin_site.each_context(request), **arguments)
-
-            return self.admin_site.admin_view(opened)
-
-        return [
-            path("export/", page(export_view), name="knowledge_optionschange_export"),
-            path("import/", page(import_view), name="knowledge_optionschange_import"),
-            path("<int:pk>/undo/", page(undo_view), name="knowledge_optionschange_undo"),
-            *super().get_urls(),
-        ]
-
 
 # ── out and in ──────────────────────────────────────────────────────────────────────────────────
 
 
-def export_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("export/", of=OptionsChange, name="knowledge_optionschange_export", allowed=keeps_sets)
+def export_view(request: HttpRequest) -> HttpResponse:
     """The own options of a set or a site as a file that `import` takes."""
-    del context
     owner = _owner(request, place_of(request, request.GET))
     content = {"format": FORMAT, "of": owner.code, "options": owner.own}
     text = json.dumps(content, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
@@ -200,7 +184,8 @@ def export_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
     return HttpResponse(text, content_type="application/json", headers=headers)
 
 
-def import_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+@admin_page("import/", of=OptionsChange, name="knowledge_optionschange_import", allowed=keeps_sets)
+def import_view(request: HttpRequest) -> HttpResponse:
     """GET: the form; POST: what would change; POST with `confirm`: change it."""
     place = place_of(request, request.GET)
     owner = _owner(request, place)
@@ -214,8 +199,8 @@ def import_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
         if form.is_valid() and request.POST.get("confirm"):
             return _imported(request, place, options, note=form.cleaned_data["note"])
         rows = _rows(request, owner.own, options, of_site=place.set_id is None) if form.is_valid() else None
-    page = {**context, "title": _("Import settings into “%(name)s”") % {"name": _name(owner)}, "place": place}
-    return TemplateResponse(request, PREVIEW, {**page, "form": form, "rows": rows})
+    page = {"title": _("Import settings into “%(name)s”") % {"name": _name(owner)}, "place": place}
+    return page_response(request, PREVIEW, {**page, "form": form, "rows": rows})
 
 
 def _imported(request: HttpRequest, place: Place, options: Stored, *, note: str) -> HttpResponse:
@@ -242,7 +227,8 @@ def _name(owner: OptionsOwner) -> str:
 # ── back ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def undo_view(request: HttpRequest, *, context: dict[str, Any], pk: int) -> HttpResponse:
+@admin_page("<int:pk>/undo/", of=OptionsChange, name="knowledge_optionschange_undo", allowed=keeps_sets)
+def undo_view(request: HttpRequest, pk: int) -> HttpResponse:
     """GET: what would change on the way back to before a change; POST: go back."""
     change = options_changes(scope=admin_scope(request)).filter(pk=pk).first()
     if change is None:
@@ -258,5 +244,5 @@ def undo_view(request: HttpRequest, *, context: dict[str, Any], pk: int) -> Http
             messages.success(request, _("The previous settings were restored."))
         return redirect(place.page)
     rows = _rows(request, _owner(request, place).own, change.before, of_site=place.set_id is None)
-    page = {**context, "title": _("Restore previous value"), "place": place, "change": change, "rows": rows}
-    return TemplateResponse(request, PREVIEW, page)
+    page = {"title": _("Restore previous value"), "place": place, "change": change, "rows": rows}
+    return page_response(request, PREVIEW, page)

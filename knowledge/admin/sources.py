@@ -9,13 +9,13 @@ from django.contrib import admin, messages
 from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message, stored_message
 from accounts.roles import administers
 from accounts.scope import Scope
@@ -123,14 +123,6 @@ class SourceAdmin(OwnerAdmin):
         refused = {str(obj) for obj in objs if not self.has_delete_permission(request, obj)}
         return [str(obj) for obj in objs], counts, refused, []
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        urls = [
-            path("<int:pk>/run/", view(self.run), name="knowledge_source_run"),
-            path("compose/<int:set_id>/", view(self.compose), name="knowledge_source_compose"),
-        ]
-        return [*urls, *super().get_urls()]
-
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
     @badge(description=_("last sync"), ordering="outcome", colours=COLOURS)
@@ -186,6 +178,7 @@ class SourceAdmin(OwnerAdmin):
         page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
         return page
 
+    @admin_page("<int:pk>/run/", name="knowledge_source_run")
     def run(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: run a source now."""
         source = get_object_or_404(self.get_queryset(request), pk=pk)
@@ -195,10 +188,6 @@ class SourceAdmin(OwnerAdmin):
             done=str(_("The source is being synchronised.")),
             back=reverse("admin:knowledge_source_change", args=[source.pk]),
         )
-
-    def compose(self, request: HttpRequest, set_id: int) -> HttpResponse:
-        """The page that says of which sources a set is composed."""
-        return compose_page(request, set_id=set_id, context=self.admin_site.each_context(request))
 
 
 def _runs_of(source: Source, *, scope: Scope) -> dict[str, Any]:
@@ -258,7 +247,8 @@ class FilterForm(forms.Form):
         return strictly(SourceFilter, values)
 
 
-def compose_page(request: HttpRequest, *, set_id: int, context: dict[str, Any]) -> HttpResponse:
+@admin_page("compose/<int:set_id>/", of=Source, name="knowledge_source_compose")
+def compose_page(request: HttpRequest, set_id: int) -> HttpResponse:
     """GET: the sources that may be chosen, those of the set with their filters; POST: the new composition."""
     chosen = sets_managed(scope=admin_scope(request)).filter(pk=set_id).first()
     if chosen is None:
@@ -267,8 +257,8 @@ def compose_page(request: HttpRequest, *, set_id: int, context: dict[str, Any]) 
     if request.method == "POST" and all(line.is_valid() for line in lines) and _saved(request, chosen, lines):
         return redirect("admin:knowledge_source_compose", set_id=chosen.pk)
     title = _("Sources of %(name)s") % {"name": chosen.name}
-    page = {**context, "title": title, "set": chosen, "lines": lines}
-    return TemplateResponse(request, "admin/knowledge/source/compose.html", page)
+    page = {"title": title, "set": chosen, "lines": lines}
+    return page_response(request, "admin/knowledge/source/compose.html", page)
 
 
 def _lines(request: HttpRequest, chosen: KnowledgeSet) -> list[FilterForm]:

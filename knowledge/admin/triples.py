@@ -7,20 +7,19 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.scope import Scope
-from knowledge.admin.curation import ids_of, is_curator, run_action
+from knowledge.admin.curation import each_row, ids_of, is_curator, run_action
 from knowledge.admin.entities import EntityPages
 from knowledge.graph_exports import GraphFormat, fact_lines, graph_file
 from knowledge.graph_picture import picture_of
@@ -156,24 +155,11 @@ class TripleAdmin(EntityPages):
         words = ngettext("%(count)d triple was rejected.", "%(count)d triples were rejected.", count)
         messages.success(request, words % {"count": count})
 
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        return [
-            path("import/", wrap(self.import_page), name="knowledge_triple_import"),
-            path("import/<int:import_id>/delete/", wrap(self.import_delete), name="knowledge_triple_import_delete"),
-            path("graph/", wrap(self.graph_page), name="knowledge_triple_graph"),
-            path("export/", wrap(self.export), name="knowledge_triple_export"),
-            path("try/", wrap(self.try_page), name="knowledge_triple_try"),
-            *self.entity_urls(),
-            *super().get_urls(),
-        ]
-
     # ── importing ───────────────────────────────────────────────────────────────────────────────
 
+    @admin_page("import/", name="knowledge_triple_import", allowed=is_curator)
     def import_page(self, request: HttpRequest) -> HttpResponse:
         """Choose a set and a file; below it the last imports with their progress."""
-        if not is_curator(request):
-            raise PermissionDenied
         sets = sets_curated(scope=admin_scope(request)).filter(tenant=admin_scope(request).tenant_id).order_by("name")
         form = ImportForm(request.POST or None, request.FILES or None)
         form.fields["knowledge_set"].queryset = sets  # type: ignore[attr-defined]
@@ -191,7 +177,6 @@ class TripleAdmin(EntityPages):
                 fault = str(_("Choose a knowledge set and a file."))
         rows = list(imports_listed(scope=admin_scope(request))[:IMPORTS_SHOWN])
         context = {
-            **self.admin_site.each_context(request),
             "title": _("Import triples"),
             "sets": sets,
             "chosen": ids_of([request.POST.get("knowledge_set", "") or request.GET.get("set", "")]),
@@ -199,7 +184,7 @@ class TripleAdmin(EntityPages):
             "imports": rows,
             "open": sum(row.finished is None for row in rows),
         }
-        return TemplateResponse(request, "admin/knowledge/triple/import.html", context, status=400 if fault else 200)
+        return page_response(request, "admin/knowledge/triple/import.html", context, status=400 if fault else 200)
 
     def _start(self, request: HttpRequest, form: ImportForm) -> None:
         file = form.cleaned_data["file"]
@@ -211,10 +196,9 @@ class TripleAdmin(EntityPages):
             content=file,
         )
 
+    @admin_page("import/<int:import_id>/delete/", name="knowledge_triple_import_delete", allowed=is_curator)
     def import_delete(self, request: HttpRequest, import_id: int) -> HttpResponse:
         """POST: an import goes with its facts."""
-        if not is_curator(request):
-            raise PermissionDenied
         return run_action(
             request,
             lambda: import_delete(scope=admin_scope(request), actor=admin_user(request), import_id=import_id),
@@ -224,20 +208,18 @@ class TripleAdmin(EntityPages):
 
     # ── the graph ───────────────────────────────────────────────────────────────────────────────
 
+    @admin_page("graph/", name="knowledge_triple_graph", allowed=is_curator)
     def graph_page(self, request: HttpRequest) -> HttpResponse:
         """Facts around an entity, or the last ones of a set, or entities that sentences mention together: as a picture
         and as a table.
         """
-        if not is_curator(request):
-            raise PermissionDenied
-        rows, query = self._narrowed(request)
+        rows, asked = self._narrowed(request)
         shows_mentions = request.GET.get("show") == "mentions"
         triples = [] if shows_mentions else triples_around(rows, name=query["name"])
         facts = [(r.pk, r.subject_key, r.subject, r.relation, r.object_key, r.object) for r in triples]
         together = self.together(request, query) if shows_mentions else []
         facts += [(n, a.key, a.name, str(number), b.key, b.name) for n, (a, b, number) in enumerate(together)]
         context = {
-            **self.admin_site.each_context(request),
             "title": _("Knowledge graph"),
             "sets": sets_curated(scope=admin_scope(request)).order_by("name"),
             **query,
@@ -248,15 +230,14 @@ class TripleAdmin(EntityPages):
             "picture": picture_of(facts, centre=entity_key_of(query["name"])),
             "query_string": request.GET.urlencode(),
         }
-        return TemplateResponse(request, "admin/knowledge/triple/graph.html", context)
+        return page_response(request, "admin/knowledge/triple/graph.html", context)
 
+    @admin_page("export/", name="knowledge_triple_export", allowed=is_curator)
     def export(self, request: HttpRequest) -> HttpResponseBase:
         """The facts of the page with the picture, all of them: CSV or JSON-LD."""
-        if not is_curator(request):
-            raise PermissionDenied
-        rows, query = self._narrowed(request)
-        if query["name"]:
-            key = entity_key_of(query["name"])
+        rows, asked = self._narrowed(request)
+        if asked["name"]:
+            key = entity_key_of(asked["name"])
             rows = rows.filter(Q(subject_key=key) | Q(object_key=key))
         form: GraphFormat = "jsonld" if request.GET.get("format") == "jsonld" else "csv"
         return graph_file(fact_lines(rows.iterator(chunk_size=2000), form), form, "triples")
@@ -280,10 +261,9 @@ class TripleAdmin(EntityPages):
 
     # ── trying ──────────────────────────────────────────────────────────────────────────────────
 
+    @admin_page("try/", name="knowledge_triple_try", allowed=is_curator)
     def try_page(self, request: HttpRequest) -> HttpResponse:
         """A question with the facts that answer it, their scores, and the chain."""
-        if not is_curator(request):
-            raise PermissionDenied
         scope = admin_scope(request)
         sets = sets_readable(scope=scope).order_by("name")
         form = TryForm(request.GET if "q" in request.GET else None)
@@ -301,7 +281,6 @@ class TripleAdmin(EntityPages):
                 weights=values["weights"] or "learned",
             )
         context = {
-            **self.admin_site.each_context(request),
             "title": _("Try a question about facts"),
             "form": form,
             "sets": sets,
@@ -313,20 +292,13 @@ class TripleAdmin(EntityPages):
             "signals": [name for _key, name in SIGNALS],
             "asked_wrong": form.is_bound and not form.is_valid(),
         }
-        return TemplateResponse(request, "admin/knowledge/triple/try.html", context)
+        return page_response(request, "admin/knowledge/triple/try.html", context)
 
 
 def _each(request: HttpRequest, rows: QuerySet[Triple], act: Callable[..., Any]) -> int:
     """How many rows the service took; what it refuses is said."""
-    count = 0
-    for row in rows:
-        try:
-            act(scope=admin_scope(request), actor=admin_user(request), triple_id=row.pk)
-        except RagError as error:
-            messages.error(request, error_message(error))
-        else:
-            count += 1
-    return count
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+    return len(each_row(request, rows, lambda row: act(triple_id=row.pk, **who), name=lambda _row: ""))
 
 
 def _of_kind(kind: str, scope: Scope) -> Q:

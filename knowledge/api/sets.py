@@ -19,6 +19,13 @@ from knowledge.selectors import set_get, set_owned, sets_listed, sets_managed
 from knowledge.selectors.access_requests import sets_with_access
 from knowledge.services.sets import set_create, set_delete, set_members_put, set_update
 
+OF_READERS = (
+    "description",
+    "persona",
+    "answer_template",
+    "example_questions",
+)  # what only those see who may read the set
+
 
 class SetBody(StrictSerializer):
     """What a set is made of."""
@@ -43,14 +50,6 @@ class NewSetBody(SetBody):
     """A new set; platform administrators may name another tenant."""
 
     tenant = Text(max_length=64, required=False, allow_null=True)
-
-
-OF_READERS = (
-    "description",
-    "persona",
-    "answer_template",
-    "example_questions",
-)  # what only those see who may read the set
 
 
 class SetFields(serializers.ModelSerializer[KnowledgeSet]):

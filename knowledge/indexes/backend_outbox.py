@@ -62,6 +62,46 @@ SELECT count(DISTINCT document_id), count(DISTINCT document_id) FILTER (WHERE at
 FROM knowledge_backendchange WHERE tenant_id = %(tenant)s
 """
 
+COLUMNS = """
+SELECT e.id, e.chunk_id, d.id, e.version_id, e.tenant_id, d.clearance, e.representation, e.language,
+    v.embedding_model, d.tags,
+    ARRAY(SELECT s.knowledgeset_id FROM knowledge_document_sets s WHERE s.document_id = d.id ORDER BY 1),
+    halfvec_send(v.vector), sparsevec_send(e.bm25)
+FROM knowledge_indexentry e
+JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(model)s
+JOIN knowledge_document d ON d.live_version_id = e.version_id
+"""
+OF_TENANT = f"""{COLUMNS}
+WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL AND e.id > %(after)s
+ORDER BY e.id LIMIT %(limit)s
+"""
+OF_DOCUMENTS = f"""{COLUMNS}
+WHERE d.id = ANY(%(documents)s) AND d.deleted IS NULL AND e.id > %(after)s
+ORDER BY e.id LIMIT %(limit)s
+"""
+COUNT = """
+SELECT count(*), count(*) FILTER (WHERE e.id <= %(after)s), coalesce(max(e.id), 0) FROM knowledge_indexentry e
+JOIN knowledge_document d ON d.live_version_id = e.version_id
+WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL
+"""
+IDS = """
+SELECT e.id FROM knowledge_indexentry e
+JOIN knowledge_document d ON d.live_version_id = e.version_id
+WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL AND e.id > %(after)s AND e.id <= %(last)s
+"""
+IDS_OF_DOCUMENTS = """
+SELECT e.id FROM knowledge_indexentry e
+JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(model)s
+JOIN knowledge_document d ON d.live_version_id = e.version_id
+WHERE d.id = ANY(%(documents)s) AND d.deleted IS NULL
+"""
+SAMPLE = """
+SELECT e.id FROM knowledge_indexentry e TABLESAMPLE BERNOULLI (%(percent)s)
+JOIN knowledge_document d ON d.live_version_id = e.version_id
+WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL LIMIT %(limit)s
+"""
+OF_ENTRIES = f"{COLUMNS} WHERE e.id = ANY(%(ids)s) AND d.deleted IS NULL"
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -121,47 +161,6 @@ def changes_waiting(*, tenant_id: int) -> tuple[int, int]:
 
 
 # ── live entries ──────────────────────────────────────────────────────────────────────────────────
-
-
-COLUMNS = """
-SELECT e.id, e.chunk_id, d.id, e.version_id, e.tenant_id, d.clearance, e.representation, e.language,
-    v.embedding_model, d.tags,
-    ARRAY(SELECT s.knowledgeset_id FROM knowledge_document_sets s WHERE s.document_id = d.id ORDER BY 1),
-    halfvec_send(v.vector), sparsevec_send(e.bm25)
-FROM knowledge_indexentry e
-JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(model)s
-JOIN knowledge_document d ON d.live_version_id = e.version_id
-"""
-OF_TENANT = f"""{COLUMNS}
-WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL AND e.id > %(after)s
-ORDER BY e.id LIMIT %(limit)s
-"""
-OF_DOCUMENTS = f"""{COLUMNS}
-WHERE d.id = ANY(%(documents)s) AND d.deleted IS NULL AND e.id > %(after)s
-ORDER BY e.id LIMIT %(limit)s
-"""
-COUNT = """
-SELECT count(*), count(*) FILTER (WHERE e.id <= %(after)s), coalesce(max(e.id), 0) FROM knowledge_indexentry e
-JOIN knowledge_document d ON d.live_version_id = e.version_id
-WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL
-"""
-IDS = """
-SELECT e.id FROM knowledge_indexentry e
-JOIN knowledge_document d ON d.live_version_id = e.version_id
-WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL AND e.id > %(after)s AND e.id <= %(last)s
-"""
-IDS_OF_DOCUMENTS = """
-SELECT e.id FROM knowledge_indexentry e
-JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(model)s
-JOIN knowledge_document d ON d.live_version_id = e.version_id
-WHERE d.id = ANY(%(documents)s) AND d.deleted IS NULL
-"""
-SAMPLE = """
-SELECT e.id FROM knowledge_indexentry e TABLESAMPLE BERNOULLI (%(percent)s)
-JOIN knowledge_document d ON d.live_version_id = e.version_id
-WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL LIMIT %(limit)s
-"""
-OF_ENTRIES = f"{COLUMNS} WHERE e.id = ANY(%(ids)s) AND d.deleted IS NULL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

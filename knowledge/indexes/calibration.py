@@ -32,6 +32,9 @@ STORE = """
 UPDATE knowledge_tenantvectors SET costs = %(costs)s::float8[] WHERE tenant_id = %(tenant)s AND model = %(model)s
 """
 
+PARTS = (0.25, 1.0)  # of what a search compares: two sizes give what a search and what a vector costs
+LEAST_ROW = 1e-5  # milliseconds of a vector, where noise hides it
+
 
 def costs_measure(state: RotationState) -> VectorCosts | None:
     """Time both ways and store the figures; None where there is nothing to time. Reads all entries a few times."""
@@ -76,10 +79,6 @@ class CellTimes:
     scanned: float  # compare one vector in a scan of all
     start: float  # begin with cells
     row: float  # compare one vector of a cell
-
-
-PARTS = (0.25, 1.0)  # of what a search compares: two sizes give what a search and what a vector costs
-LEAST_ROW = 1e-5  # milliseconds of a vector, where noise hides it
 
 
 def cells_time(vectors: VectorSet, cells: NumberedCells, questions: FloatArray, found: CellReach) -> CellTimes:

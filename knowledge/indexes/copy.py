@@ -29,6 +29,8 @@ ENTRY_COLUMNS = (
 SET_VECTOR_COLUMNS = "entry_id, chunk_id, version_id, tenant_id, representation, embedding_model, vector"
 VECTOR_COLUMNS = f"{SET_VECTOR_COLUMNS}, cell"
 
+NEW_IDS = "SELECT nextval(pg_get_serial_sequence(%(table)s, 'id')) FROM generate_series(1, %(count)s)"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRow:
@@ -202,9 +204,6 @@ def _tsvector(weights: Mapping[int, float]) -> bytes:
 
 
 # ── ids ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-NEW_IDS = "SELECT nextval(pg_get_serial_sequence(%(table)s, 'id')) FROM generate_series(1, %(count)s)"
 
 
 def chunk_ids(count: int) -> list[int]:

@@ -31,57 +31,7 @@ OPEN_ENDED = ("gt", "lte")
 END_OF_DAY = "\U0010ffff"  # sorts after whatever may follow a day
 IS_DAY = '@ like_regex "^[0-9]{4}-[0-9]{2}-[0-9]{2}"'
 
-
-class _Value(Func):
-    """The value of an attribute of any name; `metadata -> name` would read "5" as a list position."""
-
-    function = "jsonb_extract_path"
-    output_field = JSONField()
-
-
-class _PathExists(Func):
-    """Whether a value matches a JSON path; values that cannot be compared do not match and raise no error."""
-
-    function = "jsonb_path_exists"
-    output_field = BooleanField()
-
-
-def attribute_conditions(attributes: Mapping[str, Any]) -> list[Q | Func]:
-    """Conditions for `filter()` on documents, all of which must hold. Raises InvalidFilterError."""
-    try:
-        conditions = conditions_of(attributes)
-    except ValueError as error:
-        raise InvalidFilterError(fault=str(error)) from None
-    return [_compiled(name, condition) for name, condition in conditions.items()]
-
-
-def _compiled(name: str, condition: Condition) -> Q | Func:
-    return _any_of(name, condition) if isinstance(condition, AnyOf) else _between(name, condition)
-
-
-def _any_of(name: str, condition: AnyOf) -> Q:
-    """Containment, which the GIN index of `metadata` answers; once as the value itself, once as an element."""
-    forms = [form for value in condition.values for form in (value, [value])]
-    return reduce(or_, (Q(metadata__contains={name: form}) for form in forms))
-
-
-def _between(name: str, condition: Between) -> Func:
-    if condition.kind == "number":
-        tests = [f"@.double() {SIGNS[sign]} ${sign}" for sign in condition.bounds]
-        bounds = dict(condition.bounds)
-    else:
-        tests = [IS_DAY, *(f"@ {DAY_SIGNS[sign]} ${sign}" for sign in condition.bounds)]
-        bounds = {sign: f"{day}{END_OF_DAY if sign in OPEN_ENDED else ''}" for sign, day in condition.bounds.items()}
-    path = f"$[*] ? ({' && '.join(tests)})"
-    value = _Value(F("metadata"), Value(name))
-    return _PathExists(value, Value(path), Value(json.dumps(bounds)), Value(True))
-
-
-# ── facets ────────────────────────────────────────────────────────────────────────────────────────
-
-
 KEPT = 200  # answers that a process caches
-
 SETS = """
 SELECT s.knowledgeset_id, count(*)
 FROM knowledge_document d JOIN knowledge_document_sets s ON s.document_id = d.id
@@ -143,6 +93,54 @@ SELECT n.name, n.documents, n.every, n.kind, v.value, v.documents, v.every
 FROM named n LEFT JOIN valued v ON v.name = n.name AND v.place <= %(limit)s
 ORDER BY n.documents DESC, n.name, v.place
 """
+
+
+class _Value(Func):
+    """The value of an attribute of any name; `metadata -> name` would read "5" as a list position."""
+
+    function = "jsonb_extract_path"
+    output_field = JSONField()
+
+
+class _PathExists(Func):
+    """Whether a value matches a JSON path; values that cannot be compared do not match and raise no error."""
+
+    function = "jsonb_path_exists"
+    output_field = BooleanField()
+
+
+def attribute_conditions(attributes: Mapping[str, Any]) -> list[Q | Func]:
+    """Conditions for `filter()` on documents, all of which must hold. Raises InvalidFilterError."""
+    try:
+        conditions = conditions_of(attributes)
+    except ValueError as error:
+        raise InvalidFilterError(fault=str(error)) from None
+    return [_compiled(name, condition) for name, condition in conditions.items()]
+
+
+def _compiled(name: str, condition: Condition) -> Q | Func:
+    return _any_of(name, condition) if isinstance(condition, AnyOf) else _between(name, condition)
+
+
+def _any_of(name: str, condition: AnyOf) -> Q:
+    """Containment, which the GIN index of `metadata` answers; once as the value itself, once as an element."""
+    wanted = [form for value in condition.values for form in (value, [value])]
+    return reduce(or_, (Q(metadata__contains={name: form}) for form in wanted))
+
+
+def _between(name: str, condition: Between) -> Func:
+    if condition.kind == "number":
+        tests = [f"@.double() {SIGNS[sign]} ${sign}" for sign in condition.bounds]
+        bounds = dict(condition.bounds)
+    else:
+        tests = [IS_DAY, *(f"@ {DAY_SIGNS[sign]} ${sign}" for sign in condition.bounds)]
+        bounds = {sign: f"{day}{END_OF_DAY if sign in OPEN_ENDED else ''}" for sign, day in condition.bounds.items()}
+    path = f"$[*] ? ({' && '.join(tests)})"
+    value = _Value(F("metadata"), Value(name))
+    return _PathExists(value, Value(path), Value(json.dumps(bounds)), Value(True))
+
+
+# ── facets ────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,6 +130,8 @@ JOIN knowledge_triple t ON t.id = a.id
 ON CONFLICT (triple_id, embedding_model) DO UPDATE SET vector = EXCLUDED.vector
 """
 
+TripleRow = tuple[object, ...]  # LOAD_COLUMNS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTriple:
@@ -151,9 +153,6 @@ def entity_key(name: str) -> str:
     if len(key) <= KEY_CHARACTERS:
         return key
     return f"{key[: KEY_CHARACTERS - 33]}#{sha256(key.encode()).hexdigest()[:32]}"
-
-
-TripleRow = tuple[object, ...]  # LOAD_COLUMNS
 
 
 def triples_store(rows: Sequence[NewTriple], *, tenant_id: int, source_id: int | None, tokenizer: Tokenizer) -> int:

@@ -41,6 +41,85 @@ ORDER BY i.relname
 """
 SIZE = "SELECT pg_relation_size(%(name)s::regclass)"
 
+ORPHANS = """
+DELETE FROM knowledge_term WHERE id IN (
+    SELECT t.id FROM knowledge_term t
+    WHERE t.tenant_id = %(tenant)s AND t.id > %(after)s AND t.id <= %(last)s AND t.frequency = 0
+      AND NOT EXISTS (SELECT 1 FROM knowledge_indexentry e WHERE e.lexemes @@ t.id::text::tsquery)
+)
+"""
+TERMS_AFTER = """
+SELECT max(id) FROM (
+    SELECT id FROM knowledge_term
+    WHERE tenant_id = %(tenant)s AND id > %(after)s AND frequency = 0 ORDER BY id LIMIT %(limit)s
+) next
+"""
+ORPHANS_COUNT = """
+SELECT count(*) FROM knowledge_term t
+WHERE t.frequency = 0 AND NOT EXISTS (SELECT 1 FROM knowledge_indexentry e WHERE e.lexemes @@ t.id::text::tsquery)
+"""
+HNSW_INDEX = "knowledge_entry_coarse"
+ROW_BYTES = 1200  # of the graph in memory without its links: the vector, its element and the allocator
+LINK_BYTES = 24  # a neighbour; 2·m of them on the lowest layer
+LEAST_MB = 64
+STATE = """
+SELECT x.indisvalid, coalesce(i.reloptions, '{}'::text[])
+FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+WHERE i.relname = %(name)s AND i.relnamespace = current_schema()::regnamespace
+"""
+MERGED = "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'knowledge_indexentry'::regclass"
+DROP = sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}")
+CREATE = sql.SQL(
+    "CREATE INDEX CONCURRENTLY {} ON knowledge_indexentry USING hnsw (coarse halfvec_cosine_ops) "
+    "WITH (m = {}, ef_construction = {}) WHERE merged"
+)
+VACUUM = sql.SQL("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) knowledge_indexentry")
+SET_OPTIONS = sql.SQL("ALTER INDEX {} SET (m = {}, ef_construction = {})")
+SET_MEMORY = "SELECT set_config('maintenance_work_mem', %(value)s, false)"
+RESET_MEMORY = "RESET maintenance_work_mem"
+LARGE_TENANTS = """
+SELECT tenant_id FROM knowledge_document
+WHERE deleted IS NULL AND live_version_id IS NOT NULL AND entries > 0
+GROUP BY tenant_id HAVING sum(entries) > %(limit)s ORDER BY tenant_id
+"""
+PARTS = """
+SELECT count(*) FILTER (WHERE NOT merged), count(*) FILTER (WHERE merged)
+FROM knowledge_indexentry WHERE tenant_id = ANY(%(tenants)s)
+"""
+MERGE = """
+UPDATE knowledge_indexentry SET merged = true WHERE id IN (
+    SELECT id FROM knowledge_indexentry WHERE tenant_id = %(tenant)s AND NOT merged
+    ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+"""
+PURGE = """
+WITH gone AS (
+    DELETE FROM knowledge_indexentry WHERE id IN (
+        SELECT e.id FROM knowledge_indexentry e
+        JOIN knowledge_documentversion v ON v.id = e.version_id
+        JOIN knowledge_document d ON d.id = v.document_id
+        WHERE v.retired < now() - make_interval(secs => %(age)s) OR d.deleted < now() - make_interval(secs => %(age)s)
+        LIMIT %(limit)s
+    ) RETURNING chunk_id
+), sentences AS (
+    DELETE FROM knowledge_passagesentences WHERE chunk_id IN (SELECT chunk_id FROM gone)
+)
+SELECT count(*) FROM gone
+"""
+ANALYSE = """
+ANALYZE knowledge_indexentry, knowledge_wholevector, knowledge_document, knowledge_document_sets,
+    knowledge_documentversion (id, document_id), knowledge_chunk (id, version_id),
+    knowledge_latentterm (latent_id, term_id, rarity), knowledge_latentvector,
+    knowledge_triple, knowledge_triplevector (triple_id, tenant_id, embedding_model)
+"""
+CHANGED = """
+SELECT coalesce(sum(n_mod_since_analyze), 0), coalesce(sum(n_live_tup), 0) FROM pg_stat_user_tables
+WHERE relname IN (
+    'knowledge_indexentry', 'knowledge_document', 'knowledge_document_sets',
+    'knowledge_triple', 'knowledge_triplevector'
+)
+"""
+
 
 def rebuildable_indexes() -> list[str]:
     """Names of the indexes that need rebuilding now and then: vectors first, then words."""
@@ -73,25 +152,6 @@ def leftover_drop(name: str) -> None:
     _alone(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name)))
 
 
-ORPHANS = """
-DELETE FROM knowledge_term WHERE id IN (
-    SELECT t.id FROM knowledge_term t
-    WHERE t.tenant_id = %(tenant)s AND t.id > %(after)s AND t.id <= %(last)s AND t.frequency = 0
-      AND NOT EXISTS (SELECT 1 FROM knowledge_indexentry e WHERE e.lexemes @@ t.id::text::tsquery)
-)
-"""
-TERMS_AFTER = """
-SELECT max(id) FROM (
-    SELECT id FROM knowledge_term
-    WHERE tenant_id = %(tenant)s AND id > %(after)s AND frequency = 0 ORDER BY id LIMIT %(limit)s
-) next
-"""
-ORPHANS_COUNT = """
-SELECT count(*) FROM knowledge_term t
-WHERE t.frequency = 0 AND NOT EXISTS (SELECT 1 FROM knowledge_indexentry e WHERE e.lexemes @@ t.id::text::tsquery)
-"""
-
-
 def terms_until(*, tenant_id: int, after: int, limit: int) -> int | None:
     """The last id of the next `limit` terms that no live entry contains; None if there are no more."""
     last = fetch(TERMS_AFTER, {"tenant": tenant_id, "after": after, "limit": limit})[0][0]
@@ -109,28 +169,6 @@ def orphaned_terms_count() -> int:
 
 
 # ── the HNSW index ────────────────────────────────────────────────────────────────────────────────
-
-
-HNSW_INDEX = "knowledge_entry_coarse"
-ROW_BYTES = 1200  # of the graph in memory without its links: the vector, its element and the allocator
-LINK_BYTES = 24  # a neighbour; 2·m of them on the lowest layer
-LEAST_MB = 64
-
-STATE = """
-SELECT x.indisvalid, coalesce(i.reloptions, '{}'::text[])
-FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
-WHERE i.relname = %(name)s AND i.relnamespace = current_schema()::regnamespace
-"""
-MERGED = "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'knowledge_indexentry'::regclass"
-DROP = sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}")
-CREATE = sql.SQL(
-    "CREATE INDEX CONCURRENTLY {} ON knowledge_indexentry USING hnsw (coarse halfvec_cosine_ops) "
-    "WITH (m = {}, ef_construction = {}) WHERE merged"
-)
-VACUUM = sql.SQL("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) knowledge_indexentry")
-SET_OPTIONS = sql.SQL("ALTER INDEX {} SET (m = {}, ef_construction = {})")
-SET_MEMORY = "SELECT set_config('maintenance_work_mem', %(value)s, false)"
-RESET_MEMORY = "RESET maintenance_work_mem"
 
 
 def hnsw_is_valid() -> bool:
@@ -191,50 +229,6 @@ def _alone(statement: sql.Composed) -> None:
 
 
 # ── the tail outside of the HNSW index ────────────────────────────────────────────────────────────
-
-
-LARGE_TENANTS = """
-SELECT tenant_id FROM knowledge_document
-WHERE deleted IS NULL AND live_version_id IS NOT NULL AND entries > 0
-GROUP BY tenant_id HAVING sum(entries) > %(limit)s ORDER BY tenant_id
-"""
-PARTS = """
-SELECT count(*) FILTER (WHERE NOT merged), count(*) FILTER (WHERE merged)
-FROM knowledge_indexentry WHERE tenant_id = ANY(%(tenants)s)
-"""
-MERGE = """
-UPDATE knowledge_indexentry SET merged = true WHERE id IN (
-    SELECT id FROM knowledge_indexentry WHERE tenant_id = %(tenant)s AND NOT merged
-    ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-)
-"""
-PURGE = """
-WITH gone AS (
-    DELETE FROM knowledge_indexentry WHERE id IN (
-        SELECT e.id FROM knowledge_indexentry e
-        JOIN knowledge_documentversion v ON v.id = e.version_id
-        JOIN knowledge_document d ON d.id = v.document_id
-        WHERE v.retired < now() - make_interval(secs => %(age)s) OR d.deleted < now() - make_interval(secs => %(age)s)
-        LIMIT %(limit)s
-    ) RETURNING chunk_id
-), sentences AS (
-    DELETE FROM knowledge_passagesentences WHERE chunk_id IN (SELECT chunk_id FROM gone)
-)
-SELECT count(*) FROM gone
-"""
-ANALYSE = """
-ANALYZE knowledge_indexentry, knowledge_wholevector, knowledge_document, knowledge_document_sets,
-    knowledge_documentversion (id, document_id), knowledge_chunk (id, version_id),
-    knowledge_latentterm (latent_id, term_id, rarity), knowledge_latentvector,
-    knowledge_triple, knowledge_triplevector (triple_id, tenant_id, embedding_model)
-"""
-CHANGED = """
-SELECT coalesce(sum(n_mod_since_analyze), 0), coalesce(sum(n_live_tup), 0) FROM pg_stat_user_tables
-WHERE relname IN (
-    'knowledge_indexentry', 'knowledge_document', 'knowledge_document_sets',
-    'knowledge_triple', 'knowledge_triplevector'
-)
-"""
 
 
 def large_tenants(limit: int) -> list[int]:

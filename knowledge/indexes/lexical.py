@@ -41,6 +41,67 @@ K1 = 1.2
 T = TypeVar("T", int, str)  # a term, or its id
 B = 0.75
 
+TERM_SPACE = 1_000_000_000  # dimensions of pgvector's sparsevec, its maximum; term ids stay below
+NO_LIMIT = 2**31 - 1
+LEAST = 50  # with fewer hits, terms beyond the cap bring candidates, too; nobody may ask for more results
+# Sums of document frequencies of the terms that bring candidates: keep 99 % of the best 160 (docs/decisions/010).
+CANDIDATE_CAP = 10_000  # of a large corpus, or where many hits are wanted
+CANDIDATES_EACH_HIT = 20  # at least, where the corpus is small
+CANDIDATE_SHARE = 0.1  # of the entries
+TERMS = """
+SELECT t.id, t.text, t.language, t.frequency, s.entries, t.frequency
+FROM knowledge_term t
+JOIN knowledge_lexicalstatistics s ON s.tenant_id = t.tenant_id AND s.language = t.language
+WHERE t.tenant_id = %(tenant)s AND t.text = ANY(%(texts)s) AND t.frequency > 0
+"""
+SEARCH = visible_in_order_sql(
+    """
+    SELECT e.chunk_id, e.version_id, e.representation, e.bm25 <#> %(query)s::sparsevec AS distance
+    FROM knowledge_indexentry e
+    WHERE e.lexemes @@ %(terms)s::tsquery
+    ORDER BY distance, e.chunk_id
+    LIMIT %(fetched)s
+    """,
+    score="-near.distance",
+)
+DOCUMENTS = """
+SELECT found.chunk_id, found.document, -found.distance, found.representation
+FROM (
+    SELECT e.chunk_id, d.id AS document, e.representation, e.bm25 <#> %(query)s::sparsevec AS distance
+    FROM knowledge_document d
+    JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
+    WHERE e.tenant_id = %(tenant)s AND d.id IN ({visible})
+    OFFSET 0  -- each product once
+) found
+WHERE found.distance < 0
+ORDER BY found.distance, found.chunk_id
+LIMIT %(limit)s
+"""
+LOCAL_PASSAGES = 1500  # measured: 10 ms for a new question of ten terms
+KEPT_TERMS = 50_000
+TOTALS = """
+SELECT e.language, count(DISTINCT e.chunk_id)
+FROM knowledge_document d
+JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
+WHERE d.id IN ({visible}) GROUP BY e.language
+"""
+FREQUENCIES = """
+SELECT asked.id, count(DISTINCT held.chunk_id)
+FROM (
+    -- the cast reads a vector that stands outside of its row once, and not once a term: half the time
+    SELECT e.chunk_id, e.bm25::sparsevec(1000000000) AS bm25
+    FROM knowledge_document d
+    JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
+    WHERE d.id IN ({visible})
+    OFFSET 0
+) held
+CROSS JOIN unnest(%(ids)s::bigint[], %(vectors)s::sparsevec[]) AS asked (id, one)
+WHERE (held.bm25 <#> asked.one) < 0
+GROUP BY asked.id
+"""
+totals: EpochCache[dict[str, int]] = EpochCache()
+terms_counted: EpochCache[int] = EpochCache(limit=KEPT_TERMS)
+
 
 def document_side(frequencies: Mapping[int, int], *, length: int, average_length: float) -> dict[int, float]:
     """Weight per term id for a text of `length` terms."""
@@ -83,9 +144,6 @@ def rarest_within(frequencies: Mapping[T, int], *, cap: int) -> list[T]:
 # ── sparse vectors keyed by term id ───────────────────────────────────────────────────────────────
 
 
-TERM_SPACE = 1_000_000_000  # dimensions of pgvector's sparsevec, its maximum; term ids stay below
-
-
 def sparse_text(weights: Mapping[int, float]) -> str:
     """The text form of a sparsevec; pgvector counts dimensions from 1."""
     return "{" + ",".join(f"{i}:{w:.6g}" for i, w in sorted(weights.items())) + f"}}/{TERM_SPACE}"
@@ -95,46 +153,6 @@ def sparse_parse(text: str) -> dict[int, float]:
     """The inverse of `sparse_text`."""
     body = text[text.index("{") + 1 : text.index("}")]
     return {int(i): float(w) for i, w in (pair.split(":") for pair in body.split(",") if pair)}
-
-
-NO_LIMIT = 2**31 - 1
-LEAST = 50  # with fewer hits, terms beyond the cap bring candidates, too; nobody may ask for more results
-# Sums of document frequencies of the terms that bring candidates: keep 99 % of the best 160 (docs/decisions/010).
-CANDIDATE_CAP = 10_000  # of a large corpus, or where many hits are wanted
-CANDIDATES_EACH_HIT = 20  # at least, where the corpus is small
-CANDIDATE_SHARE = 0.1  # of the entries
-
-TERMS = """
-SELECT t.id, t.text, t.language, t.frequency, s.entries, t.frequency
-FROM knowledge_term t
-JOIN knowledge_lexicalstatistics s ON s.tenant_id = t.tenant_id AND s.language = t.language
-WHERE t.tenant_id = %(tenant)s AND t.text = ANY(%(texts)s) AND t.frequency > 0
-"""
-
-SEARCH = visible_in_order_sql(
-    """
-    SELECT e.chunk_id, e.version_id, e.representation, e.bm25 <#> %(query)s::sparsevec AS distance
-    FROM knowledge_indexentry e
-    WHERE e.lexemes @@ %(terms)s::tsquery
-    ORDER BY distance, e.chunk_id
-    LIMIT %(fetched)s
-    """,
-    score="-near.distance",
-)
-
-DOCUMENTS = """
-SELECT found.chunk_id, found.document, -found.distance, found.representation
-FROM (
-    SELECT e.chunk_id, d.id AS document, e.representation, e.bm25 <#> %(query)s::sparsevec AS distance
-    FROM knowledge_document d
-    JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
-    WHERE e.tenant_id = %(tenant)s AND d.id IN ({visible})
-    OFFSET 0  -- each product once
-) found
-WHERE found.distance < 0
-ORDER BY found.distance, found.chunk_id
-LIMIT %(limit)s
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,34 +337,6 @@ def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
 
 
 # ── document frequencies within what the asker may see ────────────────────────────────────────────
-
-
-LOCAL_PASSAGES = 1500  # measured: 10 ms for a new question of ten terms
-KEPT_TERMS = 50_000
-
-TOTALS = """
-SELECT e.language, count(DISTINCT e.chunk_id)
-FROM knowledge_document d
-JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
-WHERE d.id IN ({visible}) GROUP BY e.language
-"""
-FREQUENCIES = """
-SELECT asked.id, count(DISTINCT held.chunk_id)
-FROM (
-    -- the cast reads a vector that stands outside of its row once, and not once a term: half the time
-    SELECT e.chunk_id, e.bm25::sparsevec(1000000000) AS bm25
-    FROM knowledge_document d
-    JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
-    WHERE d.id IN ({visible})
-    OFFSET 0
-) held
-CROSS JOIN unnest(%(ids)s::bigint[], %(vectors)s::sparsevec[]) AS asked (id, one)
-WHERE (held.bm25 <#> asked.one) < 0
-GROUP BY asked.id
-"""
-
-totals: EpochCache[dict[str, int]] = EpochCache()
-terms_counted: EpochCache[int] = EpochCache(limit=KEPT_TERMS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,48 @@ FROM ({LENGTHS_COUNTED}) counted WHERE s.tenant_id = %(tenant)s AND s.language =
 OF_VERSIONS = "e.version_id = ANY(%(ids)s)"
 OF_CHUNKS = "e.chunk_id = ANY(%(ids)s)"
 
+__all__ = ["entries_remove", "passages_count"]
+DELETE = "DELETE FROM knowledge_indexentry WHERE chunk_id = ANY(%(chunks)s)"
+DELETE_SENTENCES = "DELETE FROM knowledge_passagesentences WHERE chunk_id = ANY(%(chunks)s)"
+DRIFT = 0.10  # share of the average length; beyond it document sides are computed again
+DRIFTED = """
+SELECT tenant_id, language FROM knowledge_lexicalstatistics
+WHERE entries > 0 AND former_reference IS NULL
+  AND abs(total_length::float / entries - reference_length) > %(drift)s * greatest(reference_length, 1)
+ORDER BY tenant_id, language
+"""
+UNDER_WAY = """
+SELECT tenant_id, language FROM knowledge_lexicalstatistics
+WHERE former_reference IS NOT NULL ORDER BY tenant_id, language
+"""
+BEGIN = """
+UPDATE knowledge_lexicalstatistics
+SET former_reference = reference_length, reference_length = total_length::float / entries, reweighed_to = 0,
+    reweigh_until = (SELECT coalesce(max(id), 0) FROM knowledge_indexentry)
+WHERE tenant_id = %(tenant)s AND language = %(language)s AND former_reference IS NULL AND entries > 0
+"""
+STATE = """
+SELECT former_reference, reference_length, reweighed_to, reweigh_until FROM knowledge_lexicalstatistics
+WHERE tenant_id = %(tenant)s AND language = %(language)s
+"""
+NEXT = """
+SELECT id, representation, length, bm25::text FROM knowledge_indexentry
+WHERE tenant_id = %(tenant)s AND language = %(language)s AND id > %(after)s AND id <= %(until)s
+ORDER BY id LIMIT %(limit)s
+"""
+REWEIGH = """
+UPDATE knowledge_indexentry e SET bm25 = fresh.weights::sparsevec
+FROM unnest(%(ids)s::bigint[], %(weights)s::text[]) AS fresh (id, weights) WHERE e.id = fresh.id
+"""
+ADVANCE = """
+UPDATE knowledge_lexicalstatistics SET reweighed_to = %(last)s
+WHERE tenant_id = %(tenant)s AND language = %(language)s
+"""
+END = """
+UPDATE knowledge_lexicalstatistics SET former_reference = NULL
+WHERE tenant_id = %(tenant)s AND language = %(language)s
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Totals:
@@ -168,12 +210,6 @@ def effective_length(kind: str, length: int, average: float) -> int:
 # ── entries of single passages ────────────────────────────────────────────────────────────────────
 
 
-__all__ = ["entries_remove", "passages_count"]
-
-DELETE = "DELETE FROM knowledge_indexentry WHERE chunk_id = ANY(%(chunks)s)"
-DELETE_SENTENCES = "DELETE FROM knowledge_passagesentences WHERE chunk_id = ANY(%(chunks)s)"
-
-
 def entries_remove(*, tenant_id: int, chunk_ids: Sequence[int]) -> int:
     """Subtract the entries of passages of live versions from the statistics and delete them; returns how many.
 
@@ -185,47 +221,6 @@ def entries_remove(*, tenant_id: int, chunk_ids: Sequence[int]) -> int:
 
 
 # ── reweighing ────────────────────────────────────────────────────────────────────────────────────
-
-
-DRIFT = 0.10  # share of the average length; beyond it document sides are computed again
-
-DRIFTED = """
-SELECT tenant_id, language FROM knowledge_lexicalstatistics
-WHERE entries > 0 AND former_reference IS NULL
-  AND abs(total_length::float / entries - reference_length) > %(drift)s * greatest(reference_length, 1)
-ORDER BY tenant_id, language
-"""
-UNDER_WAY = """
-SELECT tenant_id, language FROM knowledge_lexicalstatistics
-WHERE former_reference IS NOT NULL ORDER BY tenant_id, language
-"""
-BEGIN = """
-UPDATE knowledge_lexicalstatistics
-SET former_reference = reference_length, reference_length = total_length::float / entries, reweighed_to = 0,
-    reweigh_until = (SELECT coalesce(max(id), 0) FROM knowledge_indexentry)
-WHERE tenant_id = %(tenant)s AND language = %(language)s AND former_reference IS NULL AND entries > 0
-"""
-STATE = """
-SELECT former_reference, reference_length, reweighed_to, reweigh_until FROM knowledge_lexicalstatistics
-WHERE tenant_id = %(tenant)s AND language = %(language)s
-"""
-NEXT = """
-SELECT id, representation, length, bm25::text FROM knowledge_indexentry
-WHERE tenant_id = %(tenant)s AND language = %(language)s AND id > %(after)s AND id <= %(until)s
-ORDER BY id LIMIT %(limit)s
-"""
-REWEIGH = """
-UPDATE knowledge_indexentry e SET bm25 = fresh.weights::sparsevec
-FROM unnest(%(ids)s::bigint[], %(weights)s::text[]) AS fresh (id, weights) WHERE e.id = fresh.id
-"""
-ADVANCE = """
-UPDATE knowledge_lexicalstatistics SET reweighed_to = %(last)s
-WHERE tenant_id = %(tenant)s AND language = %(language)s
-"""
-END = """
-UPDATE knowledge_lexicalstatistics SET former_reference = NULL
-WHERE tenant_id = %(tenant)s AND language = %(language)s
-"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,12 @@ LISTS = """CASE WHEN EXISTS (SELECT FROM knowledge_readerlist WHERE tenant_id = 
     AND (users @> ARRAY[%(asker)s::bigint] OR groups && %(asker_groups)s::bigint[])
 ) END"""
 
+UNUSED = """NOT EXISTS (SELECT FROM knowledge_document d WHERE d.readers_id = l.id)
+    AND NOT EXISTS (SELECT FROM knowledge_document d WHERE d.source_readers_id = l.id)"""
+LOCK = f"SELECT id FROM knowledge_readerlist l WHERE {UNUSED} ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED"  # noqa: S608
+DELETE = f"DELETE FROM knowledge_readerlist l WHERE id = ANY(%(ids)s::bigint[]) AND {UNUSED}"  # noqa: S608
+HOLD = "SELECT id FROM knowledge_readerlist WHERE id = %(id)s FOR KEY SHARE"
+
 
 def lists_params(scope: Scope) -> Mapping[str, Any]:
     """The parameters of LISTS."""
@@ -31,12 +37,6 @@ def reader_lists_load(*, scope: Scope) -> tuple[int, ...] | None:
 
 
 # ── lists that no document refers to ────────────────────────────────────────────────────────────
-
-UNUSED = """NOT EXISTS (SELECT FROM knowledge_document d WHERE d.readers_id = l.id)
-    AND NOT EXISTS (SELECT FROM knowledge_document d WHERE d.source_readers_id = l.id)"""
-LOCK = f"SELECT id FROM knowledge_readerlist l WHERE {UNUSED} ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED"  # noqa: S608
-DELETE = f"DELETE FROM knowledge_readerlist l WHERE id = ANY(%(ids)s::bigint[]) AND {UNUSED}"  # noqa: S608
-HOLD = "SELECT id FROM knowledge_readerlist WHERE id = %(id)s FOR KEY SHARE"
 
 
 def unused_lists_delete(*, limit: int) -> int:

@@ -32,6 +32,9 @@ ON CONFLICT (tenant_id, model) DO NOTHING
 """
 PROJECTION = "SELECT projection FROM knowledge_vectorrotation WHERE id = %(id)s"
 
+states: EpochCache[RotationState] = EpochCache()
+QUESTION = "%(vector)s::halfvec"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotationState:
@@ -48,9 +51,6 @@ class RotationState:
     @property
     def in_use(self) -> tuple[int, ...]:
         return (self.rotation, *self.former)
-
-
-states: EpochCache[RotationState] = EpochCache()
 
 
 # ── for searches and for writers ──────────────────────────────────────────────────────────────────
@@ -117,9 +117,6 @@ def _projection(rotation: int, model: str) -> FloatArray | None:
 
 
 # ── SQL of a question ─────────────────────────────────────────────────────────────────────────────
-
-
-QUESTION = "%(vector)s::halfvec"
 
 
 def vector_text(vector: FloatArray) -> str:

@@ -43,6 +43,26 @@ SELECT count(*) FROM (
 ) counted
 """
 
+counts: EpochCache[CorpusSize] = EpochCache()
+tails: EpochCache[int] = EpochCache()
+indexed: EpochCache[bool] = EpochCache()
+SCANNED = 0.001  # compare one whole vector in a scan of all
+FROM_DOCUMENT = 0.0019  # compare one entry that is reached from its document
+FINE = 0.003  # compare the whole vector of one hit of the HNSW index
+EXACT_WORTH = 1.5  # times the cost of the index: comparing everything misses nothing
+EXACT_HITS = 160  # wanted of an exact search; more cost little
+INDEX_HITS = 1200  # that the second stage compares, of both arms
+DOCUMENT = 0.004  # look up one visible document
+CHECKED = 0.006  # look up the document of one hit and check the asker's rights
+NEAR_START = 16.0  # begin with the HNSW index
+NEAR = 0.03  # one entry of the HNSW index
+POSTING = 0.0033  # find one entry by its terms, and score it
+SPARE = 1.25  # hits fetched per hit needed: some belong to versions that are no longer live
+SPARE_HITS = 200
+# The same if recent searches needed no more: each hit of the HNSW index has its cost.
+LITTLE_SPARE = 1.04
+LITTLE_SPARE_HITS = 40
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSpace:
@@ -68,11 +88,6 @@ class CorpusSize:
     passages: int
     entries: int
     documents: int
-
-
-counts: EpochCache[CorpusSize] = EpochCache()
-tails: EpochCache[int] = EpochCache()
-indexed: EpochCache[bool] = EpochCache()
 
 
 def visible_key(visible: Visible) -> str:
@@ -147,24 +162,6 @@ def _is_indexed() -> bool:
     """False while the HNSW index is built."""
     ticks = int(time.monotonic() / INDEX_SECONDS)
     return indexed.get((), epoch=ticks, make=hnsw_is_valid)
-
-
-SCANNED = 0.001  # compare one whole vector in a scan of all
-FROM_DOCUMENT = 0.0019  # compare one entry that is reached from its document
-FINE = 0.003  # compare the whole vector of one hit of the HNSW index
-EXACT_WORTH = 1.5  # times the cost of the index: comparing everything misses nothing
-EXACT_HITS = 160  # wanted of an exact search; more cost little
-INDEX_HITS = 1200  # that the second stage compares, of both arms
-DOCUMENT = 0.004  # look up one visible document
-CHECKED = 0.006  # look up the document of one hit and check the asker's rights
-NEAR_START = 16.0  # begin with the HNSW index
-NEAR = 0.03  # one entry of the HNSW index
-POSTING = 0.0033  # find one entry by its terms, and score it
-SPARE = 1.25  # hits fetched per hit needed: some belong to versions that are no longer live
-SPARE_HITS = 200
-# The same if recent searches needed no more: each hit of the HNSW index has its cost.
-LITTLE_SPARE = 1.04
-LITTLE_SPARE_HITS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,20 @@ from typing import Any, TypeVar
 
 from django.db import connection, transaction
 
+# The planner counts pages of a table, not those of values outside of their rows, which a scan would read for each row.
+INDEX_ONLY = "SET LOCAL enable_seqscan = off; {sql}; SET LOCAL enable_seqscan = on"
+LIMIT = "SELECT set_config('statement_timeout', %(milliseconds)s, true)"
+A = TypeVar("A")
+B = TypeVar("B")
+CORES = os.cpu_count() or 1
+SLOTS = BoundedSemaphore(max(1, CORES - 1))  # more at once would make nobody faster
+TRY_SESSION = "SELECT pg_try_advisory_lock(hashtextextended(%(name)s, 0))"
+WAIT_SESSION = "SELECT pg_advisory_lock(hashtextextended(%(name)s, 0))"
+UNLOCK_SESSION = "SELECT pg_advisory_unlock(hashtextextended(%(name)s, 0))"
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, 0))"
+LOCK_SHARED = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%(name)s, 0))"
+TRY_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended(%(name)s, 0))"
+
 
 def fetch(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """All rows of a query."""
@@ -31,10 +45,6 @@ def fetch_many(sql: str, params: Sequence[Mapping[str, Any]]) -> list[list[tuple
     with connection.connection.pipeline():
         cursors = [connection.connection.execute(sql, values) for values in params]
     return [cursor.fetchall() for cursor in cursors]
-
-
-# The planner counts pages of a table, not those of values outside of their rows, which a scan would read for each row.
-INDEX_ONLY = "SET LOCAL enable_seqscan = off; {sql}; SET LOCAL enable_seqscan = on"
 
 
 def fetch_by_index(sql: str, params: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
@@ -63,9 +73,6 @@ def ids_text(ids: Iterable[int]) -> str:
 # ── time limits ───────────────────────────────────────────────────────────────────────────────────
 
 
-LIMIT = "SELECT set_config('statement_timeout', %(milliseconds)s, true)"
-
-
 @contextmanager
 def statement_timeout(*, seconds: float) -> Iterator[None]:
     """A transaction with a time limit for each statement: an abandoned search must not keep its connection.
@@ -78,13 +85,6 @@ def statement_timeout(*, seconds: float) -> Iterator[None]:
 
 
 # ── two searches at once ──────────────────────────────────────────────────────────────────────────
-
-
-A = TypeVar("A")
-B = TypeVar("B")
-
-CORES = os.cpu_count() or 1
-SLOTS = BoundedSemaphore(max(1, CORES - 1))  # more at once would make nobody faster
 
 
 def run_concurrently(first: Callable[[], A], second: Callable[[], B], *, seconds: float) -> tuple[A, B]:
@@ -117,14 +117,6 @@ def _apart(search: Callable[[], A], seconds: float) -> A:
 @cache
 def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=max(1, CORES - 1), thread_name_prefix="search")
-
-
-TRY_SESSION = "SELECT pg_try_advisory_lock(hashtextextended(%(name)s, 0))"
-WAIT_SESSION = "SELECT pg_advisory_lock(hashtextextended(%(name)s, 0))"
-UNLOCK_SESSION = "SELECT pg_advisory_unlock(hashtextextended(%(name)s, 0))"
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, 0))"
-LOCK_SHARED = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%(name)s, 0))"
-TRY_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended(%(name)s, 0))"
 
 
 # ── locks of a session ──────────────────────────────────────────────────────────────────────────

@@ -50,18 +50,6 @@ WITH_TERM = f"""(
     ) counted
 )"""  # noqa: S608 - constants
 
-
-def _counted_in_samples() -> str:
-    """The number of facts with a term, by the smallest sample that has enough of them; the whole is asked last."""
-    sql = WITH_TERM.replace("{among}", "true")
-    for share, below in sorted(SAMPLED.items()):
-        sample = WITH_TERM.replace("{among}", f"t.digest + 0 < {below}")
-        sampled = f"(SELECT {sample} OFFSET 0) s(n)"  # noqa: S608 - constants; OFFSET: counted once
-        sql = f"(SELECT CASE WHEN n >= {ENOUGH} THEN {share} * n ELSE {sql} END FROM {sampled})"  # noqa: S608
-    return sql
-
-
-FREQUENCIES = f"SELECT asked.term, {_counted_in_samples()} FROM unnest(%(terms)s::text[]) AS asked(term)"  # noqa: S608
 BY_WORDS = f"""
 WITH found AS MATERIALIZED (
     SELECT {COLUMNS}, t.lexemes, t.length FROM knowledge_triple t
@@ -74,6 +62,19 @@ SELECT t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type, (
 FROM found t ORDER BY score DESC, t.id LIMIT %(limit)s
 """  # noqa: S608 - constants
 _QUOTED = re.compile(r"(['\\])")
+
+
+def _counted_in_samples() -> str:
+    """The number of facts with a term, by the smallest sample that has enough of them; the whole is asked last."""
+    sql = WITH_TERM.replace("{among}", "true")
+    for share, below in sorted(SAMPLED.items()):
+        sample = WITH_TERM.replace("{among}", f"t.digest + 0 < {below}")
+        found = f"(SELECT {sample} OFFSET 0) s(n)"  # noqa: S608 - constants; OFFSET: counted once
+        sql = f"(SELECT CASE WHEN n >= {ENOUGH} THEN {share} * n ELSE {sql} END FROM {found})"  # noqa: S608
+    return sql
+
+
+FREQUENCIES = f"SELECT asked.term, {_counted_in_samples()} FROM unnest(%(terms)s::text[]) AS asked(term)"  # noqa: S608
 
 
 def lexeme(term: str) -> str:

@@ -41,6 +41,8 @@ SELECT id FROM knowledge_vectorcells WHERE tenant_id = %(tenant)s AND name = %(n
 ORDER BY id DESC LIMIT 1 FOR SHARE
 """
 
+states: EpochCache[CellState] = EpochCache()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFigures:
@@ -101,9 +103,6 @@ class CellState:
     def newest(self) -> Division | None:
         """The one whose cells new vectors get."""
         return self.divisions[-1] if self.divisions else None
-
-
-states: EpochCache[CellState] = EpochCache()
 
 
 def cell_state(*, tenant_id: int, name: str, epoch: int) -> CellState:

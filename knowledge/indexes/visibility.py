@@ -27,6 +27,8 @@ ORDER BY near.distance, near.chunk_id
 LIMIT %(limit)s
 """
 
+HELD = "SELECT held.document_id FROM knowledge_document_sets held WHERE held.knowledgeset_id IN ({sets})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
@@ -111,8 +113,6 @@ def _plain(value: Any) -> Any:
 
 
 # ── parts of what is visible ──────────────────────────────────────────────────────────────────────
-
-HELD = "SELECT held.document_id FROM knowledge_document_sets held WHERE held.knowledgeset_id IN ({sets})"
 
 
 def visible_part(visible: Visible, sets: Sequence[int], *, inside: bool) -> Visible:

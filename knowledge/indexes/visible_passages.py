@@ -71,6 +71,34 @@ WHERE d.id IN ({visible})
 ORDER BY c.version_id, c.ordinal
 """.replace("{columns}", COLUMNS)  # nosec B608 (constants)
 
+FACTS = """
+SELECT d.id, d.tags, d.metadata,
+    jsonb_agg(jsonb_build_array(s.id, s.axis, s.code, s.name) ORDER BY s.id) FILTER (WHERE s.id IS NOT NULL)
+FROM knowledge_document d
+LEFT JOIN knowledge_document_sets m ON m.document_id = d.id
+LEFT JOIN knowledge_knowledgeset s ON s.id = m.knowledgeset_id AND s.id = ANY(%(readable)s)
+WHERE d.id = ANY(%(documents)s) AND d.id IN ({visible})
+GROUP BY d.id
+"""
+HEADS = """
+SELECT c.id, d.title, c.heading_path, (
+    SELECT e.language FROM knowledge_indexentry e WHERE e.chunk_id = c.id AND e.representation = 'body' LIMIT 1
+)
+FROM knowledge_chunk c
+JOIN knowledge_document d ON d.live_version_id = c.version_id
+WHERE c.id = ANY(%(chunks)s::bigint[]) AND d.id IN ({visible})
+"""
+KEPT_RIGHTS = 8  # that differ, in one process
+KEPT_HEADS = 10_000  # for each of them, about 2 MB
+_heads: EpochCache[dict[int, PassageHead]] = EpochCache(limit=KEPT_RIGHTS)
+CONFIRM = """
+SELECT e.id, e.chunk_id, d.id, e.representation
+FROM knowledge_indexentry e
+JOIN knowledge_document d ON d.live_version_id = e.version_id
+WHERE e.id = ANY(%(ids)s) AND e.tenant_id = %(tenant)s AND d.id IN ({visible})
+"""
+DOCUMENTS = "SELECT id FROM knowledge_document WHERE id IN ({visible}) LIMIT %(limit)s"
+
 
 def passages_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict[int, Passage]:
     """Passages by chunk id; chunks that the asker may not see are left out."""
@@ -137,31 +165,6 @@ def _passage(row: Sequence[Any]) -> Passage:
 # ── facts of documents, headings of passages ────────────────────────────────────────────
 
 
-FACTS = """
-SELECT d.id, d.tags, d.metadata,
-    jsonb_agg(jsonb_build_array(s.id, s.axis, s.code, s.name) ORDER BY s.id) FILTER (WHERE s.id IS NOT NULL)
-FROM knowledge_document d
-LEFT JOIN knowledge_document_sets m ON m.document_id = d.id
-LEFT JOIN knowledge_knowledgeset s ON s.id = m.knowledgeset_id AND s.id = ANY(%(readable)s)
-WHERE d.id = ANY(%(documents)s) AND d.id IN ({visible})
-GROUP BY d.id
-"""
-HEADS = """
-SELECT c.id, d.title, c.heading_path, (
-    SELECT e.language FROM knowledge_indexentry e WHERE e.chunk_id = c.id AND e.representation = 'body' LIMIT 1
-)
-FROM knowledge_chunk c
-JOIN knowledge_document d ON d.live_version_id = c.version_id
-WHERE c.id = ANY(%(chunks)s::bigint[]) AND d.id IN ({visible})
-"""
-
-
-KEPT_RIGHTS = 8  # that differ, in one process
-KEPT_HEADS = 10_000  # for each of them, about 2 MB
-
-_heads: EpochCache[dict[int, PassageHead]] = EpochCache(limit=KEPT_RIGHTS)
-
-
 def facts_load(
     *, scope: Scope, visible: Visible, readable: Sequence[int], documents: Sequence[int]
 ) -> dict[int, DocumentFacts]:
@@ -209,15 +212,6 @@ def _facts(tags: Iterable[str], metadata: Mapping[str, Any], sets: Iterable[Sequ
 
 
 # ── hits of another search backend, checked against Postgres ────────────────────────────────
-
-
-CONFIRM = """
-SELECT e.id, e.chunk_id, d.id, e.representation
-FROM knowledge_indexentry e
-JOIN knowledge_document d ON d.live_version_id = e.version_id
-WHERE e.id = ANY(%(ids)s) AND e.tenant_id = %(tenant)s AND d.id IN ({visible})
-"""
-DOCUMENTS = "SELECT id FROM knowledge_document WHERE id IN ({visible}) LIMIT %(limit)s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from knowledge.selectors.readers import Lists, reader_lists, readers_condition
 from knowledge.selectors.sets import sets_curated, sets_readable
 from knowledge.types import Filters
 
+Axis = KnowledgeSet.Axis
+
 
 def documents_askable(
     *, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None, within: Scope | None = None
@@ -118,9 +120,6 @@ def corpus_epoch(*, scope: Scope) -> int:
 
 
 # ── bounds for another search backend ─────────────────────────────────────────────────────────────
-
-
-Axis = KnowledgeSet.Axis
 
 
 def search_bounds(

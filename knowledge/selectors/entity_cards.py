@@ -24,6 +24,8 @@ MANY = 5  # mentions from which an entity is sure
 LONG = 3  # words of a name that is sure
 _SURE_KINDS = frozenset(("term", "abbreviation", "identifier"))
 
+EXPORTED = 1000  # entities that are read at once
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityRow:
@@ -190,8 +192,6 @@ def decisions_known(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Entit
 
 
 # ── export ──────────────────────────────────────────────────────────────────────────────────────
-
-EXPORTED = 1000  # entities that are read at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

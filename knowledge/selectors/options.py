@@ -41,6 +41,10 @@ PIPELINE_GROUPS: Mapping[str, type] = {
 Layer = tuple[str, Mapping[str, Any]]
 Stored = Mapping[str, Mapping[str, Any]]  # options by group, as in KnowledgeSet.options
 
+_SITE: CompiledQuery[Stored] = CompiledQuery(
+    lambda tenant: SiteOptions.objects.filter(tenant_id=tenant).values_list("options", flat=True), tenant=int
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineOptions:
@@ -127,11 +131,6 @@ def tenant_of_site(*, scope: Scope, tenant_id: int | None = None) -> int:
     if scope.administers != "everything" or not Tenant.objects.filter(pk=tenant_id).exists():
         raise NotAllowedError("site_options")
     return tenant_id
-
-
-_SITE: CompiledQuery[Stored] = CompiledQuery(
-    lambda tenant: SiteOptions.objects.filter(tenant_id=tenant).values_list("options", flat=True), tenant=int
-)
 
 
 def site_options(*, tenant_id: int) -> Stored:

@@ -17,6 +17,8 @@ from knowledge.selectors.keeping import (
     is_kept,
 )
 
+PAGES_OF_A_PASSAGE = 8  # a passage that begins so many pages earlier is not looked for on a page
+
 
 def document_list(
     *,
@@ -82,9 +84,6 @@ def chunk_open_check(*, scope: Scope, chunk: Chunk) -> None:
     is_in_force = chunk.retired is None and chunk.version_id == document.live_version_id
     if not is_in_force and not is_kept(scope=scope, document=document):
         raise NotFoundError("passage", chunk=chunk.pk)
-
-
-PAGES_OF_A_PASSAGE = 8  # a passage that begins so many pages earlier is not looked for on a page
 
 
 def passages_of(*, scope: Scope, version_id: int) -> QuerySet[Chunk]:

@@ -14,6 +14,8 @@ from knowledge.models import Document, ReaderList
 
 Lists = tuple[int, ...] | None  # ids of lists that name somebody; None: there are no lists
 
+Names = tuple[Mapping[int, str], Mapping[int, str]]  # of people, of groups
+
 
 def reader_lists(*, scope: Scope) -> Lists:
     """The lists of readers that name the asker at this moment; None where the tenant has none."""
@@ -60,9 +62,6 @@ def readers_of(*, scope: Scope, document: Document) -> tuple[Readers | None, Rea
         for reader_id in (document.readers_id, document.source_readers_id)
     )
     return _readers(by_keepers, names), _readers(by_source, names)
-
-
-Names = tuple[Mapping[int, str], Mapping[int, str]]  # of people, of groups
 
 
 def _names(rows: Collection[ReaderList]) -> Names:

@@ -24,6 +24,9 @@ from ragcore.embedding.set_scale import OpenScale
 
 State = SetEmbedder.State
 
+Known = tuple[SetEmbedder, ...]
+_live: EpochCache[Known] = EpochCache()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetModel:
@@ -40,10 +43,6 @@ class SetModel:
     def as_note(self) -> dict[str, Any]:
         """For the trace; `way` is added by who searches."""
         return {"set": self.set_id, "model": self.model, "mode": "alone" if self.is_alone else "fused"}
-
-
-Known = tuple[SetEmbedder, ...]
-_live: EpochCache[Known] = EpochCache()
 
 
 def set_models_of_search(

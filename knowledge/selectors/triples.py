@@ -18,6 +18,8 @@ from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.keeping import documents_openable
 from knowledge.selectors.sets import sets_curated, sets_readable
 
+GRAPH_FACTS = 120  # of a picture
+
 
 def triples_askable(*, scope: Scope, sets: Sequence[int] = (), include_rejected: bool = False) -> QuerySet[Triple]:
     """THE definition of which facts the asker may see: imported ones of sets that the asker may read, and those of the
@@ -97,9 +99,6 @@ def triple_decisions(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Trip
 
 def _curated(scope: Scope) -> QuerySet[KnowledgeSet, int]:
     return sets_curated(scope=scope).order_by().values_list("pk", flat=True)
-
-
-GRAPH_FACTS = 120  # of a picture
 
 
 def triples_around(rows: QuerySet[Triple], *, name: str) -> list[Triple]:

@@ -78,6 +78,10 @@ LONGEST_PAUSE_SECONDS = 300
 PAUSE_KEY = "knowledge.backend.pause"
 FAILURES_KEY = "knowledge.backend.failures"
 
+SAMPLE = 200  # entries
+DOCUMENTS = 50  # at a time
+WINDOW = 50_000  # entry ids compared at a time
+
 
 def backend_changes_apply() -> int:
     """Applies waiting changes to the other backend; returns their number. Idempotent and safe to run concurrently.
@@ -181,9 +185,6 @@ def _pause() -> None:
 # ── checking ──────────────────────────────────────────────────────────────────────────────────────
 
 
-SAMPLE = 200  # entries
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendCheck:
     """What was counted and compared for one tenant."""
@@ -228,10 +229,6 @@ def _differs(entry: LiveEntry, stored: Mapping[str, Any] | None) -> bool:
 
 
 # ── moving tenants ────────────────────────────────────────────────────────────────────────────────
-
-
-DOCUMENTS = 50  # at a time
-WINDOW = 50_000  # entry ids compared at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

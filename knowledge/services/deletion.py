@@ -32,6 +32,11 @@ from ragcore.errors import RagError
 
 BATCH = 500  # documents a transaction
 
+logger = logging.getLogger(__name__)
+TERMS_BATCH = 5000  # terms per lock of the tenant's statistics: some milliseconds
+VERSION_FILES = ("file", "parsed", "rendition")
+FILE_AGE = timedelta(days=1)  # an upload or a worker may write a file long before its row is committed
+
 
 def documents_withdraw(*, tenant_id: int, document_ids: Sequence[int], reason: RagError | None = None) -> int:
     """Remove documents of one tenant from every search and answer; returns how many were still there.
@@ -62,13 +67,6 @@ def _withdraw(tenant_id: int, ids: Sequence[int], reason: RagError | None) -> in
     data = {"documents": sorted(live_versions), "reason": reason.code if reason else ""}
     event_add(actor=None, tenant_id=tenant_id, action="documents.withdraw", target=str(len(live_versions)), data=data)
     return len(live_versions)
-
-
-logger = logging.getLogger(__name__)
-
-TERMS_BATCH = 5000  # terms per lock of the tenant's statistics: some milliseconds
-VERSION_FILES = ("file", "parsed", "rendition")
-FILE_AGE = timedelta(days=1)  # an upload or a worker may write a file long before its row is committed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,8 @@ from knowledge.services.transfers import TransferRefusal, TransferResult
 
 LOWEST, HIGHEST = 0.5, 2.0
 
+WORST, BEST = 1.0, 5.0
+
 
 @transaction.atomic
 def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], weight: float) -> TransferResult:
@@ -52,9 +54,6 @@ def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], w
 
 
 # ── ratings ───────────────────────────────────────────────────────────────────────────────────────
-
-
-WORST, BEST = 1.0, 5.0
 
 
 @transaction.atomic

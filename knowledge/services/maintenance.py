@@ -55,6 +55,21 @@ from knowledge.services.vector_rotations import rotations_refresh
 
 logger = logging.getLogger(__name__)
 
+COUNTABLE = frozenset(
+    {"entries", "length", "frequencies", "passages"}
+)  # the others need their documents ingested again
+MERGE_FROM = 60_000  # live entries of a tenant; with a few more its searches begin to use the index
+MERGE_BATCH = 500  # entries; HNSW inserts are slow, so each batch is its own transaction
+MAX_MERGE_BATCHES = 20  # per run; the next run goes on
+BULK_FROM = 20_000  # entries outside of the index
+BULK_SHARE = 0.25  # of those in it; beyond both limits a rebuild is faster than 200 inserts a second
+BULK_BATCHES = 10  # without the index rows move quickly; a vacuum after each batch frees its space
+PURGE_AGE_SECONDS = 24 * 3600.0
+PURGE_BATCH = 5000
+REWEIGH_SECONDS = 0.3  # how long publishing may wait
+REWEIGH_ROWS = (50, 4000)  # of a batch, at least and at most
+ANALYSE_SHARE, ANALYSE_LEAST = 0.1, 5000  # rows changed since the last time
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRebuild:
@@ -109,11 +124,6 @@ def maintenance_run() -> None:
 # ── check and repair ──────────────────────────────────────────────────────────────────────────────
 
 
-COUNTABLE = frozenset(
-    {"entries", "length", "frequencies", "passages"}
-)  # the others need their documents ingested again
-
-
 def index_check() -> list[Drift]:
     """All differences between stored statistics and a recount, and all documents that are only half indexed."""
     return [*totals_drift(), *frequencies_drift(), *passages_drift(), *incomplete_documents()]
@@ -130,19 +140,6 @@ def index_repair(found: Sequence[Drift]) -> list[Drift]:
 
 
 # ── every few minutes ─────────────────────────────────────────────────────────────────────────────
-
-
-MERGE_FROM = 60_000  # live entries of a tenant; with a few more its searches begin to use the index
-MERGE_BATCH = 500  # entries; HNSW inserts are slow, so each batch is its own transaction
-MAX_MERGE_BATCHES = 20  # per run; the next run goes on
-BULK_FROM = 20_000  # entries outside of the index
-BULK_SHARE = 0.25  # of those in it; beyond both limits a rebuild is faster than 200 inserts a second
-BULK_BATCHES = 10  # without the index rows move quickly; a vacuum after each batch frees its space
-PURGE_AGE_SECONDS = 24 * 3600.0
-PURGE_BATCH = 5000
-REWEIGH_SECONDS = 0.3  # how long publishing may wait
-REWEIGH_ROWS = (50, 4000)  # of a batch, at least and at most
-ANALYSE_SHARE, ANALYSE_LEAST = 0.1, 5000  # rows changed since the last time
 
 
 @dataclass(frozen=True, slots=True)

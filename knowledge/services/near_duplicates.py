@@ -30,6 +30,11 @@ NEAR_FROM = 0.8  # estimated Jaccard of the shingles
 CANDIDATES = 500  # versions whose sketches are compared: those with most common bands
 PAIRS_A_DOCUMENT = 20  # documents of one template would otherwise pair all with all
 
+Found = dict[int, tuple[str, float]]  # by the other document: kind and similarity
+BATCH = 500  # versions a task
+NOTHING = sketch("").tobytes()  # of a text without letters and digits: it has no bands and is similar to none
+MAX_DELAY = timedelta(minutes=10)  # how long a comparison may wait for running ingestion
+
 
 @transaction.atomic
 def duplicates_record(*, tenant_id: int, version_ids: Sequence[int]) -> int:
@@ -73,9 +78,6 @@ def pair_keep(*, scope: Scope, actor: User, pair_id: int) -> DuplicatePair:
 
 def _live(tenant_id: int) -> QuerySet[DocumentVersion]:
     return DocumentVersion.objects.filter(live_for__tenant_id=tenant_id, live_for__deleted=None)
-
-
-Found = dict[int, tuple[str, float]]  # by the other document: kind and similarity
 
 
 @dataclass(slots=True)
@@ -192,11 +194,6 @@ def _sketch(version: DocumentVersion) -> npt.NDArray[np.uint32]:
 
 
 # ── comparing in the background ───────────────────────────────────────────────────────────────────
-
-
-BATCH = 500  # versions a task
-NOTHING = sketch("").tobytes()  # of a text without letters and digits: it has no bands and is similar to none
-MAX_DELAY = timedelta(minutes=10)  # how long a comparison may wait for running ingestion
 
 
 @transaction.atomic

@@ -11,6 +11,8 @@ from knowledge.models import EmbedderSwitch, KnowledgeSet, LexiconVersion
 
 Given = Mapping[str, Mapping[str, Any]]
 
+_gates: list[PublishGate] = []
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateNotice:
@@ -56,9 +58,6 @@ class PublishGate(Protocol):
     def notice(self, *, row: KnowledgeSet) -> GateNotice:
         """What guards a set."""
         ...
-
-
-_gates: list[PublishGate] = []
 
 
 def publish_gate_register(gate: PublishGate) -> None:

@@ -8,6 +8,8 @@ from accounts.audit.reads import read_record
 from accounts.scope import Scope
 from knowledge.models import Chunk, Document, DocumentVersion
 
+_FIELDS = ("document__title", "document__clearance", "document__tenant")
+
 
 def document_read_record(*, scope: Scope, document: Document, kind: Literal["view", "download"] = "view") -> None:
     """Record that the asker has opened a document; call it where its text or file is given out."""
@@ -30,6 +32,3 @@ def version_read_record(*, scope: Scope, version_id: int) -> None:
 def passage_read_record(*, scope: Scope, chunk_id: int) -> None:
     """The same for a passage."""
     version_read_record(scope=scope, version_id=Chunk.objects.values_list("version_id", flat=True).get(pk=chunk_id))
-
-
-_FIELDS = ("document__title", "document__clearance", "document__tenant")

@@ -32,6 +32,9 @@ from ragcore.types import ChunkDraft
 BATCH = 500  # documents a transaction
 REBUILT_WITH = ("sha256", "file", "file_name", "size_bytes", "sent_as")
 
+EditsSeen = frozenset[tuple[int, datetime]]  # (edit id, when it was last changed) of all edits of a document
+Kind = ChunkEdit.Kind
+
 
 @transaction.atomic
 def document_rebuild(*, scope: Scope, actor: User, document_id: int) -> IngestJob:
@@ -106,10 +109,6 @@ def _next_versions(document_ids: Sequence[int]) -> list[DocumentVersion]:
         values = {name: getattr(live, name) for name in REBUILT_WITH}
         fresh.append(DocumentVersion(document=document, number=live.number + 1, **values))
     return DocumentVersion.objects.bulk_create(fresh)
-
-
-EditsSeen = frozenset[tuple[int, datetime]]  # (edit id, when it was last changed) of all edits of a document
-Kind = ChunkEdit.Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,8 @@ MAX_TERM_CHARACTERS = 128
 FAILURES: tuple[Failure, ...] = ("unavailable", "interrupted", "invalid", "refused", "rejected")
 CONCURRENCY = 4  # chunks that a model writes about at a time, for one document
 
+FIRST_PAUSE = timedelta(minutes=1)  # a model that has just failed is left alone
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Representation:
@@ -107,9 +109,6 @@ def indexed_text(*, title: str, heading_path: Iterable[str], text: str) -> str:
 
 
 # ── what the model did not write ────────────────────────────────────────────────────────────────
-
-
-FIRST_PAUSE = timedelta(minutes=1)  # a model that has just failed is left alone
 
 
 def retry_of(chunk_id: int, version_id: int, missed: Missed) -> RepresentationRetry:

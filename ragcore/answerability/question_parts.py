@@ -20,40 +20,6 @@ from ragcore.text.word_lists import read_lines, read_section
 PACKAGE = "ragcore.answerability"
 KEPT_QUESTIONS = 256  # whose words a process remembers: each is looked at for every source
 
-
-@cache
-def cue(section: str) -> re.Pattern[str]:
-    """A pattern of the words of a section of cues.txt, in any case. Raises KeyError for an unknown section."""
-    words = map(re.escape, read_section(PACKAGE, "cues.txt", section))
-    return re.compile("|".join(rf"(?<![a-z]){word}(?![a-z])" for word in words), re.IGNORECASE)
-
-
-def is_negated(text: str) -> bool:
-    """Whether a text denies something; words that only look negated (未来, not only) do not count."""
-    return bool(cue("negation").search(cue("not negation").sub(" ", text)))
-
-
-@cache
-def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    pairs = []
-    for line in read_lines(PACKAGE, "opposites.txt"):
-        one, other = ("|".join(re.escape(w) for w in side.strip().split("/")) for side in line.split("|"))
-        pairs.append((re.compile(rf"(?<![a-z])(?:{one})(?![a-z])"), re.compile(rf"(?<![a-z])(?:{other})(?![a-z])")))
-    return tuple(pairs)
-
-
-def count_opposites(question: str, text: str) -> int:
-    """How many words of a question stand in a text only as their opposites. Both in lower case."""
-    return sum(bool(theirs.search(text) and not mine.search(text)) for mine, theirs in _opposites_of(question))
-
-
-@lru_cache(maxsize=KEPT_QUESTIONS)
-def _opposites_of(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Of each word of a question that has an opposite the pattern, and that of its opposite."""
-    both_ways = ((mine, theirs) for one, other in _opposites() for mine, theirs in ((one, other), (other, one)))
-    return tuple((mine, theirs) for mine, theirs in both_ways if mine.search(question))
-
-
 NAME = re.compile(
     r"(?<!^)\b[A-Z][\w-]*|\b\w*\d\w*[A-Za-z]\w*|\b[A-Za-z]\w*\d\w*|\b[A-Z]{2,}\w*|[《「“]([^》」”]+)[》」”]"
 )
@@ -92,6 +58,40 @@ _HEADS = (
     _AFTER_QUESTION_WORD,
 )
 _AUXILIARY = frozenset([*_VERBS.split("|"), "the", "a"])
+NEXT = 2  # words apart in a sentence that still count as neighbours
+
+
+@cache
+def cue(section: str) -> re.Pattern[str]:
+    """A pattern of the words of a section of cues.txt, in any case. Raises KeyError for an unknown section."""
+    words = map(re.escape, read_section(PACKAGE, "cues.txt", section))
+    return re.compile("|".join(rf"(?<![a-z]){word}(?![a-z])" for word in words), re.IGNORECASE)
+
+
+def is_negated(text: str) -> bool:
+    """Whether a text denies something; words that only look negated (未来, not only) do not count."""
+    return bool(cue("negation").search(cue("not negation").sub(" ", text)))
+
+
+@cache
+def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    pairs = []
+    for line in read_lines(PACKAGE, "opposites.txt"):
+        one, other = ("|".join(re.escape(w) for w in side.strip().split("/")) for side in line.split("|"))
+        pairs.append((re.compile(rf"(?<![a-z])(?:{one})(?![a-z])"), re.compile(rf"(?<![a-z])(?:{other})(?![a-z])")))
+    return tuple(pairs)
+
+
+def count_opposites(question: str, text: str) -> int:
+    """How many words of a question stand in a text only as their opposites. Both in lower case."""
+    return sum(bool(theirs.search(text) and not mine.search(text)) for mine, theirs in _opposites_of(question))
+
+
+@lru_cache(maxsize=KEPT_QUESTIONS)
+def _opposites_of(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Of each word of a question that has an opposite the pattern, and that of its opposite."""
+    both_ways = ((mine, theirs) for one, other in _opposites() for mine, theirs in ((one, other), (other, one)))
+    return tuple((mine, theirs) for mine, theirs in both_ways if mine.search(question))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,9 +214,6 @@ def _weights(
         lacking = [t for t in terms if t not in idf]
     total = sum(weights.values())
     return weights, sum(weights[t] for t in lacking) / total if total else 0.0
-
-
-NEXT = 2  # words apart in a sentence that still count as neighbours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

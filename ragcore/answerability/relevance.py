@@ -20,16 +20,15 @@ DOUBTFUL_BELOW = 0.1  # nearly all foreign sentences are below, a fifth of right
 MUCH_BETTER = 2.0  # times: beside a quotation that answers better, a doubtful one is told apart
 HOPELESS_BELOW = 0.03  # of the best quotation: then all of them are doubtful
 
+NOTHING = "So it is. 就是这样。"  # a text that answers no question
+MOST_FLOOR = 0.9
+
 
 def is_doubtful(relevance: float | None, best: float) -> bool:
     """Whether a quotation may not answer the question. `best`: the highest relevance in the same answer."""
     if relevance is None:
         return False
     return best < HOPELESS_BELOW or (relevance < DOUBTFUL_BELOW and relevance * MUCH_BETTER < best)
-
-
-NOTHING = "So it is. 就是这样。"  # a text that answers no question
-MOST_FLOOR = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)

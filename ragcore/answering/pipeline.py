@@ -12,6 +12,8 @@ from ragcore.types.answering import AnswerState
 
 T = TypeVar("T")
 
+_registry: Registry[AnswerStage] = Registry()
+
 
 class AnswerStage(Protocol):
     """One step between question and text."""
@@ -21,9 +23,6 @@ class AnswerStage(Protocol):
     hears_stop: ClassVar[bool]  # ends by itself with what it has; others are cancelled
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState: ...
-
-
-_registry: Registry[AnswerStage] = Registry()
 
 
 def answer_stage(

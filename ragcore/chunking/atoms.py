@@ -26,6 +26,17 @@ _SENTENCE = re.compile(
     r"|summari[sz]es?|describes?|depicts?|is|are|in|of|on)\b)"
 )
 
+OVERSIZE = 4  # times the limit: beyond this even code, formulas and table rows are cut
+PARENT_SHARE = 12  # of the limit is the most that a chunk repeats of each item above its first one
+SENTENCE_SHARE = 0.75  # of the limit: a longer sentence is cut, so that heading and overlap still fit beside it
+CUT_SHARE = 0.75  # of a window; a cut further behind might be another one if more of the text were known
+CHARS_A_TOKEN = 16  # more than any text has on average; bounds how much of a long text is counted at once
+AtomKind = Literal["heading", "sentence", "row", "solid"]
+_ITEM = re.compile(r"\s*(?:[-*+•]|\(?[0-9a-zA-Z一二三四五六七八九十]{1,4}[.)、）]|第.{1,6}[条款项章])\s*")
+_BLANK = re.compile(r"\s*")
+_RULE = re.compile(r"[\s:|-]+")
+_FENCE = re.compile(r"(?P<open>(?P<fence>`{3,}+|~{3,}+)[^\n]*\n)(?P<body>.*?)\n?(?P=fence)[`~]*\s*\Z", re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class Captions:
@@ -69,20 +80,6 @@ def find_captions(blocks: Sequence[Block]) -> Captions:
         elif kind == "figure" and after == "image":
             keeps_next.add(index)
     return Captions(frozenset(keeps_next), titles)
-
-
-OVERSIZE = 4  # times the limit: beyond this even code, formulas and table rows are cut
-PARENT_SHARE = 12  # of the limit is the most that a chunk repeats of each item above its first one
-SENTENCE_SHARE = 0.75  # of the limit: a longer sentence is cut, so that heading and overlap still fit beside it
-CUT_SHARE = 0.75  # of a window; a cut further behind might be another one if more of the text were known
-CHARS_A_TOKEN = 16  # more than any text has on average; bounds how much of a long text is counted at once
-
-AtomKind = Literal["heading", "sentence", "row", "solid"]
-
-_ITEM = re.compile(r"\s*(?:[-*+•]|\(?[0-9a-zA-Z一二三四五六七八九十]{1,4}[.)、）]|第.{1,6}[条款项章])\s*")
-_BLANK = re.compile(r"\s*")
-_RULE = re.compile(r"[\s:|-]+")
-_FENCE = re.compile(r"(?P<open>(?P<fence>`{3,}+|~{3,}+)[^\n]*\n)(?P<body>.*?)\n?(?P=fence)[`~]*\s*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

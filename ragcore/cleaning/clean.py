@@ -23,6 +23,8 @@ from ragcore.types import Block, ParsedDocument
 MAX_ROUNDS = 10
 _VERBATIM = frozenset({"code", "formula"})
 
+DEFAULT_OPTIONS = CleaningOptions()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningResult:
@@ -33,9 +35,6 @@ class CleaningResult:
 
     document: ParsedDocument
     counts: Mapping[str, int]
-
-
-DEFAULT_OPTIONS = CleaningOptions()
 
 
 def normalise_text(text: str) -> str:

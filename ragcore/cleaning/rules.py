@@ -41,6 +41,31 @@ _DATE = rf"(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d
 _TIME = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?(?:Z|[+-]\d{2}:?\d{2}))?"
 _STAMP = re.compile(rf"^[ \t]*\[?(?:{_DATE}[T ,]?\s*)?{_TIME}\]?[ \t]*(?:[-:|][ \t]+)?", re.MULTILINE)
 
+# "1.2 Scope ........ 12", also with "…" or "· · ·"
+_LEADER = re.compile(
+    r"^.{1,160}?(?:[.．·•…_]{4,}+|(?:[.．·•…]\s){3,}+|…{2,}+|\.{2,}+(?=\s*+\d))[.．·•…\s]*+"
+    r"(?:\d{1,4}|[ivxlc]{1,7})\s*+\|?\s*+$",
+    re.I,
+)
+_ENTRY = re.compile(r"^.{1,160}?[\s.．·•…]\s*+(?:\d{1,4}|[ivxlc]{1,7})\s*+\|?\s*+$", re.IGNORECASE)
+_HEADING = re.compile(
+    r"(?:\d[\d.]*\s+)?(?:table\s+of\s+contents|contents|(?:list|table|index)\s+of\s+(?:figures|tables)"
+    r"|[图圖表]?\s*目\s*[录錄次]|(?:插[图圖]|[图圖]表|附[图圖])(?:清[单單]|索引|目[录錄]))",
+    re.IGNORECASE,
+)
+_CONTENTS_KINDS = frozenset({"paragraph", "list", "table", "heading"})
+MIN_PAGES = 3  # a short document has no cover; its first page is what it says
+MAX_BLOCKS = 15
+MAX_CHARACTERS = 600
+MAX_LINE = 120  # characters; a longer line is prose
+_COVER_KINDS = frozenset({"heading", "paragraph", "image"})
+_SENTENCE_END = re.compile(r"[。！？；]\s*$|(?:\S+ +){4}.*[a-z]{2}[.!?]\s*$", re.MULTILINE)
+MIN_BLOCKS = 3  # of the text beside them
+MIN_CHARACTERS = 400
+MAX_SHARE = 0.1  # of the characters of the page
+MAX_WIDTH = 0.25  # of the width of the text
+_SIDE_NOTE_KINDS = frozenset({"paragraph", "heading"})
+
 
 def normalise_characters(text: str) -> str:
     """NFKC except for what would change the meaning or the look of Chinese text."""
@@ -114,32 +139,6 @@ def _expand_tab(text: str, match: re.Match[str]) -> str:
 def strip_log_timestamps(text: str) -> str:
     """Lines without the time at which they were written; lines that do not begin with one stay."""
     return _STAMP.sub("", text)
-
-
-# "1.2 Scope ........ 12", also with "…" or "· · ·"
-_LEADER = re.compile(
-    r"^.{1,160}?(?:[.．·•…_]{4,}+|(?:[.．·•…]\s){3,}+|…{2,}+|\.{2,}+(?=\s*+\d))[.．·•…\s]*+"
-    r"(?:\d{1,4}|[ivxlc]{1,7})\s*+\|?\s*+$",
-    re.I,
-)
-_ENTRY = re.compile(r"^.{1,160}?[\s.．·•…]\s*+(?:\d{1,4}|[ivxlc]{1,7})\s*+\|?\s*+$", re.IGNORECASE)
-_HEADING = re.compile(
-    r"(?:\d[\d.]*\s+)?(?:table\s+of\s+contents|contents|(?:list|table|index)\s+of\s+(?:figures|tables)"
-    r"|[图圖表]?\s*目\s*[录錄次]|(?:插[图圖]|[图圖]表|附[图圖])(?:清[单單]|索引|目[录錄]))",
-    re.IGNORECASE,
-)
-_CONTENTS_KINDS = frozenset({"paragraph", "list", "table", "heading"})
-MIN_PAGES = 3  # a short document has no cover; its first page is what it says
-MAX_BLOCKS = 15
-MAX_CHARACTERS = 600
-MAX_LINE = 120  # characters; a longer line is prose
-_COVER_KINDS = frozenset({"heading", "paragraph", "image"})
-_SENTENCE_END = re.compile(r"[。！？；]\s*$|(?:\S+ +){4}.*[a-z]{2}[.!?]\s*$", re.MULTILINE)
-MIN_BLOCKS = 3  # of the text beside them
-MIN_CHARACTERS = 400
-MAX_SHARE = 0.1  # of the characters of the page
-MAX_WIDTH = 0.25  # of the width of the text
-_SIDE_NOTE_KINDS = frozenset({"paragraph", "heading"})
 
 
 def drop_contents(blocks: Sequence[Block]) -> Iterator[Block]:

@@ -31,6 +31,11 @@ FIRST_RATIO = 0.7  # hybrid: of a long passage
 AT_ONCE = 4  # requests to the model
 LANGUAGE_NAMES = {"zh": "Chinese", "en": "English"}
 
+Overhead = Callable[[Passage], int]
+STRATEGIES = ("truncate", "top_k", "summarise")
+LEAST_TOKENS = 40  # a shorter summary says nothing
+TOKENS_A_WORD = 2  # cautiously, of English and Chinese
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compressed:
@@ -185,13 +190,6 @@ def _stats(method: str, before: Sequence[int], after: Sequence[int], job: _Job) 
         "by_model": job.by_model,
         "rejected": job.rejected,
     }
-
-
-Overhead = Callable[[Passage], int]
-
-STRATEGIES = ("truncate", "top_k", "summarise")
-LEAST_TOKENS = 40  # a shorter summary says nothing
-TOKENS_A_WORD = 2  # cautiously, of English and Chinese
 
 
 async def fit_passages(

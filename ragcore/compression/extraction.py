@@ -28,6 +28,12 @@ _COLON = re.compile(r"[:：][*_\s]*\Z")
 _WIDE = "\u2e7f"
 SHORTEST = 20  # columns; what is not longer is no sentence worth keeping
 
+ENOUGH = 0.5  # words that are found decide; vectors, which take a hundred times as long, are asked only below this
+LONG = 20  # words from which a unit counts as long
+GOOD_ENOUGH = 0.7
+USUAL_RATIO = (0.3, 0.8)  # of the tokens after and before; beyond it much was lost, or little was gained
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
@@ -125,13 +131,6 @@ def _block_end(lines: list[str], at: int) -> int:
 def _closed(lines: list[str], at: int, closes: Callable[[str], bool]) -> int:
     """Behind the closing line; a block that is never closed goes on to the end of the passage."""
     return next((number + 1 for number in range(at + 1, len(lines)) if closes(lines[number])), len(lines))
-
-
-ENOUGH = 0.5  # words that are found decide; vectors, which take a hundred times as long, are asked only below this
-LONG = 20  # words from which a unit counts as long
-GOOD_ENOUGH = 0.7
-USUAL_RATIO = (0.3, 0.8)  # of the tokens after and before; beyond it much was lost, or little was gained
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def importance(*, similarity: float, is_edge: bool, words: int) -> float:

@@ -28,6 +28,19 @@ Whereabouts = Literal[
     "source",  # among the sources of the answer
 ]
 
+Remedy = Literal[  # what would mend it (D22)
+    "add_synonym",
+    "add_question",
+    "enable",
+    "recut",
+    "option",
+    "golden_case",
+    "ask_owner",
+    "give_access",
+    "ask_again",
+    "none",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BearingPassage:
@@ -72,20 +85,6 @@ class FailedAnswer:
     unsupported: tuple[str, ...] = ()  # sentences that no source supports
     is_vague: bool = False  # the question names nothing that could be searched for
     is_written_by_model: bool = False
-
-
-Remedy = Literal[  # what would mend it
-    "add_synonym",
-    "add_question",
-    "enable",
-    "recut",
-    "option",
-    "golden_case",
-    "ask_owner",
-    "give_access",
-    "ask_again",
-    "none",
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,11 @@ MOST_CELLS = 8000  # their centres take 24 MB of a process
 SHORT = 96  # principal directions in which vectors and centres are compared to choose the cell
 AT_ONCE = 4096  # vectors whose products with all centres are in memory
 
+REACHES = tuple(round(0.5 + 0.25 * step, 2) for step in range(47))  # tried in this order
+WANTED = 0.99  # share of the nearest vectors, on average over the questions
+WIDER = 10
+USUAL = 80  # percent of the questions for which `rows` is enough
+
 
 @dataclass(frozen=True, slots=True)
 class Cells:
@@ -206,12 +211,6 @@ class CellReach:
     contained: float  # share of the nearest `depth` vectors of a question that the cells hold which are looked into
     rows: float  # vectors in these cells: enough for four of five questions
     wider: float  # the same for WIDER times as many hits
-
-
-REACHES = tuple(round(0.5 + 0.25 * step, 2) for step in range(47))  # tried in this order
-WANTED = 0.99  # share of the nearest vectors, on average over the questions
-WIDER = 10
-USUAL = 80  # percent of the questions for which `rows` is enough
 
 
 def reach_measured(cells: Cells, questions: FloatArray, nearest: Nearest, *, depth: int) -> CellReach:

@@ -31,6 +31,9 @@ OVERSAMPLING = 16
 POWER_ITERATIONS = 4
 SEED = 7
 
+LEAST_SPREAD = 0.02  # of cosines, below which a scale says nothing
+SLOPES = (0.25, 4.0)
+
 
 @dataclass(frozen=True, slots=True)
 class SparseRows:
@@ -202,10 +205,6 @@ class CosineScale:
 
     def __call__(self, cosine: float) -> float:
         return min(1.0, self.offset + self.slope * cosine)
-
-
-LEAST_SPREAD = 0.02  # of cosines, below which a scale says nothing
-SLOPES = (0.25, 4.0)
 
 
 def cosine_scale(own: FloatArray, other: FloatArray) -> CosineScale:

@@ -17,6 +17,9 @@ from ragcore.text.request_cache import cached
 DIMENSIONS = 768
 LEAST_DIMENSIONS = 64  # of a model: the smallest that are offered
 
+_BLOCK = DIMENSIONS + 1
+_NUMBERS = 2**24  # whole numbers that a float32 tells apart
+
 
 def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
     """float32[n, 768], L2-normalised, from float[n, d] with d >= 64; zeros follow fewer than 768 numbers.
@@ -55,9 +58,6 @@ def whole(vector: FloatArray) -> FloatArray:
 # ── vectors of the same question by the models of knowledge sets (decision 041) ───────────────────
 # They follow the site's numbers in blocks of 769: a number that says whose vector it is, and the vector. So the length
 # of a question's vector tells how many blocks there are.
-
-_BLOCK = DIMENSIONS + 1
-_NUMBERS = 2**24  # whole numbers that a float32 tells apart
 
 
 def with_set_vectors(vectors: FloatArray, added: Mapping[int, FloatArray]) -> FloatArray:

@@ -80,6 +80,8 @@ _PRONOUN = re.compile(
 )
 _FINISHED = re.compile(r"[。！？.!?;；…」』”\")）]\s*\Z")
 
+WEIGHTS_FILE = "extractive_weights.json"
+
 
 @dataclass(frozen=True, slots=True)
 class SentenceFeatures:
@@ -292,9 +294,6 @@ def _passage_coverage(
             head = set(tokenizer.terms(" ".join((passage.title, *passage.heading_path))))
             shares[number] = terms.coverage(head | set(holders[number])), terms.coverage(head)
     return shares
-
-
-WEIGHTS_FILE = "extractive_weights.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,15 @@ _HTML = re.compile(rb"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _QUOTED = re.compile(r'filename\s*=\s*(?:"([^"]{1,300})"|([^;\s]{1,300}))', re.IGNORECASE)
 _ENCODED = re.compile(r"filename\*\s*=\s*utf-8'[^']*'([^;\s]{1,900})", re.IGNORECASE)
 
+ROBOTS_BYTES = 512 * 1024
+TRY_LATER = (408, 425, 429)
+_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
+_REASONS = {
+    401: "sign_in",
+    404: "not_found",
+    410: "gone",
+}
+
 
 def media_type_of(content_type: str) -> str:
     """`text/html` of `Text/HTML; charset=utf-8`."""
@@ -69,11 +78,6 @@ def _ending(name: str, media_type: str, content: bytes) -> str:
         return suffix
     by_signature = next((ending for start, ending in _SIGNATURES if content.startswith(start)), "")
     return by_signature or (".html" if _HTML.search(content[:1024]) else "")
-
-
-ROBOTS_BYTES = 512 * 1024
-TRY_LATER = (408, 425, 429)
-_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,10 +212,3 @@ def _to_page(target: httpx.URL, reply: HttpReply, url: str) -> FetchedPage:
         last_modified=reply.headers.get("last-modified", ""),
         not_modified=unchanged,
     )
-
-
-_REASONS = {
-    401: "sign_in",
-    404: "not_found",
-    410: "gone",
-}

@@ -31,6 +31,17 @@ LOW = 0.5  # below it the next query adds terms of the topic, from it on details
 CATEGORIES = 5
 _STATUS: tuple[tuple[float, CoverageStatus], ...] = ((0.8, "excellent"), (0.6, "good"), (0.4, "adequate"))
 
+Dimension = Literal["relevance", "completeness", "accuracy", "coherence"]
+DIMENSIONS: tuple[Dimension, ...] = ("relevance", "completeness", "accuracy", "coherence")
+WEAK = 0.6  # a dimension below it fires its strategy
+_READ = 6  # passages that are judged, the best ones
+_CHARACTERS = 1200  # of each passage that a model is shown
+_NEAR = 3  # passages whose mean is the relevance
+_SINGLE = 0.8  # accuracy of what only one document says: nobody contradicts, nobody confirms
+_JACCARD_FULL = 0.25  # shared share of words from which two passages belong together
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+Unit = Annotated[float, Field(ge=0, le=1)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
@@ -92,18 +103,6 @@ def text_of(ranked: Ranked) -> str:
     """What a passage says, with the title and headings that it stands under."""
     passage = ranked.passage
     return "\n".join((passage.title, *passage.heading_path, passage.text))
-
-
-Dimension = Literal["relevance", "completeness", "accuracy", "coherence"]
-DIMENSIONS: tuple[Dimension, ...] = ("relevance", "completeness", "accuracy", "coherence")
-WEAK = 0.6  # a dimension below it fires its strategy
-_READ = 6  # passages that are judged, the best ones
-_CHARACTERS = 1200  # of each passage that a model is shown
-_NEAR = 3  # passages whose mean is the relevance
-_SINGLE = 0.8  # accuracy of what only one document says: nobody contradicts, nobody confirms
-_JACCARD_FULL = 0.25  # shared share of words from which two passages belong together
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-Unit = Annotated[float, Field(ge=0, le=1)]
 
 
 @validated(frozen=True, slots=True, kw_only=True)

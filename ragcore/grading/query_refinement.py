@@ -31,6 +31,28 @@ _LATIN_NAME = re.compile(r"[A-Z][\w'’.&-]*(?:\s+(?:(?:of|the|de|von|van|and|la
 _CJK_NAME = re.compile(rf"[《「『“]([^》」』”]{{2,30}})[》」』”]|([{CJK}]{{2,6}}·[{CJK}·]{{1,12}})")
 _BRACKET = re.compile(r"\s*[(（].*?[)）]\s*$")  # of a title: "Fargo (film)"
 
+RefineStrategy = Literal[
+    "add_specificity", "broaden_scope", "add_constraints", "restructure_query", "add_terms", "add_details"
+]
+STRATEGIES: dict[Dimension, RefineStrategy] = {
+    "relevance": "add_specificity",
+    "completeness": "broaden_scope",
+    "accuracy": "add_constraints",
+    "coherence": "restructure_query",
+}
+_TOLD: dict[RefineStrategy, str] = {
+    "add_specificity": "name the subject and what is asked of it more precisely, with technical terms of the topic",
+    "broaden_scope": "widen it: leave out restrictions that are not essential, add synonyms and what is missing",
+    "add_constraints": "add what makes the right passage unmistakable: versions, standards, places, times, units",
+    "restructure_query": "restructure it: the topic first, then the aspects that are asked for, one after the other",
+    "add_terms": "add technical terms of the topic",
+    "add_details": "ask for the details that are missing",
+}
+MAX_CHARACTERS = 500
+_TERMS = 4  # words that one strategy adds
+_TECHNICAL = re.compile(r"\b(?:[A-Za-z]*[A-Z][A-Za-z]*[A-Z0-9][\w-]*|[A-Za-z]+[-_]?\d[\w.-]*)\b", re.ASCII)
+_CJK = re.compile(f"[{CJK}]")
+
 
 @validated(frozen=True, slots=True, kw_only=True)
 class _NextHop:
@@ -96,29 +118,6 @@ def _names(sentence: str, tokenizer: Tokenizer) -> Iterator[str]:
     yield from (match.group() for match in _LATIN_NAME.finditer(sentence) if match.start() > 0 or " " in match.group())
     if cjk_share(sentence) > 0.5:  # no capitals: longer words are the nearest thing to names
         yield from (word for word in keywords(sentence, tokenizer) if len(word) > 2)
-
-
-RefineStrategy = Literal[
-    "add_specificity", "broaden_scope", "add_constraints", "restructure_query", "add_terms", "add_details"
-]
-STRATEGIES: dict[Dimension, RefineStrategy] = {
-    "relevance": "add_specificity",
-    "completeness": "broaden_scope",
-    "accuracy": "add_constraints",
-    "coherence": "restructure_query",
-}
-_TOLD: dict[RefineStrategy, str] = {
-    "add_specificity": "name the subject and what is asked of it more precisely, with technical terms of the topic",
-    "broaden_scope": "widen it: leave out restrictions that are not essential, add synonyms and what is missing",
-    "add_constraints": "add what makes the right passage unmistakable: versions, standards, places, times, units",
-    "restructure_query": "restructure it: the topic first, then the aspects that are asked for, one after the other",
-    "add_terms": "add technical terms of the topic",
-    "add_details": "ask for the details that are missing",
-}
-MAX_CHARACTERS = 500
-_TERMS = 4  # words that one strategy adds
-_TECHNICAL = re.compile(r"\b(?:[A-Za-z]*[A-Z][A-Za-z]*[A-Z0-9][\w-]*|[A-Za-z]+[-_]?\d[\w.-]*)\b", re.ASCII)
-_CJK = re.compile(f"[{CJK}]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

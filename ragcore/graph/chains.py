@@ -31,6 +31,23 @@ _TITLES = {
 _IS_A = frozenset({"category", "genus"})
 _MOST_ANSWERS = 5
 
+_ASKED_EN = {
+    "subject": "The question asks which entity fits what is said of {names}.",
+    "object": "The question asks for a property of {names}.",
+    "relationship": "The question asks how {names} are related.",
+    "type": "The question asks what type of entity {names} is.",
+}
+_ASKED_ZH = {
+    "subject": "问题询问哪个实体符合关于“{names}”的描述。",
+    "object": "问题询问“{names}”的一项属性。",
+    "relationship": "问题询问“{names}”之间的关系。",
+    "type": "问题询问“{names}”属于哪种类型的实体。",
+}
+_KINDS = {
+    "subject": "the entity that fits a description", "object": "a property of an entity",
+    "relationship": "the relationship between entities", "type": "the type of an entity",
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainStep:
@@ -170,20 +187,6 @@ def _matters(kind: TripleQuestionKind, triple: Triple, first: Triple, answers: S
     return triple.relation == first.relation
 
 
-_ASKED_EN = {
-    "subject": "The question asks which entity fits what is said of {names}.",
-    "object": "The question asks for a property of {names}.",
-    "relationship": "The question asks how {names} are related.",
-    "type": "The question asks what type of entity {names} is.",
-}
-_ASKED_ZH = {
-    "subject": "问题询问哪个实体符合关于“{names}”的描述。",
-    "object": "问题询问“{names}”的一项属性。",
-    "relationship": "问题询问“{names}”之间的关系。",
-    "type": "问题询问“{names}”属于哪种类型的实体。",
-}
-
-
 def _reason_1(kind: TripleQuestionKind, names: str, zh: bool) -> str:
     return (_ASKED_ZH if zh else _ASKED_EN)[kind].format(names=names)
 
@@ -220,12 +223,6 @@ class _Written:
     knowledge_2: Annotated[list[int], Field(max_length=50)]
     reason_3: Annotated[str, Field(min_length=1, max_length=500)]
     answer: Annotated[str, Field(max_length=500)] = ""
-
-
-_KINDS = {
-    "subject": "the entity that fits a description", "object": "a property of an entity",
-    "relationship": "the relationship between entities", "type": "the type of an entity",
-}  # fmt: skip
 
 
 async def chain_by_model(

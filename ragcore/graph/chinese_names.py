@@ -26,6 +26,8 @@ _SURNAMES = frozenset(
     "卢盧蒋蔣蔡贾賈丁魏薛叶葉阎閻余潘杜戴夏钟鍾汪田任姜范方石姚谭譚廖邹鄒熊金陆陸郝孔白崔康毛邱秦江史顾顧侯邵孟龙龍万萬段"
 )
 
+_FUNCTION = frozenset("的了在是和与或及为对从向由以被也都就而且但并把将使让给有没不很最更又再还只仅等之其此该这那哪何")
+
 
 def chinese_names(sentence: str) -> Iterator[tuple[int, int]]:
     """Start and end of names and compounds in order, none within another."""
@@ -80,9 +82,6 @@ def _tagged(run: str) -> Iterator[tuple[int, int, str]]:
 
 def _is_part(word: str) -> bool:
     return len(word) == 1 and not word.isascii() and word not in stop_words() and word not in _FUNCTION
-
-
-_FUNCTION = frozenset("的了在是和与或及为对从向由以被也都就而且但并把将使让给有没不很最更又再还只仅等之其此该这那哪何")
 
 
 def _words(piece: str) -> Iterator[tuple[int, int, str]]:

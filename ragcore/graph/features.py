@@ -46,6 +46,33 @@ _PLACE = re.compile(r"\bwhere\b|哪里|哪儿|何处|什么地方|位于", re.I)
 _PERSON = re.compile(r"\bwho(?:m|se)?\b|谁|哪位|何人", re.I)
 _BRACKET = re.compile(r"[(（]([^()（）]+)[)）]")
 
+_ASKING = frozenset(
+    [
+        "who",
+        "whom",
+        "whose",
+        "what",
+        "which",
+        "where",
+        "when",
+        "how",
+        "is",
+        "are",
+        "was",
+        "were",
+        "do",
+        "does",
+        "did",
+        "the",
+        "a",
+        "an",
+        "of",
+        "in",
+        "by",
+        "to",
+    ]
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -100,34 +127,6 @@ class QuestionOfFacts:
             if form and form in text:
                 text = text.replace(form, " ")
         return " ".join(w for w in self.tokenizer.words(text) if w not in gone and w not in _ASKING)
-
-
-_ASKING = frozenset(
-    [
-        "who",
-        "whom",
-        "whose",
-        "what",
-        "which",
-        "where",
-        "when",
-        "how",
-        "is",
-        "are",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "the",
-        "a",
-        "an",
-        "of",
-        "in",
-        "by",
-        "to",
-    ]
-)
 
 
 def measure(

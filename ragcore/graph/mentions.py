@@ -56,6 +56,8 @@ _BRACKET = re.compile(r"[(（][^()（）]*[)）]")
 _WORDS = re.compile(rf"[{CJK}]|[^\W_]+")
 _SENTENCE_WORD = re.compile(r"[^\W\d_]+")
 
+_USUAL_ENDINGS = ("ing", "ly", "ed", "tion", "ment", "ness", "ally", "ies", "ever", "ough", "fter", "efore")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityMention:
@@ -233,9 +235,6 @@ def _name(sentence: str, match: re.Match[str]) -> Iterator[tuple[int, int, Menti
 def _begins_only(word: str) -> bool:
     """Whether a single word at the beginning of a sentence is likely to be capitalised for that reason alone."""
     return word[1:].islower() and (len(word) < 4 or word.lower().endswith(_USUAL_ENDINGS))
-
-
-_USUAL_ENDINGS = ("ing", "ly", "ed", "tion", "ment", "ness", "ally", "ies", "ever", "ough", "fter", "efore")
 
 
 def _plain(word: str) -> str:

@@ -17,6 +17,14 @@ _BRACKET = re.compile(r"\s{0,9}[(（][^()（）]*[)）]\s*$")
 _HAS_CJK = re.compile(f"[{CJK}]")
 _ALL_NAMES = 65_536  # names whose text a process keeps
 
+_VERBS = (
+    "contains|causes|requires|uses|owns|tests|supports|includes|means|connects|needs|serves|plays|describes|defines|"
+    "implements|extends|improves|replaces|produces|provides|controls|sends|receives|follows|precedes|depends"
+)
+_VERB = re.compile(rf"(?:is|are|was|were|has|have|had|can|does) \w|(?:{_VERBS})\b")
+_PARTICIPLE = re.compile(r"(?:\w+ed|made|built|born|written|known|held|found) (?:by|in|at|on|to|for|from|with|of|as)\b")
+_VERB_ZH = re.compile("是|位于|属于|包含|包括|导致|引起|需要|使用|拥有|测试|支持|意为|由|与|基于|改进|实现|扩展")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triple:
@@ -82,12 +90,3 @@ def sentence(triple: Triple, language: Language = "en") -> str:
     if _PARTICIPLE.match(words):
         return f"{subject} is {words} {object_}."
     return f"The {words} of {subject} is {object_}."
-
-
-_VERBS = (
-    "contains|causes|requires|uses|owns|tests|supports|includes|means|connects|needs|serves|plays|describes|defines|"
-    "implements|extends|improves|replaces|produces|provides|controls|sends|receives|follows|precedes|depends"
-)
-_VERB = re.compile(rf"(?:is|are|was|were|has|have|had|can|does) \w|(?:{_VERBS})\b")
-_PARTICIPLE = re.compile(r"(?:\w+ed|made|built|born|written|known|held|found) (?:by|in|at|on|to|for|from|with|of|as)\b")
-_VERB_ZH = re.compile("是|位于|属于|包含|包括|导致|引起|需要|使用|拥有|测试|支持|意为|由|与|基于|改进|实现|扩展")

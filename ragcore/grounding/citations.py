@@ -17,6 +17,9 @@ from ragcore.types import Citation, Sentence, Source
 
 _WEIGHT = {"supported": 1.0, "weak": 0.5, "unsupported": 0.0}
 
+WEAK_BELOW = 0.5
+ROUNDS = 5  # of removing markers and links; what one removal puts together, the next one finds
+
 
 def citation_confidence(*, score: float, similarity: float, frequency: int) -> float:
     """0.4 of the source's score, 0.4 of its similarity to the sentence, 0.2 of how often it is cited."""
@@ -40,18 +43,12 @@ def _unit(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-WEAK_BELOW = 0.5
-
-
 @dataclass(frozen=True, slots=True)
 class Extracted:
     """The text with `[n]` markers only, and its citations in order of first mention."""
 
     text: str
     citations: tuple[Citation, ...]
-
-
-ROUNDS = 5  # of removing markers and links; what one removal puts together, the next one finds
 
 
 def normalise(text: str, sources: Sequence[Source]) -> tuple[str, list[Marker]]:

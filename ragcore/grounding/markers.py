@@ -18,6 +18,34 @@ from ragcore.text.normalise import nfkc
 from ragcore.text.word_lists import longest_first, read_sections
 from ragcore.types import Source
 
+MAX_MARKER = 80  # characters between the brackets
+MAX_ROUND = 40  # in round ones, which are common in prose and should not delay it
+MAX_RANGE = 20
+_INNER = rf"[^\[\]【】［］\n`]{{1,{MAX_MARKER}}}"
+_ROUND = rf"[^()（）\[\]【】［］\n`]{{1,{MAX_ROUND}}}"
+_PIECE = re.compile(
+    r"(?P<ticks>`+|~{3,})"
+    rf"|(?P<gap>[ \t]*)(?:\[\[(?P<double>{_INNER})\]\]|\[(?P<square>{_INNER})\]|【(?P<lens>{_INNER})】"
+    rf"|［(?P<wide>{_INNER})］|[(（](?P<round>{_ROUND})[)）])"
+    r"|(?P<newline>\n[ \t]*)"
+    r"|(?P<text>[^`~\[【［(（\n \t]+|[ \t]+|.)",
+    re.DOTALL,
+)
+_UNFINISHED = re.compile(
+    rf"(?:(?<!`)`+|(?<!~)~+|\n[ \t]*"
+    rf"|(?<![ \t])[ \t]*(?:\[\[[^\[\]【】［］\n`]{{0,{MAX_MARKER}}}\]?|[\[【［][^\[\]【】［］\n`]{{0,{MAX_MARKER}}}"
+    rf"|[(（][^()（）\[\]【】［］\n`]{{0,{MAX_ROUND}}})?)\Z"
+)
+_NUMBERS = re.compile(r"\^?(\d{1,3})(?:\s*[-–~]\s*\^?(\d{1,3}))?")
+_DAGGER = re.compile(r"(?:(?<!\s)\s+)?†.*\Z", re.DOTALL)  # `1†source`, as some models were trained to write
+_TURN = re.compile(
+    r"\d{1,3}:\d{1,3}"
+)  # `4:0†source` counts turns and files of another system: it points to nothing here
+_DOCUMENT_ID = re.compile(r"\bdoc(?:ument)?[_ ]?id(?:\s*[:#=]\s*(?=\S)|\s+(?=\S*\d))", re.IGNORECASE)
+_DIGIT = re.compile(r"[0-9]")
+_SEPARATORS = re.compile(r"[,，、;；&]")
+_JOIN = re.compile(r"\s*(?:[,，、;；&]|\band\b|和|与|與|\s)\s*")
+
 
 @dataclass(slots=True)
 class CodeSpans:
@@ -53,35 +81,6 @@ class CodeSpans:
     def text(self, piece: str) -> None:
         """Anything else."""
         self._line_start = self._line_start and not piece.strip()
-
-
-MAX_MARKER = 80  # characters between the brackets
-MAX_ROUND = 40  # in round ones, which are common in prose and should not delay it
-MAX_RANGE = 20
-_INNER = rf"[^\[\]【】［］\n`]{{1,{MAX_MARKER}}}"
-_ROUND = rf"[^()（）\[\]【】［］\n`]{{1,{MAX_ROUND}}}"
-_PIECE = re.compile(
-    r"(?P<ticks>`+|~{3,})"
-    rf"|(?P<gap>[ \t]*)(?:\[\[(?P<double>{_INNER})\]\]|\[(?P<square>{_INNER})\]|【(?P<lens>{_INNER})】"
-    rf"|［(?P<wide>{_INNER})］|[(（](?P<round>{_ROUND})[)）])"
-    r"|(?P<newline>\n[ \t]*)"
-    r"|(?P<text>[^`~\[【［(（\n \t]+|[ \t]+|.)",
-    re.DOTALL,
-)
-_UNFINISHED = re.compile(
-    rf"(?:(?<!`)`+|(?<!~)~+|\n[ \t]*"
-    rf"|(?<![ \t])[ \t]*(?:\[\[[^\[\]【】［］\n`]{{0,{MAX_MARKER}}}\]?|[\[【［][^\[\]【】［］\n`]{{0,{MAX_MARKER}}}"
-    rf"|[(（][^()（）\[\]【】［］\n`]{{0,{MAX_ROUND}}})?)\Z"
-)
-_NUMBERS = re.compile(r"\^?(\d{1,3})(?:\s*[-–~]\s*\^?(\d{1,3}))?")
-_DAGGER = re.compile(r"(?:(?<!\s)\s+)?†.*\Z", re.DOTALL)  # `1†source`, as some models were trained to write
-_TURN = re.compile(
-    r"\d{1,3}:\d{1,3}"
-)  # `4:0†source` counts turns and files of another system: it points to nothing here
-_DOCUMENT_ID = re.compile(r"\bdoc(?:ument)?[_ ]?id(?:\s*[:#=]\s*(?=\S)|\s+(?=\S*\d))", re.IGNORECASE)
-_DIGIT = re.compile(r"[0-9]")
-_SEPARATORS = re.compile(r"[,，、;；&]")
-_JOIN = re.compile(r"\s*(?:[,，、;；&]|\band\b|和|与|與|\s)\s*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,10 @@ from ragcore.types import Source
 
 MAX_SENTENCES = 400  # of one source; a longer one is compared in larger pieces, none is left out
 
+ENOUGH = 0.5  # words that are found decide; vectors are asked only below this
+CANDIDATES = 3  # sources whose vectors are compared, the ones with most shared words
+MARKER = re.compile(r"(?:(?<!\s)\s+)?\[\d{1,3}\]")
+
 
 @dataclass
 class SourceText:
@@ -89,11 +93,6 @@ class SourceTexts:
     def of(self, numbers: Sequence[int]) -> list[SourceText]:
         """Those with these numbers; all if none has."""
         return [text for text in self.all if text.source.number in numbers] or self.all
-
-
-ENOUGH = 0.5  # words that are found decide; vectors are asked only below this
-CANDIDATES = 3  # sources whose vectors are compared, the ones with most shared words
-MARKER = re.compile(r"(?:(?<!\s)\s+)?\[\d{1,3}\]")
 
 
 @dataclass(slots=True)

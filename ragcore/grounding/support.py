@@ -49,6 +49,13 @@ _BOLD_LINE = re.compile(r"\*\*[^*]*[^*.。!！]\*\*|__[^_]*[^_.。!！]__")
 _NUMBER = re.compile(r"\[(\d{1,3})\]")
 _RULE = re.compile(r"[\s|:\-=_*]*")
 
+_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}\p{M}]+")
+_COLON = re.compile(r"[:：]")
+_OWN_MARKER = re.compile(r"［(\d{1,3})］")  # a source's own [n], as a quotation writes it
+JUDGED = 12  # sentences in one request; the rest go into further ones
+REFUSED = "A language model compared them: the cited source does not say this."
+_OPEN = frozenset({IN_PART, OTHER_LANGUAGE})
+
 
 def support_states(
     text: str,
@@ -153,11 +160,6 @@ class _Judge:
         return any(abs(share - cjk_share(s.text)) > OTHER_SCRIPT for s in self.similarity.sources if s.number in cited)
 
 
-_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}\p{M}]+")
-_COLON = re.compile(r"[:：]")
-_OWN_MARKER = re.compile(r"［(\d{1,3})］")  # a source's own [n], as a quotation writes it
-
-
 def is_quoted(claim: str, texts: Iterable[SourceText]) -> bool:
     """Whether the words of a claim stand in one of the texts in this order, whatever marks stand between them.
 
@@ -201,11 +203,6 @@ def _figures(missing: Sequence[str]) -> dict[str, Any]:
 def _reason(name: str, **data: str | int) -> dict[str, Any]:
     """The fields of a Sentence that say why: in English, and what is needed to translate it."""
     return {"reason": fill(REASONS[name], data), "reason_data": {"reason": name, **data}}
-
-
-JUDGED = 12  # sentences in one request; the rest go into further ones
-REFUSED = "A language model compared them: the cited source does not say this."
-_OPEN = frozenset({IN_PART, OTHER_LANGUAGE})
 
 
 async def judge_undecided(sentences: Sequence[Sentence], sources: Sequence[Source], llm: LlmClient) -> list[Sentence]:

@@ -48,24 +48,6 @@ from ragcore.text.scripts import beginning_language, cjk_share, is_across, langu
 from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import read_sections
 
-
-def gives_cause(text: str) -> bool:
-    """Whether a text says that something is so because of something else, by evidence_causes.txt."""
-    return _cues("evidence_causes.txt").search(text) is not None
-
-
-def hedges(text: str) -> bool:
-    """Whether a text restricts what it says ("may", "some", 可能), by evidence_hedges.txt."""
-    return _cues("evidence_hedges.txt").search(text) is not None
-
-
-@cache
-def _cues(name: str) -> re.Pattern[str]:
-    sections = read_sections("ragcore.grounding", name)
-    words = [re.escape(word).replace(r"\*", r"[a-z]*") for word in sections[""]]
-    return re.compile("|".join([rf"\b(?:{'|'.join(words)})\b", *sections["chinese"]]), re.IGNORECASE)
-
-
 FEATURES = (
     "sentence",  # weighted share of keywords that one sentence has
     "weakest_clause",  # the same of the clause for which it is lowest
@@ -92,6 +74,26 @@ READ = 2  # sentences whose wording is compared
 Vector = npt.NDArray[np.float64]
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _MARKER = re.compile(r"(?:(?<!\s)\s+)?\[\d{1,3}\]")
+MODEL_FILE = "support_model.json"
+MEANING_FILE = "support_meaning.json"
+SURE_FROM = 0.7  # by words alone; vectors are asked only below
+
+
+def gives_cause(text: str) -> bool:
+    """Whether a text says that something is so because of something else, by evidence_causes.txt."""
+    return _cues("evidence_causes.txt").search(text) is not None
+
+
+def hedges(text: str) -> bool:
+    """Whether a text restricts what it says ("may", "some", 可能), by evidence_hedges.txt."""
+    return _cues("evidence_hedges.txt").search(text) is not None
+
+
+@cache
+def _cues(name: str) -> re.Pattern[str]:
+    sections = read_sections("ragcore.grounding", name)
+    words = [re.escape(word).replace(r"\*", r"[a-z]*") for word in sections[""]]
+    return re.compile("|".join([rf"\b(?:{'|'.join(words)})\b", *sections["chinese"]]), re.IGNORECASE)
 
 
 @dataclass
@@ -297,11 +299,6 @@ def _missing(claim: _Claim, pool: Sequence[SourceText], match: _Match) -> tuple[
     names_ = sum(not any(name in source.lower for source in pool) for name in claim.names)
     quoted = sum(squeeze(quotation) not in squeeze(match.text.lower) for quotation in claim.quotations)
     return float(min(MOST, figures_)), float(min(MOST, names_)), float(min(MOST, quoted))
-
-
-MODEL_FILE = "support_model.json"
-MEANING_FILE = "support_meaning.json"
-SURE_FROM = 0.7  # by words alone; vectors are asked only below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,12 @@ from ragcore.ports import ChatMessage, ChatModel
 from ragcore.prompts import load
 from ragcore.types import Usage
 
+SECONDS = 10.0  # V6, of one request
+MAX_TOKENS = 600
+_FENCES = "document|context|conversation|question|answer|critique|statements"
+_FENCE = re.compile(rf"<(?=\s*/?\s*(?:{_FENCES})\b)", re.IGNORECASE)
+T = TypeVar("T")
+
 
 class StoppedError(RagError):
     """The reader wants no more of this answer. Never told: whoever makes the answer ends it with what there is."""
@@ -44,13 +50,6 @@ async def run_unless_stopped(stop: asyncio.Event | None, work: Coroutine[Any, An
         for each in (task, stopped):
             each.cancel()
         await asyncio.gather(task, stopped, return_exceptions=True)
-
-
-SECONDS = 10.0  # of one request
-MAX_TOKENS = 600
-_FENCES = "document|context|conversation|question|answer|critique|statements"
-_FENCE = re.compile(rf"<(?=\s*/?\s*(?:{_FENCES})\b)", re.IGNORECASE)
-T = TypeVar("T")
 
 
 def _without_limit() -> float:

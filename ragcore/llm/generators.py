@@ -22,6 +22,8 @@ _BLOCK = re.compile(r"\s*(?:#{1,6}\s|[-*+]\s|\d{1,3}[.)]\s|\||```)")
 _WORD = re.compile(r"[A-Za-zÀ-ɏ0-9]")
 _CJK = re.compile(f"[{CJK}]")
 
+EndCause = Literal["", "lost", "stalled", "late"]  # of an interruption: by the server, or by a limit of the model
+
 
 class RestartedError(ValueError):
     """The second text begins from the start and goes elsewhere: the two cannot be joined."""
@@ -116,9 +118,6 @@ def _common(first: str, second: str) -> int:
             break
         size += 1
     return size
-
-
-EndCause = Literal["", "lost", "stalled", "late"]  # of an interruption: by the server, or by a limit of the model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

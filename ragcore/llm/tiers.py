@@ -17,6 +17,17 @@ from ragcore.types import Usage
 
 MILLION = Decimal(1_000_000)
 
+TierName = Literal["fast", "standard", "advanced"]
+TIER_NAMES: tuple[TierName, ...] = ("fast", "standard", "advanced")
+MAX_TOKENS: dict[TierName, int] = {"fast": 1024, "standard": 2048, "advanced": 4096}
+SECONDS: dict[TierName, float] = {"fast": 2.0, "standard": 5.0, "advanced": 15.0}
+LOCAL_SECONDS = 15.0  # a small model on processors, a few hundred tokens
+# 5G-NR, TS 38.331, gNodeB, PRACH, max_retries: recognised by their form
+_FORM = re.compile(
+    r"(?<![A-Za-z0-9])(?:[A-Za-z]+[-_.]?\d[\w.-]*|\d+[A-Za-z][\w-]*|[A-Z]{2,}[a-z]?\b|[a-z]+[A-Z]\w*|\w+_\w+)"
+)
+SIMPLE, MEDIUM = 0.3, 0.6  # complexity below it: fast, standard; from there on: advanced
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
@@ -55,13 +66,6 @@ def _price(model: str, value: Any) -> Price:
         if not isinstance(value[kind], Decimal) or value[kind] < 0:
             raise ValueError(f"must give numbers from 0 on as prices of {model!r}")
     return Price(prompt=value["input"], completion=value["output"])
-
-
-TierName = Literal["fast", "standard", "advanced"]
-TIER_NAMES: tuple[TierName, ...] = ("fast", "standard", "advanced")
-MAX_TOKENS: dict[TierName, int] = {"fast": 1024, "standard": 2048, "advanced": 4096}
-SECONDS: dict[TierName, float] = {"fast": 2.0, "standard": 5.0, "advanced": 15.0}
-LOCAL_SECONDS = 15.0  # a small model on processors, a few hundred tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +109,6 @@ def compute_cost(usage: Usage, tier: Tier) -> Decimal | None:
     return Price(prompt=tier.price_in, completion=tier.price_out).of(usage)
 
 
-# 5G-NR, TS 38.331, gNodeB, PRACH, max_retries: recognised by their form
-_FORM = re.compile(
-    r"(?<![A-Za-z0-9])(?:[A-Za-z]+[-_.]?\d[\w.-]*|\d+[A-Za-z][\w-]*|[A-Z]{2,}[a-z]?\b|[a-z]+[A-Z]\w*|\w+_\w+)"
-)
-
-
 def generation_complexity(question: str, context: str, tokenizer: Tokenizer) -> float:
     """0 to 1: 0.2 min(words/50, 1) + 0.3 min(technical terms/5, 1) + 0.3 min(reasoning cues/3, 1)
     + 0.2 min(context words/2000, 1).
@@ -146,9 +144,6 @@ def _matches(file: str, text: str) -> frozenset[str]:
 @cache
 def _pattern(file: str) -> re.Pattern[str]:
     return cue_pattern(read_section("ragcore.llm", file))
-
-
-SIMPLE, MEDIUM = 0.3, 0.6  # complexity below it: fast, standard; from there on: advanced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,18 @@ from ragcore.types import Usage
 
 _ESTIMATE = EstimateCounter()
 
+Purpose = Literal["understanding", "rewriting", "searching", "compression", "judging", "writing"]
+_BY_PROMPT: dict[str, Purpose] = {
+    "standalone": "understanding",
+    "analysis": "understanding",
+    "refine_hop": "searching",
+    "refine_query": "searching",
+    "compress": "compression",
+    "summarise_context": "compression",
+    "conversation": "writing",
+}
+_BY_BEGINNING: dict[str, Purpose] = {"rewrite_": "rewriting", "judge_": "judging"}
+
 
 class TooExpensiveError(ModelUnavailableError):
     """No model can write within the limit of cost."""
@@ -138,20 +150,6 @@ class CostBudget:
         if self.estimated_tokens is not None and not self._paid:
             return self.estimated_tokens
         return message_tokens((message.content for message in request.messages), self.count) + request.max_tokens
-
-
-Purpose = Literal["understanding", "rewriting", "searching", "compression", "judging", "writing"]
-
-_BY_PROMPT: dict[str, Purpose] = {
-    "standalone": "understanding",
-    "analysis": "understanding",
-    "refine_hop": "searching",
-    "refine_query": "searching",
-    "compress": "compression",
-    "summarise_context": "compression",
-    "conversation": "writing",
-}
-_BY_BEGINNING: dict[str, Purpose] = {"rewrite_": "rewriting", "judge_": "judging"}
 
 
 def purpose_of_prompt(prompt: str) -> Purpose:

@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 Unit = Literal["share", "seconds", "money", "count"]  # share: 0 to 1
 FINAL = "final"  # the stage whose ranking is what a search returns
 
+_METRICS: dict[str, RegisteredMetric] = {}
+M = TypeVar("M")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedText:
@@ -112,10 +115,6 @@ class RegisteredMetric:
 
     info: MetricInfo
     compute: Metric
-
-
-_METRICS: dict[str, RegisteredMetric] = {}
-M = TypeVar("M")
 
 
 def metric(

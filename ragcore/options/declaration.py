@@ -17,6 +17,8 @@ _KEY = "option"  # of the declaration in the metadata of a field
 LINE = 64  # characters of a free text that fits into a field of one line
 Kind = type[bool] | type[int] | type[float] | type[str]
 
+OPTION_GROUPS: dict[str, OptionGroup] = {}  # by code, in the order of forms
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -107,9 +109,6 @@ class OptionGroup:
     code: str  # retrieval
     label: str
     options: type  # the dataclass
-
-
-OPTION_GROUPS: dict[str, OptionGroup] = {}  # by code, in the order of forms
 
 
 def option_group(code: str, label: str) -> Callable[[type[T]], type[T]]:

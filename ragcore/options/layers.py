@@ -18,6 +18,17 @@ from ragcore.options.groups import AnswerOptions
 
 T = TypeVar("T")
 
+# The first must not be more than the second where somebody has set both; a default gives way.
+_NOT_MORE_THAN = (
+    ("chunking.min_tokens", "chunking.max_tokens"),
+    ("chunking.max_tokens", "chunking.section_tokens"),
+    ("chunking.max_tokens", "answer.context_tokens"),  # the best passage would never stand in a prompt as a whole
+    ("retrieval.fine_limit", "retrieval.coarse_limit"),
+    ("retrieval.top_k", "retrieval.fine_limit"),  # of one arm, where only one is asked
+    ("retrieval.top_k", "retrieval.fused_limit"),
+    ("answer.max_chunks", "retrieval.fused_limit"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved(Generic[T]):
@@ -77,18 +88,6 @@ class Conflict:
     def message(self) -> str:
         """In English."""
         return self.error.message
-
-
-# The first must not be more than the second where somebody has set both; a default gives way.
-_NOT_MORE_THAN = (
-    ("chunking.min_tokens", "chunking.max_tokens"),
-    ("chunking.max_tokens", "chunking.section_tokens"),
-    ("chunking.max_tokens", "answer.context_tokens"),  # the best passage would never stand in a prompt as a whole
-    ("retrieval.fine_limit", "retrieval.coarse_limit"),
-    ("retrieval.top_k", "retrieval.fine_limit"),  # of one arm, where only one is asked
-    ("retrieval.top_k", "retrieval.fused_limit"),
-    ("answer.max_chunks", "retrieval.fused_limit"),
-)
 
 
 def conflicts(groups: Mapping[str, Resolved[Any]]) -> list[Conflict]:

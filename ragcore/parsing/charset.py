@@ -35,6 +35,11 @@ _BINARY = (
 _ALIASES = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "iso-8859-1": "cp1252", "latin-1": "cp1252"}
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
+# punctuation and symbols, then the frequent characters, as two-byte codes of the encoding itself
+_GB_LEVEL_ONE = ((0xA1A1, 0xA3FE), (0xB0A1, 0xD7FE))
+_BIG5_LEVEL_ONE = ((0xA140, 0xA3BF), (0xA440, 0xC67E))
+_JIS_LEVEL_ONE = ((0x8140, 0x84BE), (0x889F, 0x9872))  # with kana
+
 
 def decode(content: bytes, *, declared: str | None = None) -> str:
     """The text of a file, line ends as they are, null characters removed.
@@ -123,12 +128,6 @@ def _chinese(content: bytes) -> str | None:
     encoding = chinese_encoding(content)
     # one damaged byte should not cost the whole text
     return content.decode(encoding, errors="replace") if encoding else None
-
-
-# punctuation and symbols, then the frequent characters, as two-byte codes of the encoding itself
-_GB_LEVEL_ONE = ((0xA1A1, 0xA3FE), (0xB0A1, 0xD7FE))
-_BIG5_LEVEL_ONE = ((0xA140, 0xA3BF), (0xA440, 0xC67E))
-_JIS_LEVEL_ONE = ((0x8140, 0x84BE), (0x889F, 0x9872))  # with kana
 
 
 def _level_one_share(sample: bytes, encoding: str, pages: tuple[tuple[int, int], ...]) -> float:

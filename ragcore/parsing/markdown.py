@@ -39,6 +39,9 @@ _REFERENCE = re.compile(r"!\[(?P<alt>[^\[\]\n]{0,1000})\]\[(?P<name>[^\[\]\n]{1,
 _FORMULA_CLOSED = re.compile(r"\$\$(?:\s*\([^)$\r\n]*\))?$")
 _FRONT_MATTER_ENTRY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]+(\S.*)$", re.MULTILINE)
 
+_formula = math_block_dollar(allow_blank_lines=True)
+_FORMULA_END = "last line that ends a formula"
+
 
 class MarkdownParser:
     """The source text of each top-level block, so that nothing is lost by rendering it again."""
@@ -67,10 +70,6 @@ def _reader() -> MarkdownIt:
     reader.use(dollarmath_plugin, allow_space=True, double_inline=False)
     reader.block.ruler.at("math_block", _formula_with_end, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     return reader.disable(["inline", "text_join"])  # blocks keep their source: what stands inside a line is not needed
-
-
-_formula = math_block_dollar(allow_blank_lines=True)
-_FORMULA_END = "last line that ends a formula"
 
 
 def _formula_with_end(state: StateBlock, start: int, end: int, silent: bool) -> bool:

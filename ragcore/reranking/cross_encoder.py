@@ -31,6 +31,13 @@ MAX_TOKENS = 1024  # of question and passage; passages have 800
 
 Backend = Literal["torch", "onnx", "openvino"]
 
+GPU_BATCH = 32
+TORCH_CPU_BATCH = 8  # small, so that a slow model is noticed early
+ONNX_CPU_BATCH = 1  # nearly as fast as larger ones, and int8 scales, which are those of a batch, stay the pair's own
+MODEL_FILES = ("onnx/model.onnx", "model.onnx", "onnx/model_int8.onnx", "onnx/model_quantized.onnx")
+OTHER_FILES = ("tokenizer.json", "tokenizer_config.json", "config.json")
+UNLIMITED = 1_000_000  # what configurations write for a model without a limit is far above
+
 
 class PairModel(Protocol):
     """A loaded model."""
@@ -145,11 +152,6 @@ def loaded_pairs(model: str, *, backend: str, max_tokens: int, trust_remote_code
         raise RerankerRefusedError("not_loaded", model=model, problem=str(error)) from error
 
 
-GPU_BATCH = 32
-TORCH_CPU_BATCH = 8  # small, so that a slow model is noticed early
-ONNX_CPU_BATCH = 1  # nearly as fast as larger ones, and int8 scales, which are those of a batch, stay the pair's own
-
-
 class ServedPairs:
     """Implements PairModel: a model that the model process holds for all, asked for `seconds` at most.
 
@@ -219,11 +221,6 @@ def _check_ranks(encoder: Any, model: str) -> None:
         raise RerankerRefusedError("no_ranking_head", model=model, kind=heads[0])
     if encoder.num_labels != 1:
         raise RerankerRefusedError("classifier", model=model, count=encoder.num_labels)
-
-
-MODEL_FILES = ("onnx/model.onnx", "model.onnx", "onnx/model_int8.onnx", "onnx/model_quantized.onnx")
-OTHER_FILES = ("tokenizer.json", "tokenizer_config.json", "config.json")
-UNLIMITED = 1_000_000  # what configurations write for a model without a limit is far above
 
 
 class OnnxPairs:

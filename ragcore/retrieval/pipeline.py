@@ -10,6 +10,9 @@ from ragcore.pipeline import PlannedStage, Registry, StageInfo, StageRun
 from ragcore.ports import Ports
 from ragcore.types import StageRecord, State
 
+T = TypeVar("T")
+_registry: Registry[Stage] = Registry()
+
 
 class Stage(Protocol):
     """One step of a search."""
@@ -18,10 +21,6 @@ class Stage(Protocol):
     optional: ClassVar[bool]
 
     def __call__(self, state: State, ports: Ports) -> State: ...
-
-
-T = TypeVar("T")
-_registry: Registry[Stage] = Registry()
 
 
 def stage(

@@ -9,6 +9,24 @@ from dataclasses import dataclass
 _RULE = re.compile(r"\s*+\|?(?:\s*+:?-++:?\s*+\|)*\s*+:?-++:?\s*+\|?\s*+")
 _BORDER = re.compile(r"(?<!\\)\|")
 
+_MARKS = re.compile(
+    r"^\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)+|`{1,3}|\*{2,3}|__|!?\[(?=[^\]]{1,500}+\]\()|(?<=\w)\]\([^)\s]{0,2000}+\)|<[^>]{1,40}>"
+    r"|(?<![\w*])\*(?=[^\s*][^*]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])"
+)
+_FIRST_STEP = re.compile(r"\s*(1[.)])\s+(?=[^|]*\s2[.)]\s)")
+_MAY_BE_MARKED = re.compile(r"[`*_\[\]<]|^\s*(?:[-+>]|\d{1,3}[.)])")  # a character that every match of _MARKS has
+_MARKER_LIKE = re.compile(r"\[(\d{1,3})\]")
+_CELLS = re.compile(r"(?:(?<!\s)\s+)?\|\s*")
+_SPACE = re.compile(r"\s+")
+_PICTURE = re.compile(
+    r"!\[(?P<words>(?:[^\[\]\\\n]|\\.|\[[^\[\]\n]{0,200}\]){0,1000})\]\((?P<target>[^()\s]{0,2000})\)"
+)
+_PICTURE_REST = re.compile(r"\\?\]\\?\(picture:[A-Za-z0-9._-]{0,128}\\?\)?")  # of one that was cut, or escaped
+_NAMED_PICTURE = re.compile(r"picture:([A-Za-z0-9._-]{1,128})")
+SHORTEST = 8  # characters that are an overlap and no chance
+LONGEST = 4000
+_HEAD_RULE = re.compile(r"[\s:|-]+")
+
 
 def is_rule(line: str) -> bool:
     """Whether it is the line between the head of a table and its rows."""
@@ -20,26 +38,6 @@ def row_cells(line: str) -> list[str]:
     inner = line.strip().removeprefix("|")
     inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
     return [cell.replace("\\|", "|") for cell in _BORDER.split(inner)]
-
-
-_MARKS = re.compile(
-    r"^\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)+|`{1,3}|\*{2,3}|__|!?\[(?=[^\]]{1,500}+\]\()|(?<=\w)\]\([^)\s]{0,2000}+\)|<[^>]{1,40}>"
-    r"|(?<![\w*])\*(?=[^\s*][^*]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])"
-)
-_FIRST_STEP = re.compile(r"\s*(1[.)])\s+(?=[^|]*\s2[.)]\s)")
-_MAY_BE_MARKED = re.compile(r"[`*_\[\]<]|^\s*(?:[-+>]|\d{1,3}[.)])")  # a character that every match of _MARKS has
-_MARKER_LIKE = re.compile(r"\[(\d{1,3})\]")
-_CELLS = re.compile(r"(?:(?<!\s)\s+)?\|\s*")
-_SPACE = re.compile(r"\s+")
-
-
-_PICTURE = re.compile(
-    r"!\[(?P<words>(?:[^\[\]\\\n]|\\.|\[[^\[\]\n]{0,200}\]){0,1000})\]\((?P<target>[^()\s]{0,2000})\)"
-)
-_PICTURE_REST = re.compile(r"\\?\]\\?\(picture:[A-Za-z0-9._-]{0,128}\\?\)?")  # of one that was cut, or escaped
-
-
-_NAMED_PICTURE = re.compile(r"picture:([A-Za-z0-9._-]{1,128})")
 
 
 def pictures_in(text: str) -> Iterator[tuple[str, str]]:
@@ -150,11 +148,6 @@ def _groups(lines: Iterable[str]) -> Iterator[list[str]]:
             group = []
     if group:
         yield group
-
-
-SHORTEST = 8  # characters that are an overlap and no chance
-LONGEST = 4000
-_HEAD_RULE = re.compile(r"[\s:|-]+")
 
 
 def join_passages(texts: Sequence[str]) -> tuple[str, list[int]]:

@@ -31,6 +31,23 @@ _ENDING = re.compile(rf"\.({ENDINGS})(?![^\W_{CJK}])", re.IGNORECASE)
 _SLASH = re.compile(r"[/\\]+")
 _IS_CJK = re.compile(f"[{CJK}]+")
 
+MOST_MENTIONS = 4  # of one question
+MOST_KEYS = 64  # of one mention
+MOST_WORDS = 8  # of a question that may be part of a name, and as many pairs of Chinese characters for each
+LEAST_DIGITS = 3  # of a name without an ending in the middle of a sentence: 38321-g10, not 5G-NR
+_CHAIN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[-_.][A-Za-z0-9]++)+")
+_QUOTED = re.compile(r"[\"“«《「『`](.{2,200}?)[\"”»》」』`]")
+_BETWEEN = re.compile(r"[\s\"“”«»《》「」『』`,;:?!，；：？！、。]+")
+_MARKS = re.compile(rf"[/\\_]|{_ENDING.pattern}|{_CHAIN.pattern}", re.IGNORECASE)
+_UNDERSCORE = re.compile(r"[^\W_]_+[^\W_]")
+_UP_TO_ENDING = re.compile(rf".*?{_ENDING.pattern}(?=[{CJK}]|$)|.+", re.IGNORECASE)
+_EDGES = " \t.,;:!?。，；：！？…\"“”«»《》「」『』`'"
+_ASKS = re.compile(
+    r"[?？]\s*$|^(?:what|which|who|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|should|will|would)\b"
+    r"|什么|什麼|如何|怎么|怎麼|怎样|怎樣|为何|為何|哪|吗|嗎|呢|多少|谁|誰|是否|请问|請問",
+    re.IGNORECASE,
+)
+
 
 # ── what is stored ──────────────────────────────────────────────────────────────────────────────
 
@@ -117,24 +134,6 @@ def _pairs(run: str) -> list[str]:
 
 
 # ── where a question gives one ──────────────────────────────────────────────────────────────────
-
-
-MOST_MENTIONS = 4  # of one question
-MOST_KEYS = 64  # of one mention
-MOST_WORDS = 8  # of a question that may be part of a name, and as many pairs of Chinese characters for each
-LEAST_DIGITS = 3  # of a name without an ending in the middle of a sentence: 38321-g10, not 5G-NR
-_CHAIN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[-_.][A-Za-z0-9]++)+")
-_QUOTED = re.compile(r"[\"“«《「『`](.{2,200}?)[\"”»》」』`]")
-_BETWEEN = re.compile(r"[\s\"“”«»《》「」『』`,;:?!，；：？！、。]+")
-_MARKS = re.compile(rf"[/\\_]|{_ENDING.pattern}|{_CHAIN.pattern}", re.IGNORECASE)
-_UNDERSCORE = re.compile(r"[^\W_]_+[^\W_]")
-_UP_TO_ENDING = re.compile(rf".*?{_ENDING.pattern}(?=[{CJK}]|$)|.+", re.IGNORECASE)
-_EDGES = " \t.,;:!?。，；：！？…\"“”«»《》「」『』`'"
-_ASKS = re.compile(
-    r"[?？]\s*$|^(?:what|which|who|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|should|will|would)\b"
-    r"|什么|什麼|如何|怎么|怎麼|怎样|怎樣|为何|為何|哪|吗|嗎|呢|多少|谁|誰|是否|请问|請問",
-    re.IGNORECASE,
-)
 
 
 def name_mentions(question: str) -> list[NameMention]:

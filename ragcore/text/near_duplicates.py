@@ -38,6 +38,22 @@ _FACT = re.compile(
     rf"|[<>≤≥=]|[{_HAN}]+"
 )
 
+SIZE = 128
+BANDS = 32  # of 4 rows: texts of similarity 0.8 share a band with probability 1, of 0.5 with 0.87, of 0.2 with 0.05
+LATIN_SHINGLE = 3  # words
+CJK_SHINGLE = 5  # characters
+EMPTY = np.uint32(0xFFFFFFFF)  # every position of the sketch of a text without letters and digits
+Sketch = npt.NDArray[np.uint32]
+Hashes = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
+_CJK = re.compile(f"[{CJK}]")
+_PART = re.compile(r".{1,65536}\S*", re.DOTALL)  # of a long text, so that memory stays small; no word is cut
+_CLASS_OTHER, _CLASS_WORD, _CLASS_CJK = range(3)
+_SEED = 0x5261677369746531  # changing it, or anything below, makes stored sketches worthless
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_BASE = np.uint64(0xD6E8FEB86659FD93)  # odd, so that it has an inverse modulo 2 ** 64
+_INVERSE = np.uint64(pow(0xD6E8FEB86659FD93, -1, 2**64))
+
 
 def fingerprint(text: str) -> Print:
     """uint64[1024]; the same for the same letters and digits whatever their case, spacing and punctuation."""
@@ -119,26 +135,6 @@ def _folded() -> npt.NDArray[np.uint32]:
             table[code] = ord(plain) if len(plain) == 1 else code
     table[BITS - 1] = BITS - 1
     return table
-
-
-SIZE = 128
-BANDS = 32  # of 4 rows: texts of similarity 0.8 share a band with probability 1, of 0.5 with 0.87, of 0.2 with 0.05
-LATIN_SHINGLE = 3  # words
-CJK_SHINGLE = 5  # characters
-EMPTY = np.uint32(0xFFFFFFFF)  # every position of the sketch of a text without letters and digits
-
-Sketch = npt.NDArray[np.uint32]
-Hashes = npt.NDArray[np.uint64]
-Flags = npt.NDArray[np.bool_]
-
-_CJK = re.compile(f"[{CJK}]")
-_PART = re.compile(r".{1,65536}\S*", re.DOTALL)  # of a long text, so that memory stays small; no word is cut
-_CLASS_OTHER, _CLASS_WORD, _CLASS_CJK = range(3)
-
-_SEED = 0x5261677369746531  # changing it, or anything below, makes stored sketches worthless
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_BASE = np.uint64(0xD6E8FEB86659FD93)  # odd, so that it has an inverse modulo 2 ** 64
-_INVERSE = np.uint64(pow(0xD6E8FEB86659FD93, -1, 2**64))
 
 
 def sketch(text: str) -> Sketch:

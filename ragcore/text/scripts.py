@@ -25,6 +25,11 @@ _ENGLISH = re.compile(
 )
 _WIDE = re.compile("[^\x00-\u2e7f]+")
 
+LETTERS = 40  # of the answer's own words; with fewer of them nothing can be said
+_CODE = re.compile(r"(?ms)^(`{3,}+|~{3,}+).*?^\1[^\n]*$|`[^`\n]+`")
+_QUOTED = re.compile(r"“[^“”]*”|「[^「」]*」|『[^『』]*』|《[^《》]*》|\"[^\"\n]*\"|(?m:^[^\S\n]*>.*$)")
+_LINK = re.compile(r"https?://\S+|\[\d{1,3}\]")
+
 
 def cjk_share(text: str) -> float:
     """Share of Han, kana and hangul among the letters of a text, 0 to 1; 0 without letters."""
@@ -76,12 +81,6 @@ def is_traditional(text: str) -> bool:
 @cache
 def _traditional_han() -> frozenset[str]:
     return frozenset("".join(read_spaced_words("ragcore.text", "traditional_han.txt")))
-
-
-LETTERS = 40  # of the answer's own words; with fewer of them nothing can be said
-_CODE = re.compile(r"(?ms)^(`{3,}+|~{3,}+).*?^\1[^\n]*$|`[^`\n]+`")
-_QUOTED = re.compile(r"“[^“”]*”|「[^「」]*」|『[^『』]*』|《[^《》]*》|\"[^\"\n]*\"|(?m:^[^\S\n]*>.*$)")
-_LINK = re.compile(r"https?://\S+|\[\d{1,3}\]")
 
 
 def is_other_language(question: str, answer: str) -> bool:

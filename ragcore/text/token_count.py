@@ -36,6 +36,8 @@ _O200K_MIN_RANKS = 190_000  # o200k_base has 199,998 tokens, cl100k_base 100,256
 REMEMBERED_CHARACTERS = 8_000  # longer texts are counted each time
 SENTENCE_LOSS = 0.2  # of the limit: so much may be given up to end truncated text with a sentence
 
+MESSAGE_TOKENS = 4  # role and separators of one message
+
 
 @lru_cache(maxsize=1024)
 def _estimate(text: str) -> int:
@@ -186,9 +188,6 @@ def _at_a_boundary(text: str, end: int) -> str:
     if inside_word and re.match(r"[A-Za-z0-9_]", text[end : end + 1]) and inside_word.start():
         end = inside_word.start()
     return text[:end].rstrip() or text[:end]
-
-
-MESSAGE_TOKENS = 4  # role and separators of one message
 
 
 def message_tokens(contents: Iterable[str], count: Callable[[str], int]) -> int:

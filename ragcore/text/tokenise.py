@@ -30,6 +30,9 @@ KEPT_SENTENCES = 16_384  # whose words a process keeps, about a kilobyte each
 KEPT_CHARACTERS = 400  # of such a sentence; longer texts are kept for one answer
 _REPEATED_CHARACTERS = 24  # of a piece between spaces that is likely to come again: a word with its punctuation
 
+_read: list[tuple[dict[str, int], int]] = []  # the dictionary, once it has been read
+_reading = threading.Lock()
+
 
 @cache
 def stop_words() -> frozenset[str]:
@@ -247,10 +250,6 @@ def _load_jieba(lexicon: Sequence[str], cache_dir: Path | None) -> Any:
         if len(term) > 1 and re.fullmatch(f"[{CJK}]+", term):
             tokenizer.add_word(term)
     return tokenizer
-
-
-_read: list[tuple[dict[str, int], int]] = []  # the dictionary, once it has been read
-_reading = threading.Lock()
 
 
 def _dictionary(cache_dir: Path | None) -> tuple[dict[str, int], int]:

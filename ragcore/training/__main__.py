@@ -84,6 +84,9 @@ from ragcore.training.support_training import (
 DIGITS = 5  # of a weight
 WITH_VECTORS = 1000  # sentences from which the weights with vectors are fitted
 
+WITHOUT_FOLDERS = frozenset({"rotation", "centres"})
+WITH_CHOSEN = frozenset({"support", "support-meaning", "relevance"})  # that read folders of another form
+
 
 def read_answer_sets(given: argparse.Namespace) -> list[AnswerSet]:
     """The folders, ranked with the embedder of `--embedder`."""
@@ -362,8 +365,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "rotation": train_rotation,
     "centres": train_centres,
 }
-WITHOUT_FOLDERS = frozenset({"rotation", "centres"})
-WITH_CHOSEN = frozenset({"support", "support-meaning", "relevance"})  # that read folders of another form
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -37,6 +37,12 @@ LIMITS: Mapping[str, tuple[float | None, float | None]] = {
     "process": (0.0, None),
 }
 
+SIZES = (20, 100)  # passages; beside them each whole set
+QUESTIONS = 200  # of each set and size
+# A set that training has not seen loses more: with one set left out each time, lines drawn for 5 % of the others'
+# questions refused 3 to 14 % of its own. So every line is drawn for a smaller share than it is named by.
+UNSEEN = 0.8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
@@ -217,13 +223,6 @@ def threshold_curve(answered: FloatArray) -> list[float]:
 def refused(answered: FloatArray, unanswered: FloatArray) -> Mapping[float, float]:
     """Share of the unanswerable questions below the threshold of each rate."""
     return {r: float(np.mean(unanswered < t)) for r, t in zip(RATES, threshold_curve(answered), strict=True)}
-
-
-SIZES = (20, 100)  # passages; beside them each whole set
-QUESTIONS = 200  # of each set and size
-# A set that training has not seen loses more: with one set left out each time, lines drawn for 5 % of the others'
-# questions refused 3 to 14 % of its own. So every line is drawn for a smaller share than it is named by.
-UNSEEN = 0.8
 
 
 def visible_thresholds(

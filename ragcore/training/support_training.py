@@ -20,6 +20,15 @@ from ragcore.types import Passage, Source
 
 Flags = npt.NDArray[np.bool_]
 
+HEAD = "| | balanced accuracy | unsupported found | supported kept | AUC |\n|---|---|---|---|---|"
+Array = npt.NDArray[np.float64]
+RIDGE = 3e-3  # on standardised features
+STATEMENTS = 0.3  # weight of questions made into statements: they are no grammatical sentences
+# Log odds that a cosine of 1 adds, and what a sentence in CJK loses of them. Fixed, not fitted: most errors of our own
+# making are far from their source in meaning, which real ones are not, so a fit forgets the words for the cosine.
+COSINE, COSINE_CJK = 6.0, -3.0
+SUMMARIES = 0.2  # of condensed sentences: three of each class a passage
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodScore:
@@ -34,9 +43,6 @@ class MethodScore:
     def row(self) -> str:
         figures = (self.balanced_accuracy, self.unsupported, self.supported, self.auc)
         return f"| {self.name} | " + " | ".join(f"{figure:.3f}" for figure in figures) + " |"
-
-
-HEAD = "| | balanced accuracy | unsupported found | supported kept | AUC |\n|---|---|---|---|---|"
 
 
 def annotated(path: Path) -> list[Example]:
@@ -142,15 +148,6 @@ def by_kind(data: Table, scores: Array) -> list[str]:
     right = (scores >= 0.5) == data.supported
     masks = {kind: data.kinds == kind for kind in sorted(set(data.kinds.tolist()))}
     return [f"| {kind} | {int(mask.sum())} | {right[mask].mean():.3f} |" for kind, mask in masks.items()]
-
-
-Array = npt.NDArray[np.float64]
-RIDGE = 3e-3  # on standardised features
-STATEMENTS = 0.3  # weight of questions made into statements: they are no grammatical sentences
-# Log odds that a cosine of 1 adds, and what a sentence in CJK loses of them. Fixed, not fitted: most errors of our own
-# making are far from their source in meaning, which real ones are not, so a fit forgets the words for the cosine.
-COSINE, COSINE_CJK = 6.0, -3.0
-SUMMARIES = 0.2  # of condensed sentences: three of each class a passage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,11 @@ from ragcore.types.retrieval import Passage, Profile, StageRecord
 Support = Literal["supported", "weak", "unsupported"]
 AnswerStatus = Literal["answered", "refused", "search_results", "degraded", "conversation", "stopped"]
 
+QuestionType = Literal["definition", "process", "comparison", "application", "general"]
+QuestionKind = Literal["simple_fact", "complex_reasoning", "multi_hop", "comparison", "aggregation", "open_ended"]
+StrategyName = Literal["direct", "hyde", "decomposition", "iterative", "hybrid"]
+FactTarget = Literal["subject", "object", "relationship", "type"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
@@ -82,12 +87,6 @@ class Answer:
     usage: Usage = Usage()
     model: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
-
-
-QuestionType = Literal["definition", "process", "comparison", "application", "general"]
-QuestionKind = Literal["simple_fact", "complex_reasoning", "multi_hop", "comparison", "aggregation", "open_ended"]
-StrategyName = Literal["direct", "hyde", "decomposition", "iterative", "hybrid"]
-FactTarget = Literal["subject", "object", "relationship", "type"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

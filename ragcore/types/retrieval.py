@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # readers of documents run in fresh processes and need no arr
 
     from ragcore.types.sentence_vectors import SentenceVectors
 
+Relation = Literal["head", "abbreviation", "long form", "synonym", "translation"]
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
@@ -35,9 +38,6 @@ class DocumentFacts:
     sets: tuple[int, ...] = ()
     # kind -> values; kinds are "axis 1", "axis X", "axis Y" (names and codes of sets), "tag", and names of attributes
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-Relation = Literal["head", "abbreviation", "long form", "synonym", "translation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,9 +240,6 @@ class StageRecord:
     after: int
     note: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None  # code of the error for which the stage was skipped
-
-
-EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,6 +65,21 @@ _SUBJECT = re.compile(
     r"^(?:请问|請問)?(?:什么是|什麼是|何谓|何謂|谁|誰|哪)|^(?:who|which)\s+(?!(?:do|does|did|is|are|was)\b)"
 )
 
+DIRECT_TO, HYDE_FROM, DECOMPOSE_FROM = 3, 6, 7  # difficulties (V9)
+# What a kind adds to the difficulty. Most questions for one fact have a complexity below 0.625 and stay direct.
+_KIND_ADDS: dict[QuestionKind, int] = {
+    "simple_fact": 0,
+    "aggregation": 1,
+    "open_ended": 2,
+    "comparison": 2,
+    "complex_reasoning": 3,
+    "multi_hop": 4,
+}
+_BY_KIND: dict[QuestionKind, StrategyName] = {"multi_hop": "iterative", "comparison": "hybrid", "aggregation": "hybrid"}
+_MAX_TOKENS = 200  # of the model's reply
+_WORD = re.compile(rf"(?P<cjk>[{CJK}]+)|[^\W_{CJK}]+(?:[-_./'’][^\W_{CJK}]+)*")
+_VERB_ENDING = re.compile(r"[a-z]{3,}(?:ed|ing|ise[sd]?|ize[sd]?|ifies|ify)")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionFeatures:
@@ -169,22 +184,6 @@ def _unnamed() -> re.Pattern[str]:
         rf"|['’]s (?:{latin})(?:['’]s| of (?:birth|origin)\b)"
         rf"|的(?:{han})(?:的|出生|毕业|畢業|来自|來自|还|還|所)"
     )
-
-
-DIRECT_TO, HYDE_FROM, DECOMPOSE_FROM = 3, 6, 7  # difficulties
-# What a kind adds to the difficulty. Most questions for one fact have a complexity below 0.625 and stay direct.
-_KIND_ADDS: dict[QuestionKind, int] = {
-    "simple_fact": 0,
-    "aggregation": 1,
-    "open_ended": 2,
-    "comparison": 2,
-    "complex_reasoning": 3,
-    "multi_hop": 4,
-}
-_BY_KIND: dict[QuestionKind, StrategyName] = {"multi_hop": "iterative", "comparison": "hybrid", "aggregation": "hybrid"}
-_MAX_TOKENS = 200  # of the model's reply
-_WORD = re.compile(rf"(?P<cjk>[{CJK}]+)|[^\W_{CJK}]+(?:[-_./'’][^\W_{CJK}]+)*")
-_VERB_ENDING = re.compile(r"[a-z]{3,}(?:ed|ing|ise[sd]?|ize[sd]?|ifies|ify)")
 
 
 @validated_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="ignore"))

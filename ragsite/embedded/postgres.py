@@ -35,6 +35,29 @@ from ragsite.embedded.processes import (
 
 UNPRIVILEGED_NAMES = ("nobody", "postgres", "daemon")
 
+USER = DATABASE = "ragsite"
+EXTENSIONS = ("vector", "pg_trgm")
+SHARED_MEMORY_BYTES = 512 * 1024 * 1024  # a parallel index build takes maintenance_work_mem from /dev/shm
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",  # their paths may have 107 bytes only
+    "maintenance_work_mem": "256MB",  # HNSW builds are several times slower once their graph does not fit
+    "random_page_cost": "1.1",
+    "wal_level": "minimal",  # nobody replicates from here, and a COPY into a new table skips the log
+    "max_wal_senders": "0",
+    "max_wal_size": "1GB",  # with the next line: what is replayed after a crash, while nobody can ask
+    "checkpoint_timeout": "5min",
+    "wal_compression": "on",
+    "jit": "off",  # our queries are short
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_line_prefix": "%m [%p] ",
+}
+BUFFERS_SHARE = 8  # one part in so many of the memory keeps pages of the database; it fills as the database grows
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+BUFFERS_BYTES = (256 * 1024**2, 4 * 1024**3)  # at least and at most
+NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
 
 @dataclass(frozen=True, slots=True)
 class NamespaceIdentity:
@@ -117,31 +140,6 @@ def _is_allowed(identity: NamespaceIdentity) -> bool:
     """Whether the kernel lets us make a user namespace; many containers forbid it."""
     probe = [*launcher(identity.options()), sys.executable, "-I", "-S", "-c", "import os; assert os.geteuid()"]
     return subprocess.run(probe, capture_output=True, check=False, timeout=20).returncode == 0
-
-
-USER = DATABASE = "ragsite"
-EXTENSIONS = ("vector", "pg_trgm")
-SHARED_MEMORY_BYTES = 512 * 1024 * 1024  # a parallel index build takes maintenance_work_mem from /dev/shm
-
-SETTINGS = {
-    "listen_addresses": "127.0.0.1",
-    "unix_socket_directories": "",  # their paths may have 107 bytes only
-    "maintenance_work_mem": "256MB",  # HNSW builds are several times slower once their graph does not fit
-    "random_page_cost": "1.1",
-    "wal_level": "minimal",  # nobody replicates from here, and a COPY into a new table skips the log
-    "max_wal_senders": "0",
-    "max_wal_size": "1GB",  # with the next line: what is replayed after a crash, while nobody can ask
-    "checkpoint_timeout": "5min",
-    "wal_compression": "on",
-    "jit": "off",  # our queries are short
-    "timezone": "UTC",
-    "log_timezone": "UTC",
-    "log_line_prefix": "%m [%p] ",
-}
-BUFFERS_SHARE = 8  # one part in so many of the memory keeps pages of the database; it fills as the database grows
-CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
-BUFFERS_BYTES = (256 * 1024**2, 4 * 1024**3)  # at least and at most
-NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 def shared_buffers() -> str:

@@ -19,6 +19,14 @@ PAUSE_SECONDS = 0.05
 START_SECONDS = 30  # an older instance may still be writing
 START_ATTEMPTS = 3  # at another port each
 
+LAUNCHER = Path(__file__).with_name("launch.py")
+PRIVATE = 0o077  # umask: documents and logs are for their owner only
+LOG_LIMIT_BYTES = 10 * 1024 * 1024
+FIRST_PAUSE_SECONDS = 1.0  # before a crashed child is started again; doubles
+LONGEST_PAUSE_SECONDS = 30.0
+STEADY_SECONDS = 60.0  # a child that ran this long is healthy again
+FAILURES_AT_START = 3
+
 
 def wait_until(condition: Callable[[], bool], *, seconds: float, unless: Callable[[], bool] = lambda: False) -> bool:
     """Whether the condition came true in time; gives up early when `unless` does."""
@@ -56,15 +64,6 @@ def wait_until_ready(service: PortService, *, name: str) -> None:
         service.choose_port()
         service.start()
     raise ServiceError(f"{name} does not start ({service.process.log}):\n{service.process.log_tail()}")
-
-
-LAUNCHER = Path(__file__).with_name("launch.py")
-PRIVATE = 0o077  # umask: documents and logs are for their owner only
-LOG_LIMIT_BYTES = 10 * 1024 * 1024
-FIRST_PAUSE_SECONDS = 1.0  # before a crashed child is started again; doubles
-LONGEST_PAUSE_SECONDS = 30.0
-STEADY_SECONDS = 60.0  # a child that ran this long is healthy again
-FAILURES_AT_START = 3
 
 
 class ServiceError(Exception):

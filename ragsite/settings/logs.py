@@ -7,16 +7,6 @@ import structlog
 
 from ragsite.env import env
 
-
-class RefusedHostFilter(logging.Filter):
-    """A request with a wrong Host header is the sender's fault: one line at warning, no traceback, no mail."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.levelno, record.levelname = logging.WARNING, "WARNING"
-        record.exc_info = record.exc_text = None
-        return True
-
-
 _shared: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
@@ -29,6 +19,16 @@ _renderer = (
     # Its own formatter would print the local variables of every frame: keys, passwords, texts of documents.
     else structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
 )
+
+
+class RefusedHostFilter(logging.Filter):
+    """A request with a wrong Host header is the sender's fault: one line at warning, no traceback, no mail."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        record.exc_info = record.exc_text = None
+        return True
+
 
 LOGGING = {
     "version": 1,

@@ -25,8 +25,8 @@ from accounts.selectors import person_name, roles_in_words
 from chat.answering.fallback import without_introduction
 from chat.error_messages import answer_html
 from chat.models import Message
+from chat.pages.view_models import TurnView
 from chat.rendering.terms import mark_terms
-from chat.view_models import TurnView
 from feedback.models import Vote
 from knowledge.selectors.options import option_label, value_label
 from notifications.selectors import unread_count

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from accounts.models import AuditEvent
 from accounts.selectors import scope_for
-from chat.filter_summary import initial_filters
+from chat.pages.filter_summary import initial_filters
 from knowledge.models import Document
 from knowledge.selectors.documents import documents_askable
 from knowledge.services.documents import document_update

@@ -13,8 +13,8 @@ from django.test import AsyncClient, Client
 
 from accounts.models import User
 from accounts.services import api_key_create
-from chat import redis_client as chat_redis
-from chat.admission import close_places
+from chat.concurrency import redis_client as chat_redis
+from chat.concurrency.admission import close_places
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.stream_hub import close_hub
 from knowledge import model_registry, model_setup

@@ -11,7 +11,7 @@ import pytest
 import uvicorn
 import websockets
 
-from chat.executors import run_cpu, run_db
+from chat.concurrency.executors import run_cpu, run_db
 from knowledge import model_registry
 from ragsite import lifespan
 from ragsite.asgi import application

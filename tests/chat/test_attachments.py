@@ -18,8 +18,8 @@ from accounts.services import api_key_create
 from chat.attachments.files import MOST_FILES, MOST_WAITING, attachment_add, attachments_check
 from chat.attachments.reading import attachment_read, attachments_expire, attachments_sweep
 from chat.attachments.search import attached_load
+from chat.concurrency.executors import run_db
 from chat.errors import AttachmentTooLargeError, TooManyAttachmentsError
-from chat.executors import run_db
 from chat.models import Attachment, AttachmentCitation, AttachmentPassage, Conversation, Message, MessageCitation
 from knowledge import model_registry
 from knowledge.models import Document

@@ -14,7 +14,7 @@ from django.urls import reverse
 from accounts.selectors import scope_for
 from chat.attachments.files import attachment_add
 from chat.attachments.reading import attachment_read
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.models import Message
 from chat.rendering import BlockStream, render_markdown
 from tests.chat.sockets import Socket

@@ -11,8 +11,8 @@ from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.branches import Branches, branches_of, parent_of_new
+from chat.concurrency.executors import run_db
 from chat.conversations.shown_branch import branch_show
-from chat.executors import run_db
 from chat.models import Conversation, Message
 from chat.selectors import messages_of, turns_page
 from tests.factories import make_user

@@ -6,8 +6,8 @@ from django.db import OperationalError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from chat.answering import retrieval
+from chat.concurrency.executors import run_db
 from chat.consumers import INTERNAL, NOT_SIGNED_IN, ChatConsumer
-from chat.executors import run_db
 from chat.models import Message
 from chat.turns import stream_reader
 from chat.turns.message_store import turns_sweep

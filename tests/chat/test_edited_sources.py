@@ -12,12 +12,12 @@ from accounts.selectors import scope_for
 from chat.conversations.sharing import link_create
 from chat.exports.report import build_report
 from chat.models import Conversation, Message, MessageCitation
+from chat.pages.shared_view import shared_turns
+from chat.pages.view_models import turn_views
 from chat.rendering import render_markdown
 from chat.serializers import citations_formatted, serialize_citation
-from chat.shared_view import shared_turns
 from chat.turns.message_store import message_finish, message_open
 from chat.types import AnswerRecord, AnswerRequest, CitationRecord
-from chat.view_models import turn_views
 from knowledge.models import Chunk
 from knowledge.rendering import marked_places
 from knowledge.selectors import chunks_of

@@ -9,11 +9,11 @@ import re
 import pytest
 from django.urls import reverse
 
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.models import Message
 from knowledge.models import Attribute
+from tests.chat.pages.test_views import answer, conversation_of
 from tests.chat.sockets import Socket
-from tests.chat.test_views import answer, conversation_of
 from tests.factories import make_set, make_user
 
 FILTERS = {

@@ -95,10 +95,10 @@ def test_one_thing_is_added_in_one_file(example, tmp_path):
         [sys.executable, "-c", example.check],
         capture_output=True,
         text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},  # the other packages
         check=False,
         timeout=120,
-        cwd=tmp_path,
-        env=environment,
     )
 
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.utils import translation
 
-from chat.asking import DEPTHS, STYLES
+from chat.pages.asking import DEPTHS, STYLES
 from ragcore.options import OPTION_GROUPS, option_fields
 from tests.docs.test_translations import CATALOGS, entries
 

@@ -12,7 +12,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import AuditEvent
 from accounts.selectors import scope_for
 from chat.answering.answer_config import resolve_answer_config
-from chat.experiments import arm_of, candidate_options
+from chat.answering.experiments import arm_of, candidate_options
 from chat.models import Conversation, Experiment, Message
 from chat.turns.turn_figures import turn_figures_store
 from chat.types import AnswerRequest

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import yaml
 from django.conf import settings
 
-from chat import queue as chat_queue
-from evaluation import queue as evaluation_queue
-from knowledge import queue as knowledge_queue
-from ragsite.celery import app
+from ragsite.celery import QUEUES, app
 from ragsite.embedded.programs import BACKGROUND_QUEUES, INGESTION_QUEUES, programs
 from ragsite.env import PROJECT_ROOT, Environment
 
+APPS = ("accounts", "chat", "evaluation", "feedback", "knowledge", "notifications")
 KNOWN = {queue.name for queue in settings.CELERY_TASK_QUEUES}
 
 
@@ -80,7 +80,19 @@ def test_what_watches_over_ingestion_does_not_queue_behind_it():
 
 
 def test_tasks_that_are_planned_and_sent_go_to_the_same_queue():
-    sent = {**knowledge_queue.QUEUES, **chat_queue.QUEUES, **evaluation_queue.QUEUES}
     planned = {entry["task"]: entry["options"]["queue"] for entry in app.conf.beat_schedule.values()}
 
-    assert {task: queue for task, queue in planned.items() if sent.get(task, queue) != queue} == {}
+    assert {task: queue for task, queue in planned.items() if QUEUES[task] != queue} == {}
+
+
+def test_every_task_has_its_queue_where_its_app_names_it():
+    app.loader.import_default_modules()
+    by_app = {label: import_module(f"{label}.queue").QUEUES for label in APPS}
+
+    assert {name for name in app.tasks if name.partition(".")[0] in APPS} == {
+        name for queues in by_app.values() for name in queues
+    }
+    assert {
+        name: label for label, queues in by_app.items() for name in queues if not name.startswith(f"{label}.")
+    } == {}
+    assert set(QUEUES.values()) <= KNOWN

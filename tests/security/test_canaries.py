@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 
 from accounts.models import ApiKey, User
 from accounts.services import api_key_create
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.rendering import render_markdown
 from chat.serializers import citations_formatted
 from chat.types import CitationRecord

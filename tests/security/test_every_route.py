@@ -14,8 +14,8 @@ import pytest
 import pytest_asyncio
 from django.db import transaction
 
-from chat import redis_client as chat_redis
-from chat.admission import close_places
+from chat.concurrency import redis_client as chat_redis
+from chat.concurrency.admission import close_places
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.stream_hub import close_hub
 from tests.database import database

@@ -85,7 +85,7 @@ def test_a_key_opens_the_routes_of_its_scope_and_no_others(scope):
 
 @pytest.mark.django_db(transaction=True)
 async def test_tools_of_agents_need_their_scopes_too():
-    from chat.executors import run_db
+    from chat.concurrency.executors import run_db
 
     user = await run_db(make_user)
     key = (await run_db(api_key_create, user=user, name="k", scopes=[KeyScope.READ]))[1]

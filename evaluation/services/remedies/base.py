@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from accounts.models import User
 from accounts.scope import Scope
-from chat.answer_rights import question_shown
+from chat.answers.rights import question_shown
 from evaluation.models import Diagnosis, RemedyApplication
 from evaluation.selectors import diagnosis_latest
 from feedback.models import BadCase
@@ -22,6 +22,8 @@ from knowledge.selectors import documents_readable
 from knowledge.selectors.keeping import is_kept
 
 Values = Mapping[str, str]  # of the form, by name of the field
+
+REMEDIES: dict[str, Remedy] = {}  # by code, in the order of the page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,9 +136,6 @@ class Remedy(ABC):
     @abstractmethod
     def undo(self, about: About, application: RemedyApplication) -> None:
         """Take back what `apply` did. Raises RagError where it cannot be taken back."""
-
-
-REMEDIES: dict[str, Remedy] = {}  # by code, in the order of the page
 
 
 def remedy(kind: type[Remedy]) -> type[Remedy]:

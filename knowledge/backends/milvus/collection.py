@@ -34,6 +34,13 @@ _lock = threading.Lock()
 _clients: dict[tuple[int, str, str], Any] = {}  # by process: channels do not survive a fork
 _resting: dict[str, float] = {}  # uri -> until when
 
+ARRAY_CAPACITY = 4096  # sets or tags of a document, the most that Milvus takes
+HNSW = {"M": 32, "efConstruction": 256}
+NUMBERS = ("chunk", "document", "version", "clearance", "model")
+FILTERED = ("document", "chunk")  # with an index of their own
+COMPARED: Sequence[str] = ("tenant", *NUMBERS, "representation", "sets", "tags")
+MAX_ROWS = 500  # a request: some 3 MB
+
 
 def call(method: str, *, seconds: float, **arguments: Any) -> Any:
     """Call a method of MilvusClient. Raises BackendUnavailableError or BackendRefusedError, nothing else of its own."""
@@ -116,14 +123,6 @@ def _unavailable(uri: str, method: str, error: Exception) -> BackendUnavailableE
     logger.warning("Milvus does not answer (%s); not asked again for %.0f s: %s", method, REST_SECONDS, error)
     _resting[uri] = time.monotonic() + REST_SECONDS
     return BackendUnavailableError()
-
-
-logger = logging.getLogger(__name__)
-
-ARRAY_CAPACITY = 4096  # sets or tags of a document, the most that Milvus takes
-HNSW = {"M": 32, "efConstruction": 256}
-NUMBERS = ("chunk", "document", "version", "clearance", "model")
-FILTERED = ("document", "chunk")  # with an index of their own
 
 
 def collection_name() -> str:
@@ -213,13 +212,7 @@ def fields_compared(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(list(row[name]) if name in ("sets", "tags") else row[name] for name in COMPARED)
 
 
-COMPARED: Sequence[str] = ("tenant", *NUMBERS, "representation", "sets", "tags")
-
-
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-MAX_ROWS = 500  # a request: some 3 MB
 
 
 def entries_upsert(collection: str, entries: Sequence[LiveEntry]) -> None:

@@ -26,6 +26,33 @@ from knowledge.errors import RuleInvalidError, SupersededError
 from knowledge.models import Document, HandlerRule, Source, SourceHandler
 from knowledge.services.deletion import documents_withdraw
 
+MAX_PATTERN = 512  # characters
+MAX_TEXT = 200_000  # characters of a document that rules look at
+MATCH_SECONDS = 0.5  # for one rule on one document
+CHECK_SECONDS = 0.2
+HARD_TEXTS = ("a" * 3000 + "!", "ab" * 1500 + "!", "1" * 3000 + "!", " " * 3000 + "!", "a b-1_" * 500 + "!")
+Match = HandlerRule.Match
+HOLE = re.compile(r"\{(\w+)((?:\|\w+)*)\}")
+FUNCTIONS: Mapping[str, Callable[[str], str]] = {
+    "base36": lambda text: str(int(text, 36)),  # 3GPP writes version 16 as g, 10 as a
+    "number": lambda text: str(int(text)),  # without zeros in front
+    "upper": str.upper,
+    "lower": str.lower,
+    "words": lambda text: " ".join(re.split(r"[\s_\-]+", text.strip())),
+    "depth": lambda text: str(1 + _indentation(text)),  # level of what follows white space
+    "trail": lambda text: " > ".join(part for part in text.split("/") if part),  # a path as a page hierarchy
+}
+logger = logging.getLogger(__name__)
+Action, Looks = HandlerRule.Action, HandlerRule.Looks
+CLEARANCE, READERS = "clearance", "readers"  # what is mapped to these decides who may read, see security.py
+SECURITY_TARGETS = frozenset({CLEARANCE, READERS})
+REVIEW_BY = "review_by"  # what is mapped to it is the date by which the document is to be reviewed
+NO_ATTRIBUTES = SECURITY_TARGETS | {REVIEW_BY}
+HIDDEN = "_"  # attributes that begin with it serve templates and are not written on the document
+MAX_VALUE = 512  # characters of an attribute
+Key = tuple[tuple[int, int, str], ...]
+
+
 # ── values ────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -88,15 +115,6 @@ def handler_value(row: SourceHandler) -> Handler:
 # ── patterns ──────────────────────────────────────────────────────────────────────────────────────
 
 
-MAX_PATTERN = 512  # characters
-MAX_TEXT = 200_000  # characters of a document that rules look at
-MATCH_SECONDS = 0.5  # for one rule on one document
-CHECK_SECONDS = 0.2
-HARD_TEXTS = ("a" * 3000 + "!", "ab" * 1500 + "!", "1" * 3000 + "!", " " * 3000 + "!", "a b-1_" * 500 + "!")
-
-Match = HandlerRule.Match
-
-
 def pattern_groups(*, match: str, pattern: str, text: str) -> Mapping[str, str] | None:
     """What the first match captured, "0" being all of it; None without a match. Case does not count.
 
@@ -142,19 +160,6 @@ def _compiled(expression: str) -> regex.Pattern[str]:
 # ── templates ─────────────────────────────────────────────────────────────────────────────────────
 
 
-HOLE = re.compile(r"\{(\w+)((?:\|\w+)*)\}")
-
-FUNCTIONS: Mapping[str, Callable[[str], str]] = {
-    "base36": lambda text: str(int(text, 36)),  # 3GPP writes version 16 as g, 10 as a
-    "number": lambda text: str(int(text)),  # without zeros in front
-    "upper": str.upper,
-    "lower": str.lower,
-    "words": lambda text: " ".join(re.split(r"[\s_\-]+", text.strip())),
-    "depth": lambda text: str(1 + _indentation(text)),  # level of what follows white space
-    "trail": lambda text: " > ".join(part for part in text.split("/") if part),  # a path as a page hierarchy
-}
-
-
 def _indentation(text: str) -> int:
     """How often a text is indented, by four spaces or by a tab."""
     spaces = text.expandtabs(4)
@@ -190,17 +195,6 @@ def _value(hole: re.Match[str], values: Mapping[str, str]) -> str:
 
 
 # ── evaluation ────────────────────────────────────────────────────────────────────────────────────
-
-
-logger = logging.getLogger(__name__)
-
-Action, Looks = HandlerRule.Action, HandlerRule.Looks
-CLEARANCE, READERS = "clearance", "readers"  # what is mapped to these decides who may read, see security.py
-SECURITY_TARGETS = frozenset({CLEARANCE, READERS})
-REVIEW_BY = "review_by"  # what is mapped to it is the date by which the document is to be reviewed
-NO_ATTRIBUTES = SECURITY_TARGETS | {REVIEW_BY}
-HIDDEN = "_"  # attributes that begin with it serve templates and are not written on the document
-MAX_VALUE = 512  # characters of an attribute
 
 
 def handler_evaluate(
@@ -278,9 +272,6 @@ def _known(attributes: Mapping[str, Any], *, path: str, name: str, title: str) -
     """What templates may name, as text."""
     texts = {key: str(value) for key, value in attributes.items() if isinstance(value, (str, int, float))}
     return {"path": path, "name": name, "stem": PurePosixPath(name).stem, "title": title, **texts}
-
-
-Key = tuple[tuple[int, int, str], ...]
 
 
 def version_key(version: str) -> Key:

@@ -58,6 +58,13 @@ Queue = IngestItem.Queue
 
 LONG_CHARACTERS = 200_000  # from which reading and embedding are two tasks
 
+RETURN_SECONDS = 60.0  # that a worker waits for the database before it lets its lease lapse
+RETURN_PAUSE_SECONDS = 1.0  # between two attempts
+STAGE_SECONDS = 600.0  # that a worker may compute between two checkpoints, and
+STAGE_SECONDS_A_MB = 60.0  # so much more for large originals: far more than any honest document takes
+FORGOTTEN_SECONDS = 30  # the message of an item that no worker has claimed by then may be lost
+REPEAT_SECONDS = 60  # between two messages for the same job: it may only be waiting in a long queue
+
 
 def ingestion_advance(*, job_id: int, queue: str = "") -> int:
     """Process one batch of each queue of a job, or only of `queue`; returns how many items went live.
@@ -111,10 +118,6 @@ def _work(lease: ItemLease, queue: str) -> int:
     except (OperationalError, InterfaceError) as error:
         _give_back(lease.rows, error)
         return 0
-
-
-RETURN_SECONDS = 60.0  # that a worker waits for the database before it lets its lease lapse
-RETURN_PAUSE_SECONDS = 1.0  # between two attempts
 
 
 def _give_back(items: Sequence[IngestItem], error: Exception) -> None:
@@ -227,10 +230,6 @@ def _each(item: IngestItem, lease: ItemLease, step: Callable[[IngestItem], T]) -
         return None
 
 
-STAGE_SECONDS = 600.0  # that a worker may compute between two checkpoints, and
-STAGE_SECONDS_A_MB = 60.0  # so much more for large originals: far more than any honest document takes
-
-
 def _stage_seconds(items: Sequence[IngestItem]) -> float:
     """How long a step may take; beyond it, it is ended, or counts as hung where that is not possible."""
     return STAGE_SECONDS + STAGE_SECONDS_A_MB * sum(item.version.size_bytes for item in items) / 2**20
@@ -266,10 +265,6 @@ def _expected(error: Exception) -> RagError:
 
 
 # ── items without a worker ────────────────────────────────────────────────────────────────────────
-
-
-FORGOTTEN_SECONDS = 30  # the message of an item that no worker has claimed by then may be lost
-REPEAT_SECONDS = 60  # between two messages for the same job: it may only be waiting in a long queue
 
 
 @transaction.atomic

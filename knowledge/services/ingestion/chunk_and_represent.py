@@ -34,6 +34,8 @@ from ragcore.representations import Missed
 from ragcore.text.near_duplicates import sketch
 from ragcore.types import ChunkDraft, Passage
 
+EMBEDDED_TEXTS = 64  # at a time: some seconds on a processor, far below the length of a lease
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedVersion:
@@ -129,9 +131,6 @@ def _report(
 
 
 # ── vectors ───────────────────────────────────────────────────────────────────────────────────────
-
-
-EMBEDDED_TEXTS = 64  # at a time: some seconds on a processor, far below the length of a lease
 
 
 def texts_embed(prepared: Sequence[PreparedVersion], lease: ItemLease) -> FloatArray:

@@ -23,6 +23,15 @@ BACKOFF_SECONDS = 2.0  # doubled with every fault in a row, with jitter
 LONGEST_PAUSE_SECONDS = 300.0
 JITTER = (0.75, 1.25)
 
+LEASE_SECONDS = 45
+RENEW_SECONDS = 2.0  # more frequent signs of life are not stored
+BATCH_BYTES = 1024 * 1024  # of originals
+Queue = IngestItem.Queue
+BATCH_ITEMS = {Queue.INGEST: 32, Queue.EMBED: 32, Queue.OCR: 1}
+SMALLEST_BATCH = 8  # below it, what a batch costs besides its items counts
+ALL = Q()
+SHARES = 4  # no worker takes more of what is left of a job than this part
+
 
 class IngestionFaultError(RagError):
     """A fault of ours while reading a document; the log has the details."""
@@ -109,16 +118,6 @@ def document_error_set(item: IngestItem, error: RagError) -> None:
             **error_columns(error),
             updated=timezone.now(),
         )
-
-
-LEASE_SECONDS = 45
-RENEW_SECONDS = 2.0  # more frequent signs of life are not stored
-BATCH_BYTES = 1024 * 1024  # of originals
-Queue = IngestItem.Queue
-BATCH_ITEMS = {Queue.INGEST: 32, Queue.EMBED: 32, Queue.OCR: 1}
-SMALLEST_BATCH = 8  # below it, what a batch costs besides its items counts
-ALL = Q()
-SHARES = 4  # no worker takes more of what is left of a job than this part
 
 
 # ── taking ──────────────────────────────────────────────────────────────────────────────────────

@@ -32,6 +32,9 @@ MAX_LOSSES = 5  # workers that may crash on a document before it fails
 CONTAINED_SECONDS = 30.0  # that a reading process may take without a sign of life, and
 CONTAINED_SECONDS_A_MB = 30.0  # so much more for large files; beyond that another worker may begin as well
 
+logger = logging.getLogger(__name__)
+PAGE_SECONDS = 150.0  # that one page may take without a sign of life: a slow picture, and a new process for it
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadDocument:
@@ -99,11 +102,6 @@ def _is_unread(parsed: ParsedDocument, options: ParsingOptions) -> bool:
 
 
 # ── character recognition, in the workers of the queue `ocr` ──────────────────────────────────────
-
-
-logger = logging.getLogger(__name__)
-
-PAGE_SECONDS = 150.0  # that one page may take without a sign of life: a slow picture, and a new process for it
 
 
 def item_ocr(read: ReadDocument, lease: ItemLease) -> None:

@@ -30,6 +30,8 @@ JOBS_AT_ONCE = 4
 END_SECONDS = 60.0  # that a worker waits for the lane beside it before it goes on without
 Serve = Callable[[int, str], object]
 
+_lane = threading.Lock()  # one in each process
+
 
 def short_items() -> Q:
     """Small files for the lane: none that has cost a worker, because deadlines hold in the main thread only."""
@@ -39,7 +41,6 @@ def short_items() -> Q:
 
 
 SHORT = short_items()
-_lane = threading.Lock()  # one in each process
 
 
 @contextmanager

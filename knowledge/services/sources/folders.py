@@ -39,6 +39,8 @@ from knowledge.services.sources.sync_items import FetchedItem, Item, Stamp, Unre
 from knowledge.services.sources.sync_runs import RunReport
 from ragcore.errors import RagError
 
+INSIDE = "!/"  # between the name of an archive and the path in it
+
 
 def folder_items(root: Path) -> Iterator[Item | UnreadableItem]:
     """Files below a folder in the order of their names; what is hidden is left out.
@@ -116,9 +118,6 @@ def _is_inside(root: Path, path: Path) -> bool:
 def _unlisted(root: Path, path: Path, error: RagError, *, hides: bool = False) -> UnreadableItem:
     shown = str(path.relative_to(root)).encode("utf-8", "replace").decode()
     return UnreadableItem(path=shown, error=error, hides=hides)
-
-
-INSIDE = "!/"  # between the name of an archive and the path in it
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ logger = logging.getLogger(__name__)
 Outcome = Source.Outcome
 Progress = Callable[[RunReport], None]
 
+Kind = Source.Kind
+
 
 def sync_run(
     *, job_id: int, trusted_folders: bool = False, in_turn: bool = True, progress: Progress | None = None
@@ -168,9 +170,6 @@ class _Execution:
 
 
 # ── items by kind of source ───────────────────────────────────────────────────────────────────────
-
-
-Kind = Source.Kind
 
 
 def items_of(source: Source, *, trusted_folders: bool = False) -> Iterator[Item | UnreadableItem]:

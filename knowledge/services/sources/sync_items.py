@@ -34,6 +34,10 @@ from ragcore.errors import RagError
 
 Stamp = Mapping[str, Any]  # changes when the item changes; JSON values
 
+CALL_WORKERS_EVERY = 20  # versions: reading them begins while others are still fetched
+FEW = 10  # documents that may always be deleted, whatever their share
+UNWANTED = (LeftOutError, SupersededError)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedItem:
@@ -61,11 +65,6 @@ class UnreadableItem:
     path: str
     error: RagError
     hides: bool = False
-
-
-CALL_WORKERS_EVERY = 20  # versions: reading them begins while others are still fetched
-FEW = 10  # documents that may always be deleted, whatever their share
-UNWANTED = (LeftOutError, SupersededError)
 
 
 def source_scope(source: Source) -> Scope:

@@ -40,6 +40,22 @@ MAX_REFUSED = 500  # named items; the others are only counted
 
 RESTARTED = ("found", "left_out", "refused", "refused_more", "faults", "notes")
 
+LEASE_SECONDS = 300.0
+BEAT_SECONDS = 10.0  # between two signs of life
+RUNS_AT_ONCE = 2  # by workers, of sources
+FETCHES_AT_ONCE = 1  # and of single pages: together fewer than the workers of their queue
+RECENT = timedelta(days=7)  # older runs are not taken up any more
+JITTER = 0.1  # of the interval, so that sources do not all start at the full hour
+INTERVALS = {
+    Source.Schedule.HOURLY: timedelta(hours=1),
+    Source.Schedule.DAILY: timedelta(days=1),
+    Source.Schedule.WEEKLY: timedelta(weeks=1),
+}
+Outcome = Source.Outcome
+OF_SOURCES = Q(request={})  # others fetch one address
+FORGOTTEN_SECONDS = 90.0  # the message of a run that nobody has claimed by then may be lost
+SENT_AT_ONCE = 20  # of them; most find that it is not their turn
+
 
 @dataclass(slots=True)
 class RunReport:
@@ -93,22 +109,6 @@ def stored_error(error: RagError) -> dict[str, Any]:
     """An error as reports keep it: code, English message, and the data that a translation needs."""
     data = error.message_data()
     return {"code": error.code, "message": error.message[:512], **({"data": data} if data else {})}
-
-
-LEASE_SECONDS = 300.0
-BEAT_SECONDS = 10.0  # between two signs of life
-RUNS_AT_ONCE = 2  # by workers, of sources
-FETCHES_AT_ONCE = 1  # and of single pages: together fewer than the workers of their queue
-RECENT = timedelta(days=7)  # older runs are not taken up any more
-JITTER = 0.1  # of the interval, so that sources do not all start at the full hour
-INTERVALS = {
-    Source.Schedule.HOURLY: timedelta(hours=1),
-    Source.Schedule.DAILY: timedelta(days=1),
-    Source.Schedule.WEEKLY: timedelta(weeks=1),
-}
-
-Outcome = Source.Outcome
-OF_SOURCES = Q(request={})  # others fetch one address
 
 
 def next_run_after(schedule: str, now: datetime) -> datetime | None:
@@ -231,10 +231,6 @@ def source_message(source: Source) -> str:
     """What the last sync of a source could not do, in the language of the thread; "" where nothing was wrong."""
     code = str(source.message_data.get("code", "items_refused"))  # rows of earlier releases have none
     return stored_message(code, source.message, source.message_data)
-
-
-FORGOTTEN_SECONDS = 90.0  # the message of a run that nobody has claimed by then may be lost
-SENT_AT_ONCE = 20  # of them; most find that it is not their turn
 
 
 @transaction.atomic

@@ -44,6 +44,8 @@ AGENT = "Ragsite"
 MAX_EXTERNAL_ID = 512  # characters
 MAX_MAP_ENTRIES = 50_000  # of all site maps of a source
 
+WEB_SOURCE = "web"  # the source of pages that people add by their address
+
 
 def locations_of(source: Source) -> list[str]:
     """One address a line, in order, each once."""
@@ -150,9 +152,6 @@ def name_of(url: str) -> str:
 
 def _text(moment: datetime | None) -> str:
     return "" if moment is None else moment.isoformat()
-
-
-WEB_SOURCE = "web"  # the source of pages that people add by their address
 
 
 def document_from_url(

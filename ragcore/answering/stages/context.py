@@ -20,6 +20,8 @@ from ragcore.text.markdown import join_passages
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState, Ranked
 
+Section = tuple[Passage, ...]  # in reading order
+
 
 @answer_stage("search", label=_("search"), optional=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +33,6 @@ class SearchPassages:
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         result = await ports.search(state.query, state.rewrites, top_k=self.top_k)
         return replace(state, result=result, passages=result.ranked)
-
-
-Section = tuple[Passage, ...]  # in reading order
 
 
 @answer_stage("sections.whole", label=_("whole sections"))

@@ -39,6 +39,16 @@ STORY_SHARE = 0.7  # of a message's columns, the most that the part which asks m
 REPLY_TOKENS = 600
 _LANGUAGES = {"zh": "Chinese", "en": "English", "other": "the language of the question"}
 
+LoopName = Literal["none", "agentic", "self_rag", "iterative"]
+# What the cue of a question changes besides (A2).
+BY_CUE: Mapping[QuestionType, Mapping[str, int | bool]] = {
+    "definition": {},
+    "process": {"whole_sections": True},
+    "comparison": {"top_k": 16, "max_chunks": 14},
+    "application": {"top_k": 12},
+    "general": {},
+}
+
 
 class Understood(BaseModel):
     """What a model is asked for."""
@@ -171,9 +181,6 @@ class UnderstandAnalysis:
         return replace(state, analysis=analysis).with_steps(step).with_stats("understand.analysis", **figures)
 
 
-LoopName = Literal["none", "agentic", "self_rag", "iterative"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """How one question is answered."""
@@ -193,14 +200,6 @@ PLANS: Mapping[StrategyName, Plan] = {
     "decomposition": Plan(strategy="decomposition", rewrite_method="decompose", top_k=15, max_chunks=12),
     "iterative": Plan(strategy="iterative", rewrite_method="none", loop="iterative", top_k=12, max_chunks=12),
     "hybrid": Plan(strategy="hybrid", rewrite_method="multi", top_k=15, max_chunks=12),
-}
-# What the cue of a question changes besides.
-BY_CUE: Mapping[QuestionType, Mapping[str, int | bool]] = {
-    "definition": {},
-    "process": {"whole_sections": True},
-    "comparison": {"top_k": 16, "max_chunks": 14},
-    "application": {"top_k": 12},
-    "general": {},
 }
 
 

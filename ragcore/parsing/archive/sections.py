@@ -20,6 +20,8 @@ MAX_PICTURES_BYTES = 64 * 1024 * 1024  # of all parts together
 
 _PICTURE = re.compile(r"(!\[[^\]]{0,2000}\]\(picture:)([A-Za-z0-9._-]+)\)")
 
+_nesting: ContextVar[ContainerState | None] = ContextVar("nesting", default=None)
+
 
 @dataclass(slots=True)
 class ContainerState:
@@ -28,9 +30,6 @@ class ContainerState:
     budget: UnpackBudget = field(default_factory=lambda: UnpackBudget(DEFAULT_ARCHIVE_LIMITS))
     depth: int = 0
     archives: int = 0
-
-
-_nesting: ContextVar[ContainerState | None] = ContextVar("nesting", default=None)
 
 
 @contextmanager

@@ -19,6 +19,15 @@ _INLINE = frozenset(
 _SILENT = frozenset(("rp", "annotation", "annotation-xml"))
 _ICON_PIXELS = 24
 
+_TEX_CLASSES = re.compile(r"(?:^|[-_ ])(?:math|tex|latex|mathjax|mwe-math\S*)(?:$|[-_ ])", re.IGNORECASE)
+_TWO_PARTS = {
+    "mfrac": "({})/({})",
+    "msup": "{}^{{{}}}",
+    "msub": "{}_{{{}}}",
+    "mover": "{}^{{{}}}",
+    "munder": "{}_{{{}}}",
+}
+
 
 def is_inline(tag: Tag) -> bool:
     """Whether an element runs inside a line and holds nothing that does not."""
@@ -107,8 +116,6 @@ def _is_power(sup: Tag) -> bool:
 
 # ── formulas ────────────────────────────────────────────────────────────────────────────────────
 
-_TEX_CLASSES = re.compile(r"(?:^|[-_ ])(?:math|tex|latex|mathjax|mwe-math\S*)(?:$|[-_ ])", re.IGNORECASE)
-
 
 def _is_formula(tag: Tag) -> bool:
     classes = " ".join(tag.get("class") or [])
@@ -128,15 +135,6 @@ def _bare_tex(text: str) -> str:
     text = SPACE.sub(" ", text).strip().strip("$").strip()
     shell = re.fullmatch(r"\{\\(?:display|text)style (.*)\}", text)
     return shell[1].strip() if shell else text
-
-
-_TWO_PARTS = {
-    "mfrac": "({})/({})",
-    "msup": "{}^{{{}}}",
-    "msub": "{}_{{{}}}",
-    "mover": "{}^{{{}}}",
-    "munder": "{}_{{{}}}",
-}
 
 
 def _linear(node: Tag) -> str:

@@ -50,6 +50,9 @@ _STRING8 = "001E"  # ending of the names of streams with text in 8 bits
 _SENDER, _TO, _CC = 0x0C1A, 0x0E04, 0x0E03  # PidTagSenderName, PidTagDisplayTo, PidTagDisplayCc
 _SEALED_CLASS = "ipm.note.smime"  # signed ones end in .multipartsigned and are readable
 
+_RTF_CODE_PAGE = re.compile(r"\\ansicpg(\d{1,5})")
+_RTF_BYTES = re.compile(r"((?:\\'[0-9a-fA-F]{2})+)(?:\\([\\{}])|([@-\[\]-z|~]))")
+
 
 class MsgParser:
     """Headers as a list, the body with quoted history, attachments as sections."""
@@ -185,10 +188,6 @@ def _rich_text(message: _Message) -> str:
     encoding = message.encodings[1] or "cp1252"
     text = _with_escaped_trail_bytes(rich.decode("latin-1"), encoding)
     return str(rtf_to_text(text, encoding=encoding, errors="replace"))  # type: ignore[no-untyped-call]
-
-
-_RTF_CODE_PAGE = re.compile(r"\\ansicpg(\d{1,5})")
-_RTF_BYTES = re.compile(r"((?:\\'[0-9a-fA-F]{2})+)(?:\\([\\{}])|([@-\[\]-z|~]))")
 
 
 def _with_escaped_trail_bytes(rich: str, encoding: str) -> str:

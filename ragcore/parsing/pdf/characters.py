@@ -30,6 +30,9 @@ FONT_NAME_BYTES = 128
 _HYPHENS = frozenset("\x02\ufffe")  # how pdfium marks a hyphen that ends a line
 _BLANK = frozenset("\x7f\xad\u200b\ufeff\ufffe\uffff") | {char for char in map(chr, range(0x3001)) if char.isspace()}
 
+Wall = tuple[float, float, float]  # a vertical line: x, y0, y1
+Sides = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]  # x0, y0, x1, y1, as shown
+
 
 def _native(name: str, *arguments: Any) -> Any:
     """A pdfium function that takes addresses as plain integers, twice as fast as the typed one."""
@@ -89,9 +92,6 @@ def _upright(drawing: Drawing, turns: int, left: float, bottom: float, right: fl
     split = len(drawing.lines)
     placed = [replace(picture, sides=sides) for picture, sides in zip(pictures, upright[split:], strict=True)]
     return Drawing(upright[:split], placed, drawing.paths)
-
-
-Wall = tuple[float, float, float]  # a vertical line: x, y0, y1
 
 
 def _walls(drawing: Drawing) -> list[Wall]:
@@ -163,9 +163,6 @@ def _dominant_turn(textpage: Any, count: int) -> int:
 def _turn(textpage: Any, index: int) -> int:
     angle = float(pdfium.FPDFText_GetCharAngle(textpage.raw, index))
     return round(angle / (pi / 2)) % 4
-
-
-Sides = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]  # x0, y0, x1, y1, as shown
 
 
 def _turned(boxes: array[float], turns: int, left: float, bottom: float, right: float, top: float) -> Sides:

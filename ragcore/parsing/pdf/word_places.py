@@ -14,6 +14,14 @@ SAME_LINE = 0.5  # share of a character's height by which its middle may lie off
 
 Place = tuple[float, float, float, float]  # x0, y0, x1, y1 in points from the top left
 
+# By whether the text runs down the page or across, and against the coordinates or with them. Each undoes itself.
+_TURNS: Mapping[tuple[bool, bool], Callable[[Place], Place]] = {
+    (False, False): lambda place: place,
+    (False, True): lambda place: (-place[2], place[1], -place[0], place[3]),
+    (True, False): lambda place: (place[1], place[0], place[3], place[2]),
+    (True, True): lambda place: (-place[3], -place[2], -place[1], -place[0]),
+}
+
 
 def find_word_places(page: Any, texts: Iterable[str]) -> list[Place]:
     """Rectangles line by line around the texts on a pypdfium2 page; none for what does not stand there.
@@ -64,15 +72,6 @@ def _lines(places: Sequence[Place]) -> Iterator[Place]:
         line = place
     if line is not None:
         yield turn(line)
-
-
-# By whether the text runs down the page or across, and against the coordinates or with them. Each undoes itself.
-_TURNS: Mapping[tuple[bool, bool], Callable[[Place], Place]] = {
-    (False, False): lambda place: place,
-    (False, True): lambda place: (-place[2], place[1], -place[0], place[3]),
-    (True, False): lambda place: (place[1], place[0], place[3], place[2]),
-    (True, True): lambda place: (-place[3], -place[2], -place[1], -place[0]),
-}
 
 
 def _is_step(before: Place, after: Place) -> bool:

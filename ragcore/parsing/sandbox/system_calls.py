@@ -66,6 +66,9 @@ _TERMINAL = (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # is i
 _DESCRIPTOR = (*range(8), 36, 37, 38, 1030, 1033, 1034)  # F_DUPFD … F_SETLKW, their newer forms, seals; no F_SETOWN
 _NAMING = (15, 16, 23, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ, PR_SET_VMA
 
+Step = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
+_END: tuple[Step, Step] = ((_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE))
+
 
 @dataclass(frozen=True)
 class _Machine:
@@ -74,7 +77,6 @@ class _Machine:
 
 
 _MACHINES = {"x86_64": _Machine(0xC000003E, 1), "aarch64": _Machine(0xC00000B7, 2)}
-Step = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
 
 
 def refuse_system_calls(libc: ctypes.CDLL, *, programs: bool) -> bool:
@@ -127,9 +129,6 @@ def _numbers(table: str, machine: _Machine) -> dict[str, int]:
 
 def _answers(numbers: Iterable[int], answer: int) -> list[Step]:
     return [step for number in numbers for step in ((_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer))]
-
-
-_END: tuple[Step, Step] = ((_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE))
 
 
 def _where(number: int, check: list[Step]) -> list[Step]:

@@ -30,6 +30,14 @@ MOST_INTERESTS = 2  # that count for one document
 _WORD = re.compile(rf"[{CJK}]|[^\W_]+")
 _CJK = re.compile(f"[{CJK}]")
 
+PROFILE_FACTS = frozenset(
+    kind for _weight, kinds in FIELDS.values() for kind in kinds
+)  # that a profile is compared with
+ACROSS = 0.5  # of a cosine, that words would have added to it in the other language
+READS = 0.5  # trust in an embedder, for both scripts, from which it is taken to see what is said in the other one
+STYLE_WEIGHTS: Mapping[str, float] = {"precise": 0.8}  # of the dense arm, instead of the formula (V5)
+BOOST_RANGE = (0.5, 2.0)  # of the factor of a document, whatever stages before agreed on
+
 
 @stage("boost.profile", label=_("profile"), optional=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +110,6 @@ def matching_values(profile: Profile, facts: Mapping[str, Iterable[str]]) -> tup
     )
 
 
-PROFILE_FACTS = frozenset(
-    kind for _weight, kinds in FIELDS.values() for kind in kinds
-)  # that a profile is compared with
-
-
 def is_profile_fact(kind: str) -> bool:
     """Whether a profile is compared with facts of this kind."""
     return _kind(kind) in PROFILE_FACTS
@@ -157,12 +160,6 @@ def _within(part: str, whole: str) -> bool:
     letters = part.replace(" ", "")
     least = 2 if _CJK.search(part) else 3
     return len(letters) >= least and f" {part} " in f" {whole} "
-
-
-ACROSS = 0.5  # of a cosine, that words would have added to it in the other language
-READS = 0.5  # trust in an embedder, for both scripts, from which it is taken to see what is said in the other one
-STYLE_WEIGHTS: Mapping[str, float] = {"precise": 0.8}  # of the dense arm, instead of the formula
-BOOST_RANGE = (0.5, 2.0)  # of the factor of a document, whatever stages before agreed on
 
 
 @stage("fuse.rsf", label=_("fusion"), timing="fine", ranking="fused")

@@ -20,6 +20,12 @@ logger = logging.getLogger(__name__)
 MOST_ROWS = 3  # passages with a row of one code; what heads more of them is hardly the thing that is asked about
 _FIRST_CELL = re.compile(r"^\|[ ]?([A-Za-z0-9._/-]{2,40})[ ]?\|", re.MULTILINE)
 
+FULL_LENGTH = 100  # words
+LONGEST = 1.2  # what more words can add
+BEST_RATING = 5.0
+WORD_CHARACTERS = 12  # more than words have on average: the beginning of a text is enough to count 120 of them
+LEAST = 1e-6  # of a similarity, so that every score stays above 0
+
 
 @stage("rerank", label=_("reranking"), optional=True, timing="rerank", ranking="rerank")
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +106,6 @@ def _finite(reranker: Reranker, query: Query, inputs: Sequence[RerankInput]) -> 
     if len(scores) != len(inputs) or not all(isfinite(s.score) for s in scores):
         raise RerankerRefusedError("scores_missing", name=reranker.name)
     return scores
-
-
-FULL_LENGTH = 100  # words
-LONGEST = 1.2  # what more words can add
-BEST_RATING = 5.0
-WORD_CHARACTERS = 12  # more than words have on average: the beginning of a text is enough to count 120 of them
-LEAST = 1e-6  # of a similarity, so that every score stays above 0
 
 
 @stage("weigh.quality", label=_("quality"), optional=True, ranking="quality")

@@ -23,6 +23,8 @@ TITLE_LATIN, TITLE_CJK = 0.6, 0.4  # word similarity of titles; one wrong charac
 
 Corrections = dict[str, dict[str, float]]
 
+HALVED_FROM = 1000  # candidates, from which two halves are compared at the same time
+
 
 @stage("correct.terms", label=_("spelling"), optional=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,9 +190,6 @@ class SearchCoarse:
         if exact:
             return query, ports.vectors.exact_many(query.vector[None, :], limit=self.depth(exact=True))[0]
         return query, ports.vectors.coarse(query.vector, limit=self.limit)
-
-
-HALVED_FROM = 1000  # candidates, from which two halves are compared at the same time
 
 
 @stage("search.fine", label=_("second stage"), timing="fine")

@@ -16,6 +16,12 @@ from ragcore.text.markdown import join_passages
 from ragcore.text.near_duplicates import WORDS, fingerprint, same_facts, similarities, size, stands_in
 from ragcore.types import Candidate, Passage, State
 
+Place = tuple[int, int]  # version, ordinal
+# An arm that was not searched counts as what it finds for a question of another subject: half of these have a share of
+# 0.1 of the words and of 0.6 to 0.7 of the meaning with the packaged embedder; a little more for the sake of answers.
+WORDS_UNSEARCHED = 0.1
+MEANING_UNSEARCHED = 0.77
+
 
 @stage("cutoff.cliff", label=_("score gap"), drop_reason=_("below a score gap"))
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,9 +188,6 @@ def _without(state: State, repeated: Mapping[int, Sequence[int]], *, stage: str)
     return state
 
 
-Place = tuple[int, int]  # version, ordinal
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What a candidate is read with: passages of one version in reading order, its own among them."""
@@ -285,12 +288,6 @@ def _merged(reading: Reading) -> Passage:
 
 def _place(passage: Passage) -> Place:
     return passage.version, passage.ordinal
-
-
-# An arm that was not searched counts as what it finds for a question of another subject: half of these have a share of
-# 0.1 of the words and of 0.6 to 0.7 of the meaning with the packaged embedder; a little more for the sake of answers.
-WORDS_UNSEARCHED = 0.1
-MEANING_UNSEARCHED = 0.77
 
 
 def is_near(match: float | None, cosine: float | None, *, min_match: float, min_cosine: float) -> bool:

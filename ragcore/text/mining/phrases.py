@@ -42,6 +42,8 @@ FEATURES = (
     "nominal",
 )
 
+SEPARATOR = "\x1f"  # between Chinese words, which are written without a space
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrase:
@@ -211,9 +213,6 @@ def surface_words(text: str, tokenizer: Tokenizer) -> Iterator[str]:
             yield run
         else:
             yield ""
-
-
-SEPARATOR = "\x1f"  # between Chinese words, which are written without a space
 
 
 def _joined(words: Sequence[str]) -> str:

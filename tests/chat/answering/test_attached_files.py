@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.models import Message
 from tests.chat.test_attachments import TEXT, attach
 from tests.ragcore.ocr.drawing import drawn, encoded

@@ -7,7 +7,7 @@ import pytest
 from chat.answering import grounding
 from chat.answering.retrieval import SearchOutcome
 from chat.answering.stage_ports import AnswerPorts
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from knowledge import model_registry
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.llm.tiers import Price, build_tier

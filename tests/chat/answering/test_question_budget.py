@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from chat import executors
+from chat.concurrency import executors
 
 QUESTION = "How many steps does the random access procedure have?"
 # With BEGIN, COMMIT and savepoints, without what is asked every few seconds only, by whatever question comes then.

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from chat import redis_client as chat_redis
 from chat.answering import cache
+from chat.concurrency import redis_client as chat_redis
 from chat.types import AnswerMetadata, AnswerRecord
 
 ANSWER = AnswerRecord(text="kept", html="", status="answered", confidence=1.0)

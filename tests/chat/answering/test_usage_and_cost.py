@@ -7,7 +7,7 @@ import pytest
 from django.test import AsyncClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.models import Message
 from knowledge import model_registry
 from ragcore.llm.fallback import FallbackGenerator, TieredGenerator

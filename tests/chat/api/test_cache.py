@@ -12,7 +12,7 @@ from accounts.models import User
 from accounts.services import api_key_create
 from chat import metrics
 from chat.answering import cache, pipeline
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.models import Conversation, MessageCitation
 from chat.types import AnswerRecord
 from knowledge.models import Document, KnowledgeSet

@@ -5,7 +5,7 @@ import json
 import pytest
 import pytest_asyncio
 
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Attribute, Document
 from ragsite.openapi import merged_schema

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from accounts.services import api_key_create
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.models import Message
 from tests.chat.conftest import Api
 from tests.factories import make_tenant, make_user

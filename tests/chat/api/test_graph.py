@@ -2,7 +2,7 @@
 
 import pytest
 
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from knowledge.services.entities import entities_tend
 
 QUESTION = "What is sent on PRACH?"

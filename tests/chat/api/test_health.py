@@ -12,7 +12,7 @@ from django.test import AsyncClient
 
 from accounts.services import api_key_create
 from chat.api import health
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from knowledge import model_registry
 from knowledge.model_circuits import OPEN_AFTER
 from knowledge.model_setup import circuit, registry_changed, setup_forget, setup_now

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from markdown_it import MarkdownIt
 
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from tests.chat.conftest import sse
 from tests.factories import ingest
 from tests.scripted_llm import Reply

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import openai
 import pytest
 
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.models import Message
 from knowledge import model_registry
 from ragcore.client_registry import tls_context

@@ -10,10 +10,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.errors import RateLimitedError
 from accounts.services import api_key_create
-from chat import limits, metrics
+from chat import metrics
+from chat.concurrency import limits
+from chat.concurrency.executors import run_db
+from chat.concurrency.limits import count_questions_or_raise
 from chat.errors import InvalidAnswerRequestError
-from chat.executors import run_db
-from chat.limits import count_questions_or_raise
 from tests.chat.conftest import Api
 from tests.chat.mcp.conftest import given, refused
 

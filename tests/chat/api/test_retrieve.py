@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import User
 from accounts.services import api_key_create
 from chat.answering import retrieval
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.models import Conversation, Message
 from chat.serializers import serialize_hits
 from chat.turns.lifecycle import answer_now

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.services import api_key_create
 from chat.api.responses import RetrieveOut
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from tests.chat.conftest import Api
 from tests.factories import ingest, make_user
 from tests.scripted_llm import Reply

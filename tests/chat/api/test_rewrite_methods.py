@@ -5,7 +5,7 @@ import json
 import pytest
 
 from accounts.services import api_key_create
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from knowledge.services.options import set_options_update, site_options_update
 from ragcore.options import REWRITE_METHODS
 from ragcore.text.normalise import nfkc

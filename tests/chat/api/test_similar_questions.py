@@ -7,7 +7,7 @@ import pytest
 from accounts.services import api_key_create
 from chat import metrics
 from chat.answering.similar_questions import FLOOR, FLOORS, least_cosine
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from knowledge import model_registry
 from knowledge.models import SiteOptions
 from ragcore.understanding.same_question import is_same_question

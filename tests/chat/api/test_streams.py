@@ -4,9 +4,9 @@ import asyncio
 
 from accounts.services import api_key_create
 from chat.api.sse import generate_vocabulary
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
+from chat.concurrency.redis_client import client, events_key
 from chat.models import Message
-from chat.redis_client import client, events_key
 from chat.types import Event
 from knowledge.models import KnowledgeSet
 from tests.chat.conftest import Api, sse

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from tests.chat.conftest import Api
 
 GENERATE = "/api/v1/rag/generate"

@@ -5,8 +5,8 @@ import uuid
 import pytest
 import pytest_asyncio
 
+from chat.concurrency.redis_client import client, close
 from chat.conversations.memory import history_window, session_history, session_key, session_store, session_turn
-from chat.redis_client import client, close
 from ragcore.types.answering import Turn
 
 

@@ -11,7 +11,7 @@ from mcp import Client
 
 from accounts.models import ApiKey, User
 from accounts.services import api_key_create
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.mcp.server import mcp_server
 from chat.mcp.tools import caller_of_fixed_key
 from knowledge.models import Chunk, Document, KnowledgeSet

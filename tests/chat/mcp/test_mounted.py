@@ -10,8 +10,8 @@ import pytest
 from accounts.models import ApiKey
 from accounts.selectors import key_digest
 from accounts.services import api_key_revoke
-from chat.access_watch import access_watch
-from chat.executors import run_db
+from chat.concurrency.access_watch import access_watch
+from chat.concurrency.executors import run_db
 from knowledge import model_registry
 from tests.chat.mcp.conftest import SECRET
 from tests.chat.mcp.test_processes import QUESTION, over_http, titles

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 
 from accounts.services import api_key_create
-from chat.executors import run_db
+from chat.concurrency.executors import run_db
 from chat.mcp import tools
 from chat.models import Message
 from knowledge.models import Chunk, Document

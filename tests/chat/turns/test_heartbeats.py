@@ -8,7 +8,7 @@ from functools import partial
 
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from chat.redis_client import alive_key, client, stop_key
+from chat.concurrency.redis_client import alive_key, client, stop_key
 from chat.turns import heartbeats as module
 from chat.turns.heartbeats import Heartbeats
 from ragsite.embedded.processes import wait_until

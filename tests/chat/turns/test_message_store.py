@@ -3,11 +3,11 @@
 import pytest
 
 from accounts.errors import NotFoundError
+from chat.concurrency.executors import run_db
+from chat.concurrency.redis_client import events_key
 from chat.conversations.edits import conversation_delete, conversation_pin, conversation_rename
 from chat.conversations.memory import session_key
-from chat.executors import run_db
 from chat.models import Conversation, Message, StrategyStatistics
-from chat.redis_client import events_key
 from chat.selectors import conversation_get
 from chat.turns.message_store import message_finish, message_open, message_prepare
 from chat.types import AnswerRecord, AnswerRequest

@@ -7,8 +7,8 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.scope import Scope
-from chat import redis_client
-from chat.redis_client import alive_key, client, events_key
+from chat.concurrency import redis_client
+from chat.concurrency.redis_client import alive_key, client, events_key
 from chat.turns import stream_log
 from chat.turns.stream_hub import Hub, block_milliseconds, hub
 from chat.turns.stream_log import TurnLog

@@ -47,7 +47,7 @@ PLAIN = {  # parameters that name no object
     "verb": ("move", "copy", "remove", "steal"),
     "name": ("ragsite", "ragsite/open", "p1.png"),
     "reference": ("0" * 32,),
-    "link_id": ("00000000-0000-0000-0000-000000000002",),  # what links show: tests/chat/test_sharing.py
+    "link_id": ("00000000-0000-0000-0000-000000000002",),  # what links show: tests/chat/pages/test_sharing.py
     "source": ("wiki", "1"),
     "purpose": ("standard", "judge", "nothing"),
     "task": ("embed", "rerank", "nothing"),

@@ -1,0 +1,132 @@
+"""Lines of sources below answers, under the rights of the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from django.utils.translation import gettext as _
+
+from accounts.relative_time import exact_day
+from accounts.scope import Scope
+from chat.answers.figures import excerpt_of
+from chat.models import AttachmentCitation, MessageCitation
+from knowledge.models import name_in_language
+from knowledge.selectors import documents_readable, sets_readable
+from knowledge.selectors.reviews import due_dates
+from ragcore.answerability import DOUBTFUL_BELOW
+
+SET_GAP = " · "  # between the names of a source's sets
+RELEVANT_FROM = 0.4  # probability from which a source is said to answer the question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLine:
+    """A source below an answer. An unreadable one keeps its number only."""
+
+    number: int
+    title: str
+    sets: str
+    page: int | None
+    relevance: float | None  # that it answers the question, 0 to 1; None: not judged
+    weak: bool
+    cited: bool
+    readable: bool
+    is_file: bool = False  # that the asker attached: nobody else may read it
+    section: str = ""  # headings above the passage, without the title
+    excerpt: str = ""  # the beginning of the passage, in plain words
+    review_due: date | None = None  # by when its document was to be reviewed, where that is past
+    edited: datetime | None = None  # when an owner wrote the text of the passage; None: it is as in the document
+
+    @property
+    def words(self) -> str:
+        """`[1] Title, section, p. 3 (sets)`; an unreadable source keeps its number."""
+        if not self.readable:
+            return f"[{self.number}] {_('This source was removed, or you no longer have access.')}"
+        page = _("p. %(page)s") % {"page": self.page} if self.page else ""
+        where = ", ".join(part for part in (self.title, self.section, page) if part)
+        note = f" – {self.edited_note}" if self.edited else ""
+        return f"[{self.number}] {where}" + (f" ({self.sets})" if self.sets else "") + note
+
+    @property
+    def edited_note(self) -> str:
+        """That an owner changed the passage, and when; "" where nobody did."""
+        return edited_words(self.edited) if self.edited else ""
+
+    @property
+    def relevance_level(self) -> str:
+        """high, medium or low."""
+        return level_of(self.relevance or 0.0)
+
+
+def edited_words(at: datetime) -> str:
+    """That an owner changed a passage, with the day."""
+    return _("edited by the owner on %(day)s") % {"day": exact_day(at)}
+
+
+def level_of(relevance: float) -> str:
+    """high, medium or low, for a probability of 0 to 1."""
+    return "high" if relevance >= RELEVANT_FROM else "medium" if relevance >= DOUBTFUL_BELOW else "low"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """What a source line says of a document that the asker may read."""
+
+    title: str
+    sets: str  # names of readable sets
+    review_due: date | None
+
+
+def known_documents(*, scope: Scope, ids: set[int]) -> dict[int, KnownDocument]:
+    """Readable documents among these, by id."""
+    due = due_dates(scope=scope, document_ids=ids)
+    names = dict(sets_readable(scope=scope).values_list("pk", name_in_language()))
+    rows = documents_readable(scope=scope).filter(pk__in=ids).prefetch_related("sets")
+    return {
+        row.pk: KnownDocument(
+            row.title, SET_GAP.join(names[s.pk] for s in row.sets.all() if s.pk in names), due.get(row.pk)
+        )
+        for row in rows
+    }
+
+
+def source_line(citation: MessageCitation, document: KnownDocument | None) -> SourceLine:
+    """The line of a citation; of a document that is not known to the asker only its number."""
+    title, sets = (document.title, document.sets) if document else ("", "")
+    return SourceLine(
+        number=citation.number,
+        title=title,
+        sets=sets,
+        page=citation.chunk.page if document else None,
+        relevance=citation.relevance,
+        weak=citation.weak,
+        cited=citation.cited,
+        readable=document is not None,
+        section=" › ".join(heading for heading in citation.chunk.heading_path if heading != title) if document else "",
+        excerpt=excerpt_of(citation) if document else "",
+        review_due=document.review_due if document else None,
+        edited=citation.chunk.edited if document else None,
+    )
+
+
+def with_files(sources: Sequence[SourceLine], files: Sequence[AttachmentCitation]) -> Sequence[SourceLine]:
+    """The sources and the cited attached files, by number."""
+    lines = [
+        SourceLine(
+            number=row.number,
+            title=row.passage.attachment.name,
+            sets=_("Attached file"),
+            page=row.passage.page,
+            relevance=row.relevance,
+            weak=row.weak,
+            cited=row.cited,
+            readable=True,
+            is_file=True,
+            section=" › ".join(row.passage.heading_path),
+            excerpt=row.excerpt,
+        )
+        for row in files
+    ]
+    return sorted([*sources, *lines], key=lambda line: line.number) if lines else sources

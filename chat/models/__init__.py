@@ -1,0 +1,39 @@
+"""Conversations, messages, citations and attachments, approved answers, experiments, announcements."""
+
+from chat.models.approved import ApprovedAnswer, ApprovedSource
+from chat.models.conversations import (
+    Announcement,
+    AnnouncementDismissal,
+    AskingPreferences,
+    Attachment,
+    AttachmentCitation,
+    AttachmentPassage,
+    CitationValues,
+    Conversation,
+    Message,
+    MessageCitation,
+    SharedLink,
+    StrategyStatistics,
+    attachment_path,  # a migration names it
+)
+from chat.models.experiments import Experiment, TurnFigures
+
+__all__ = [
+    "Announcement",
+    "AnnouncementDismissal",
+    "ApprovedAnswer",
+    "ApprovedSource",
+    "AskingPreferences",
+    "Attachment",
+    "AttachmentCitation",
+    "AttachmentPassage",
+    "CitationValues",
+    "Conversation",
+    "Experiment",
+    "Message",
+    "MessageCitation",
+    "SharedLink",
+    "StrategyStatistics",
+    "TurnFigures",
+    "attachment_path",
+]

@@ -1,0 +1,1 @@
+"""Pages of the chat: their views, and what their templates show, as plain values."""

@@ -1,0 +1,62 @@
+"""Asking back which knowledge set was meant."""
+
+import pytest
+
+from accounts.selectors import scope_for
+from chat.answers.clarification import sets_meant
+from chat.models import Conversation, Message
+from tests.factories import ingest, make_set, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place(redis_client):
+    """Two products with a document each, and one set that its owner alone may read."""
+    owner = make_user()
+    sets = {
+        "small": make_set("small", name="Small mast", axis="Y", owners=[owner]),
+        "large": make_set("large", name="Large mast", axis="Y", owners=[owner]),
+        "closed": make_set("closed", name="Closed mast", axis="Y", owners=[owner], visibility="members"),
+    }
+    return {name: ingest(owner, made, **{name: f"The {name} one is tall."})[name] for name, made in sets.items()}
+
+
+def meant(place, *names, reader=None, **fields):
+    reader = reader or make_user()
+    talk = Conversation.objects.create(tenant=reader.tenant, user=reader, channel="web", title="t")
+    values = {"question": "How tall is the mast?", "state": "done", "status": "answered", "confidence": 0.4, **fields}
+    message = Message.objects.create(conversation=talk, **values)
+    ids = [place[name].pk for name in names]
+    return [one.name for one in sets_meant(scope=scope_for(reader), message=message, document_ids=ids)]
+
+
+def test_an_uncertain_answer_from_two_products_asks_which_one(place):
+    assert meant(place, "small", "large") == ["Small mast", "Large mast"]
+    assert meant(place, "small", "large", status="search_results", confidence=None) == ["Small mast", "Large mast"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"confidence": 0.9},
+        {"state": "stopped"},
+        {"status": "refused"},
+        {"request": {"sets": [7]}},
+        {"request": {"filters": {"tags": ["x"]}}},
+        {"question": "How tall is the small mast?"},
+    ],
+)
+def test_nothing_is_asked_where_the_answer_is_sure_or_the_asker_has_said_it(place, fields):
+    assert meant(place, "small", "large", **fields) == []
+
+
+def test_nothing_is_asked_about_one_document_or_one_set_for_all(place):
+    assert meant(place, "small", "small") == []
+    place["large"].sets.set(place["small"].sets.all())
+    assert meant(place, "small", "large") == []
+
+
+def test_sets_that_the_reader_may_not_read_any_more_are_not_named(place):
+    assert meant(place, "small", "closed") == []
+    assert meant(place, "small", "large", "closed") == ["Small mast", "Large mast"]
