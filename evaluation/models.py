@@ -11,7 +11,6 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.relative_time import exact_time
-from evaluation.proposal_models import ProposalRun as ProposalRun
 from evaluation.proposal_models import ProposedCase as ProposedCase
 from evaluation.remedy_models import OptionsDraft as OptionsDraft
 from evaluation.remedy_models import RemedyApplication as RemedyApplication

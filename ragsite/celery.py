@@ -14,6 +14,7 @@ from evaluation import queue as evaluation_queue
 from feedback import queue as feedback_queue
 from knowledge import queue as knowledge_queue
 from notifications import queue as notifications_queue
+from work import queue as work_queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
@@ -27,6 +28,7 @@ QUEUES = {
     **feedback_queue.QUEUES,
     **knowledge_queue.QUEUES,
     **notifications_queue.QUEUES,
+    **work_queue.QUEUES,
 }
 NIGHTLY = (
     chat_queue.MAINTAIN,
@@ -43,9 +45,9 @@ PLAN: dict[str, dict[str, Any]] = {
         "options": {"expires": 10},
     },
     "find a worker for background jobs that lost theirs": {
-        "task": "work.sweep_jobs",
+        "task": work_queue.SWEEP_JOBS,
         "schedule": 30.0,
-        "options": {"queue": "chat", "expires": 30},
+        "options": {"expires": 30},
     },
     "look at the free space of the disk": {
         "task": knowledge_queue.WATCH_DISK,
@@ -104,11 +106,6 @@ PLAN: dict[str, dict[str, Any]] = {
     },
     "open cases of answers that did not help": {
         "task": feedback_queue.CHECK_ANSWERS,
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "find a worker for diagnoses that lost theirs": {
-        "task": evaluation_queue.RESUME_DIAGNOSIS,
         "schedule": 60.0,
         "options": {"expires": 60},
     },

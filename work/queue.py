@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 RUN_SLICE = "work.run_slice"
 SWEEP_JOBS = "work.sweep_jobs"
+QUEUES = {SWEEP_JOBS: "chat"}  # short, and not behind what it watches; each kind of work has its own for its slices
 
 
 def send(name: str, kwargs: dict[str, Any], options: dict[str, Any]) -> None:

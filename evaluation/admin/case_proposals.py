@@ -17,7 +17,7 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.admin.pages import admin_page, page_response
 from accounts.error_messages import error_message
 from evaluation.admin.base import judges_quality, requested_golden_set
-from evaluation.models import GoldenSet, ProposalRun
+from evaluation.models import GoldenSet
 from evaluation.services.case_proposals import (
     MOST_WANTED,
     STYLES,

@@ -73,8 +73,8 @@ def about_documents(chosen: QuerySet[Document]) -> dict[str, Any]:
 
 def transfer_page(request: HttpRequest, verb: str, *, chosen: QuerySet[Document]) -> TemplateResponse:
     """Asks which sets."""
-    mine = sets_curated(scope=admin_scope(request)).order_by("axis", "name")
-    sources = _holding(mine, chosen)
+    sets = sets_curated(scope=admin_scope(request)).order_by("axis", "name")
+    sources = _holding(sets, chosen)
     found = {
         **about_documents(chosen),
         "title": TITLES[verb],

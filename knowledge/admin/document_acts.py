@@ -120,7 +120,7 @@ def readers_view(request: HttpRequest, pk: int) -> HttpResponse:
             return redirect(f"{reverse('admin:knowledge_document_change', args=[pk])}?view=about")
         except RagError as error:
             form.add_error(None, error_message(error))
-    found = {"title": _("Readers of the document"), "document": document, "form": form, "said": said}
+    found = {"title": _("Readers of the document"), "document": document, "form": form, "said": by_source}
     return page_response(request, "admin/knowledge/document/readers.html", found)
 
 

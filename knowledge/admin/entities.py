@@ -193,7 +193,7 @@ class EntityPages(CuratorAdmin):
     @admin_page("undo/", name="knowledge_triple_undo", allowed=is_curator)
     def undo(self, request: HttpRequest) -> HttpResponse:
         """POST: take a decision back."""
-        given: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+        arguments: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
         number = next(iter(ids_of([request.POST.get("decision", "")])), 0)
         service = fact_decision_undo if request.POST.get("what") == "triple" else entity_decision_undo
         return run_action(

@@ -213,7 +213,7 @@ class TripleAdmin(EntityPages):
         """Facts around an entity, or the last ones of a set, or entities that sentences mention together: as a picture
         and as a table.
         """
-        rows, asked = self._narrowed(request)
+        rows, query = self._narrowed(request)
         shows_mentions = request.GET.get("show") == "mentions"
         triples = [] if shows_mentions else triples_around(rows, name=query["name"])
         facts = [(r.pk, r.subject_key, r.subject, r.relation, r.object_key, r.object) for r in triples]

@@ -28,7 +28,7 @@ Whereabouts = Literal[
     "source",  # among the sources of the answer
 ]
 
-Remedy = Literal[  # what would mend it (D22)
+Remedy = Literal[  # what would mend it
     "add_synonym",
     "add_question",
     "enable",

@@ -19,7 +19,7 @@ from ragcore.ports import ChatMessage, ChatModel
 from ragcore.prompts import load
 from ragcore.types import Usage
 
-SECONDS = 10.0  # V6, of one request
+SECONDS = 10.0  # of one request
 MAX_TOKENS = 600
 _FENCES = "document|context|conversation|question|answer|critique|statements"
 _FENCE = re.compile(rf"<(?=\s*/?\s*(?:{_FENCES})\b)", re.IGNORECASE)

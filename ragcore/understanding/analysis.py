@@ -65,7 +65,7 @@ _SUBJECT = re.compile(
     r"^(?:请问|請問)?(?:什么是|什麼是|何谓|何謂|谁|誰|哪)|^(?:who|which)\s+(?!(?:do|does|did|is|are|was)\b)"
 )
 
-DIRECT_TO, HYDE_FROM, DECOMPOSE_FROM = 3, 6, 7  # difficulties (V9)
+DIRECT_TO, HYDE_FROM, DECOMPOSE_FROM = 3, 6, 7  # difficulties
 # What a kind adds to the difficulty. Most questions for one fact have a complexity below 0.625 and stay direct.
 _KIND_ADDS: dict[QuestionKind, int] = {
     "simple_fact": 0,

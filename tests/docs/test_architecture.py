@@ -96,7 +96,7 @@ def test_one_thing_is_added_in_one_file(example, tmp_path):
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},  # the other packages
+        env=environment,
         check=False,
         timeout=120,
     )

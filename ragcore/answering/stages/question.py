@@ -40,7 +40,7 @@ REPLY_TOKENS = 600
 _LANGUAGES = {"zh": "Chinese", "en": "English", "other": "the language of the question"}
 
 LoopName = Literal["none", "agentic", "self_rag", "iterative"]
-# What the cue of a question changes besides (A2).
+# What the cue of a question changes besides.
 BY_CUE: Mapping[QuestionType, Mapping[str, int | bool]] = {
     "definition": {},
     "process": {"whole_sections": True},

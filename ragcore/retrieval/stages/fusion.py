@@ -35,7 +35,7 @@ PROFILE_FACTS = frozenset(
 )  # that a profile is compared with
 ACROSS = 0.5  # of a cosine, that words would have added to it in the other language
 READS = 0.5  # trust in an embedder, for both scripts, from which it is taken to see what is said in the other one
-STYLE_WEIGHTS: Mapping[str, float] = {"precise": 0.8}  # of the dense arm, instead of the formula (V5)
+STYLE_WEIGHTS: Mapping[str, float] = {"precise": 0.8}  # of the dense arm, instead of the formula
 BOOST_RANGE = (0.5, 2.0)  # of the factor of a document, whatever stages before agreed on
 
 
