@@ -11,11 +11,6 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.relative_time import exact_time
-from evaluation.proposal_models import ProposedCase as ProposedCase
-from evaluation.remedy_models import OptionsDraft as OptionsDraft
-from evaluation.remedy_models import RemedyApplication as RemedyApplication
-from evaluation.remedy_models import WantedDocument as WantedDocument
-from evaluation.sliced_runs import SlicedRun
 
 
 class GoldenSet(models.Model):
@@ -157,8 +152,13 @@ class GoldenVersion(models.Model):
         return f"{self.golden_set_id} v{self.number}"
 
 
-class EvaluationRun(SlicedRun):
-    """A version of a golden set, asked once with each of some configurations, with the rights of who started it."""
+class EvaluationRun(models.Model):
+    """A version of a golden set, asked once with each of some configurations, with the rights of who started it.
+
+    One worker at a time holds it by a lease, a slice at a time (`evaluation.services.worker_calls`).
+    """
+
+    FENCE: ClassVar = "takes"
 
     class State(models.TextChoices):
         RUNNING = "running", pgettext_lazy("state of an evaluation run", "Running")
@@ -187,6 +187,9 @@ class EvaluationRun(SlicedRun):
     figures = models.JSONField(_("figures"), default=dict)  # of the first configuration
     started = models.DateTimeField(_("started"), auto_now_add=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)
+    leased_until = models.DateTimeField(null=True)  # by the worker that holds it
+    called = models.DateTimeField(null=True, editable=False)  # when a worker was called that has not come yet
+    takes = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # by workers
 
     class Meta:
         verbose_name = _("evaluation run")
