@@ -86,7 +86,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """
     translation.deactivate()
     names = set(getattr(item, "fixturenames", ()))
-    if database.shared is None or names & {SHARING, KEEPING}:
+    if database.shared is None or database.is_lent or names & {SHARING, KEEPING}:
         return
     if needs_database(item):
         with item.config.stash[blocking_manager_key].unblock():

@@ -78,6 +78,7 @@ class TestDatabase:
     is_superuser: bool = False  # who may leave triggers out
     migrated: State = field(default_factory=State)
     shared: State | None = None
+    is_lent: bool = False  # to a running product: its fixture takes the shared rows away at its end
     maker: Callable[[], Any] | None = None
     made: Any = None
 
@@ -98,7 +99,7 @@ class TestDatabase:
 
         Every caller gets a copy of its own of the objects.
         """
-        if self.maker is not make:
+        if self.maker != make:
             self.drop_shared()
             self.made = make()
             self.maker = make

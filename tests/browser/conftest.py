@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,36 @@ class Product:
     url: str
     llm: ScriptedLLM
     worker: Process
+    filling: Filling
+
+
+@dataclass
+class Filling:
+    """People and documents that each file begins with: they come in once, and are put back before the next file."""
+
+    is_at_work: Callable[[], bool]
+    log_tail: Callable[[int], str]
+    files: dict[Path, bytes] = field(default_factory=dict)  # originals and pictures, which a walk may take away
+
+    def sessions(self) -> dict[str, str]:
+        """A session of each of the people, by user name."""
+        return database.share(self.fill)
+
+    def fill(self) -> dict[str, str]:
+        """Make everything, as owners do, and wait until all documents can be found."""
+        sessions = _fill()
+        assert wait_until(_all_live, seconds=INGEST_SECONDS, unless=lambda: not self.is_at_work()), self.log_tail(60)
+        root = Path(settings.MEDIA_ROOT)
+        self.files = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        return sessions
+
+    def put_back(self) -> None:
+        """What a file changed, in rows and in files."""
+        database.restore()
+        for path, content in self.files.items():
+            if not path.exists() or path.read_bytes() != content:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
 
 
 @pytest.fixture(scope="package")
@@ -116,7 +146,7 @@ def product(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any
         assert wait_until(lambda: _is_ready(url), seconds=START_SECONDS, unless=lambda: not site.is_running()), (
             site.log_tail(60)
         )
-        yield Product(url, llm, helper)
+        yield Product(url, llm, helper, Filling(helper.is_running, helper.log_tail))
 
 
 @pytest.fixture(scope="package")
@@ -139,22 +169,23 @@ def beside(django_db_setup: None, django_db_blocker: Any) -> Callable[[Callable[
     return done
 
 
+@pytest.fixture(scope="package")
+def filling(product: Product, beside: Any) -> Iterator[Filling]:
+    """Its rows leave before tests of other folders begin."""
+    database.is_lent = True
+    yield product.filling
+    database.is_lent = False
+    beside(database.drop_shared)
+
+
 @pytest.fixture(scope="module")
-def live_site(product: Product, beside: Any) -> Iterator[LiveSite]:
-    """The product with people and documents of this file alone. Their rows are committed, and removed at the end."""
+def live_site(product: Product, filling: Filling, beside: Any) -> Iterator[LiveSite]:
+    """The product with people and documents, as they came in. What a file changes is undone at its end."""
     product.llm.default = Reply(texts=English.pieces)
-
-    def filled() -> dict[str, str]:
-        sessions = _fill()
-        assert wait_until(_all_live, seconds=INGEST_SECONDS, unless=lambda: not product.worker.is_running()), (
-            product.worker.log_tail(60)
-        )
-        return sessions
-
     try:
-        yield LiveSite(product.url, product.llm, beside(filled))
+        yield LiveSite(product.url, product.llm, beside(filling.sessions))
     finally:
-        beside(database.restore)
+        beside(filling.put_back)
 
 
 def _environment(llm: ScriptedLLM, folder: Path) -> dict[str, str]:

@@ -40,6 +40,20 @@ def counted(record: AnswerRecord = ANSWER, *, seconds: float = 0.2):
     return compute, calls
 
 
+def held(record: AnswerRecord = ANSWER):
+    """A computation that begins with `entered` and goes on at `leave`, and the list that it adds to each time."""
+    calls: list[float] = []
+    entered, leave = asyncio.Event(), asyncio.Event()
+
+    async def compute() -> AnswerRecord:
+        calls.append(time.monotonic())
+        entered.set()
+        await leave.wait()
+        return record
+
+    return compute, calls, entered, leave
+
+
 async def ask(compute, **options) -> tuple[AnswerRecord, bool]:
     return await cache.through_cache(KEY, is_usable=usable, compute=compute, **options)
 
@@ -101,13 +115,14 @@ async def test_who_is_stopped_does_not_wait(redis_client):
 
 
 async def test_after_a_reader_has_gone_another_one_computes(redis_client):
-    compute, calls = counted(seconds=0.3)
+    compute, calls, entered, leave = held()
     gone = asyncio.create_task(ask(compute))
-    await asyncio.sleep(0.1)
+    await entered.wait()
     others = [asyncio.create_task(ask(compute)) for _ in range(5)]
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0)  # they begin to wait for it
 
     gone.cancel()
+    leave.set()
     answers = await asyncio.gather(*others)
 
     assert len(calls) == 2
@@ -116,24 +131,35 @@ async def test_after_a_reader_has_gone_another_one_computes(redis_client):
 
 async def test_what_is_not_for_others_is_computed_by_each_at_once(redis_client):
     degraded = replace(ANSWER, status="degraded")
-    compute, calls = counted(degraded)
-    start = time.monotonic()
+    begun: list[None] = []
+    everybody = asyncio.Event()
+
+    async def compute() -> AnswerRecord:
+        begun.append(None)
+        if len(begun) == 1:
+            return degraded
+        if len(begun) == 5:
+            everybody.set()
+        await asyncio.wait_for(everybody.wait(), 30)  # the other four compute at the same time
+        return degraded
 
     answers = await asyncio.gather(*(ask(compute) for _ in range(5)))
 
     assert [hit for _record, hit in answers] == [False] * 5
-    assert len(calls) == 5
-    assert time.monotonic() - start < 2
+    assert len(begun) == 5
 
 
 async def test_a_stopped_answer_says_nothing_about_the_question(redis_client):
     stopped = replace(ANSWER, metadata=AnswerMetadata(stopped=True))
-    first, _calls = counted(stopped)
+    first, _calls, entered, leave = held(stopped)
     second, calls = counted()
     stopping = asyncio.create_task(ask(first))
-    await asyncio.sleep(0.05)
+    await entered.wait()
 
-    record, hit = await ask(second)
+    waiting = asyncio.create_task(ask(second))
+    await asyncio.sleep(0)
+    leave.set()
+    record, hit = await waiting
     await stopping
 
     assert (record.text, hit, len(calls)) == ("kept", False, 1)
@@ -141,15 +167,21 @@ async def test_a_stopped_answer_says_nothing_about_the_question(redis_client):
 
 
 async def test_an_error_reaches_its_asker_and_stops_nobody_else(redis_client):
+    entered, leave = asyncio.Event(), asyncio.Event()
+
     async def failing() -> AnswerRecord:
-        await asyncio.sleep(0.1)
+        entered.set()
+        await leave.wait()
         raise RuntimeError("broken")
 
     compute, calls = counted()
     first = asyncio.create_task(ask(failing))
-    await asyncio.sleep(0.02)
+    await entered.wait()
 
-    record, _hit = await ask(compute)
+    waiting = asyncio.create_task(ask(compute))
+    await asyncio.sleep(0)
+    leave.set()
+    record, _hit = await waiting
 
     with pytest.raises(RuntimeError):
         await first

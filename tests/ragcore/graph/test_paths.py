@@ -74,7 +74,7 @@ def test_a_question_without_an_entity_or_a_relation_has_no_answer():
 
 def test_a_node_of_ten_thousand_edges_is_bounded():
     facts = [triple(f"hub | children | child {n}") for n in range(10_000)] + [triple("child 7 | gender | female")]
-    start = time.perf_counter()
+    start = time.process_time()
 
     assert first("the gender of hub's kid", facts) == "female"
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
