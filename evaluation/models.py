@@ -11,6 +11,10 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.relative_time import exact_time
+from evaluation.proposal_models import ProposedCase as ProposedCase
+from evaluation.remedy_models import OptionsDraft as OptionsDraft
+from evaluation.remedy_models import RemedyApplication as RemedyApplication
+from evaluation.remedy_models import WantedDocument as WantedDocument
 
 
 class GoldenSet(models.Model):
@@ -371,30 +375,3 @@ class Diagnosis(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cause} {self.message_id}"
-
-
-class DiagnosisRun(SlicedRun):
-    """One walk over the cases of a tenant that have no diagnosis, in the order of their numbers."""
-
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
-    requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
-    )  # null: the nightly one
-    total = models.PositiveIntegerField(default=0)
-    done = models.PositiveIntegerField(default=0)
-    failed = models.PositiveIntegerField(default=0)
-    last_case = models.BigIntegerField(default=0)  # everything up to it is done or has failed
-    started = models.DateTimeField(auto_now_add=True)
-    finished = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering: ClassVar = ["-started", "-pk"]
-        indexes: ClassVar = [models.Index(fields=["tenant", "-started"], name="evaluation_diagnosis_runs")]
-
-    def __str__(self) -> str:
-        return f"{self.tried}/{self.total}"
-
-    @property
-    def tried(self) -> int:
-        """Cases that are done or have failed."""
-        return self.done + self.failed
