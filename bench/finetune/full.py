@@ -1,4 +1,4 @@
-"""Full fine-tuning of the packaged English model, to compare with query adapters and domain vectors (U12).
+"""Full fine-tuning of the packaged English model, to compare with query adapters (U12).
 
     python -m bench.finetune.full MODEL OUT DIR…    MODEL: a folder in the layout of sentence-transformers
 

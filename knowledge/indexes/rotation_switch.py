@@ -16,7 +16,7 @@ from knowledge.indexes.statements import execute, fetch
 from ragcore.ports import FloatArray
 
 ALL_STATES = """
-SELECT tenant_id, model, rotation, former, costs, latent, is_behind FROM knowledge_tenantvectors
+SELECT tenant_id, model, rotation, former, costs, is_behind FROM knowledge_tenantvectors
 WHERE %(model)s IN ('', model) ORDER BY tenant_id, model
 """
 FITTED = """

@@ -22,7 +22,7 @@ from ragcore.ports import FloatArray
 MATRICES = 32  # projections that a process keeps, 1.2 MB each
 
 STATE = """
-SELECT rotation, former, costs, latent, is_behind FROM knowledge_tenantvectors
+SELECT rotation, former, costs, is_behind FROM knowledge_tenantvectors
 WHERE tenant_id = %(tenant)s AND model = %(model)s
 """
 ADD_STATE = """
@@ -43,7 +43,6 @@ class RotationState:
     former: tuple[int, ...] = ()
     costs: VectorCosts | None = None  # None: not measured here yet
     is_behind: bool = False  # some entries' coarse vectors are of another model: they are not compared
-    latent: int = 0  # the fit whose joined vectors are compared (`knowledge.indexes.latent`); 0: whole vectors
 
     @property
     def in_use(self) -> tuple[int, ...]:
@@ -61,11 +60,6 @@ def rotation_state(*, tenant_id: int, model: str, epoch: int) -> RotationState:
     return states.get((tenant_id, model), epoch=epoch, make=lambda: _state(tenant_id, model))
 
 
-def live_latent(*, tenant_id: int, model: str) -> int:
-    """The fit of domain vectors in use now, read anew; 0: none."""
-    return _state(tenant_id, model).latent
-
-
 def rotation_for_new(*, tenant_id: int, model: str) -> int:
     """The rotation of new entries; it does not change before the running transaction ends."""
     params = {"tenant": tenant_id, "model": model}
@@ -81,7 +75,7 @@ def coarse_vectors(vectors: FloatArray, *, rotation: int, model: str) -> FloatAr
 
 def _state(tenant_id: int, model: str) -> RotationState:
     found = fetch(STATE, {"tenant": tenant_id, "model": model})
-    return state_of(tenant_id, model, *(found[0] if found else (packaged_number(model), (), (), 0, False)))
+    return state_of(tenant_id, model, *(found[0] if found else (packaged_number(model), (), (), False)))
 
 
 def state_of(
@@ -90,7 +84,6 @@ def state_of(
     rotation: int,
     former: Sequence[int],
     costs: Sequence[float],
-    latent: int,
     is_behind: bool,
 ) -> RotationState:
     """A row of the table."""
@@ -102,7 +95,6 @@ def state_of(
         former=tuple(former),
         costs=measured,
         is_behind=is_behind,
-        latent=latent,
     )
 
 

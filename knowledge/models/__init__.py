@@ -46,7 +46,6 @@ from knowledge.models.language_models import (
     ModelServer,
     ModelsVersion,
 )
-from knowledge.models.latent import LatentModel, LatentTerm, LatentVector
 from knowledge.models.lexicon import LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
@@ -87,9 +86,6 @@ __all__ = [
     "IngestItem",
     "IngestJob",
     "KnowledgeSet",
-    "LatentModel",
-    "LatentTerm",
-    "LatentVector",
     "LanguageModel",
     "LexicalStatistics",
     "LexiconChange",

@@ -12,6 +12,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.test.utils import CaptureQueriesContext
 
 from knowledge.models import (
+    CorpusEpoch,
     Document,
     DocumentNames,
     DocumentVersion,
@@ -19,6 +20,7 @@ from knowledge.models import (
     LexiconChange,
     RepresentationRetry,
     SyncRun,
+    VectorCells,
     WholeVector,
 )
 from knowledge.selectors import job_get
@@ -116,7 +118,7 @@ def check_taken_up_again(owner, settings, folder, *, job_id):
 
 # ── vectors, names, and what the language model did not write ────────────────────────────────────
 
-VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018", "0046", "0051")
+VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018", "0046", "0051", "0066")
 ALL_FAILED = {"summary.extractive": 2, "question.rules": 2, "section.outline": 1, "model.unavailable": 3}
 REPORTS = {
     "failed": ALL_FAILED,
@@ -224,8 +226,8 @@ def test_identities_get_homes_and_records_of_several_keepers_stay_apart_on_the_w
 
 # ── indexes ─────────────────────────────────────────────────────────────────────────────────────
 
-CELLS = ("knowledge", "0051")
-CELL_INDEXES = ["knowledge_latent_cell", "knowledge_whole_cell"]
+CELLS = ("knowledge", "0051", "0066")  # which drops one of the two tables
+CELL_INDEXES = ["knowledge_whole_cell"]
 BROKEN_OFF = """
 CREATE INDEX knowledge_whole_cell ON knowledge_wholevector (tenant_id, cell);
 CREATE INDEX knowledge_latent_cell ON knowledge_latentvector (tenant_id);
@@ -274,6 +276,43 @@ def test_the_history_of_lexicons_keeps_no_quotations_of_before(owner):
 
     assert kept == [(None, values), (values, None)]
     assert back == [(None, {**values, "evidence": ""}), ({**values, "evidence": ""}, None)]
+
+
+# ── vectors ─────────────────────────────────────────────────────────────────────────────────────
+
+DOMAIN_VECTORS = ("knowledge", "0066")
+JOINED = """
+INSERT INTO knowledge_latentvector (entry_id, latent_id, chunk_id, version_id, tenant_id, representation,
+    embedding_model, vector, cell)
+SELECT entry_id, %(latent)s, chunk_id, version_id, tenant_id, representation, 'm+latent-1', vector, 0
+FROM knowledge_wholevector
+"""
+
+
+def test_domain_vectors_go_with_their_cells_and_what_was_answered_by_them(owner):
+    ingest(owner, make_set("first", owners=[owner]), e1="Alpha beta gamma.")
+    before = CorpusEpoch.objects.get(tenant=owner.tenant_id).value
+    try:
+        apps = migrations_unapply(*DOMAIN_VECTORS)
+        latent = apps.get_model("knowledge", "LatentModel").objects.create(
+            tenant_id=owner.tenant_id, model="m", number=1, passages=1
+        )
+        apps.get_model("knowledge", "LatentTerm").objects.create(latent=latent, term_id=1, rarity=1, vector=[1] * 384)
+        with connection.cursor() as cursor:
+            cursor.execute(JOINED, {"latent": latent.pk})
+        apps.get_model("knowledge", "TenantVectors").objects.update(latent=latent.pk, latents=[latent.pk])
+        packed = {"centres": b"", "projection": b"", "counts": b"", "passages": 1}
+        cells = apps.get_model("knowledge", "VectorCells").objects
+        for name in ("m", "m+latent-1"):
+            cells.create(tenant_id=owner.tenant_id, name=name, **packed)
+    finally:
+        migrations_apply(*DOMAIN_VECTORS)
+
+    tables = connection.introspection.table_names()
+    assert not [name for name in tables if name.startswith("knowledge_latent")]
+    assert [cells.name for cells in VectorCells.objects.all()] == ["m"]
+    assert CorpusEpoch.objects.get(tenant=owner.tenant_id).value > before
+    assert WholeVector.objects.exists()
 
 
 # ── everything, in the long form ────────────────────────────────────────────────────────────────

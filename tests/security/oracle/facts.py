@@ -102,7 +102,6 @@ KINDS = {  # kind → model
     "lexicon_version": "knowledge.LexiconVersion",
     "lexicon_change": "knowledge.LexiconChange",
     "lexicon_mining": "knowledge.LexiconMining",
-    "latent": "knowledge.LatentModel",
     "request": "knowledge.AccessRequest",
     "notification": "notifications.Notification",
     "conversation": "chat.Conversation",

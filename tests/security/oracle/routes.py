@@ -36,7 +36,6 @@ OF_PARAMETER = {
     "lexicon_version_id": "lexicon_version",
     "lexicon_change_id": "lexicon_change",
     "mining_id": "lexicon_mining",
-    "latent_id": "latent",
 }
 PLAIN = {  # parameters that name no object
     "entity_id": ("1", "2", "3", "5", "9"),
