@@ -19,6 +19,7 @@ from knowledge.models import (
     IngestJob,
     LexiconChange,
     RepresentationRetry,
+    SiteOptions,
     SyncRun,
     VectorCells,
     WholeVector,
@@ -313,6 +314,28 @@ def test_domain_vectors_go_with_their_cells_and_what_was_answered_by_them(owner)
     assert [cells.name for cells in VectorCells.objects.all()] == ["m"]
     assert CorpusEpoch.objects.get(tenant=owner.tenant_id).value > before
     assert WholeVector.objects.exists()
+
+
+# ── options ─────────────────────────────────────────────────────────────────────────────────────
+
+FORMER_OPTIONS = ("knowledge", "0067")
+
+
+def test_options_that_became_fields_leave_the_settings_of_sites_and_sets(owner):
+    stored = {"retrieval": {"top_k": 7, "alpha_slope": 2.0}, "answer": {"loop_seconds": 30.0}}
+    SiteOptions.objects.update_or_create(tenant=owner.tenant, defaults={"options": stored})
+    home = make_set("first", owners=[owner], options=stored)
+    try:
+        migrations_unapply(*FORMER_OPTIONS)
+    finally:
+        migrations_apply(*FORMER_OPTIONS)
+
+    home.refresh_from_db()
+    assert (
+        home.options
+        == SiteOptions.objects.get(tenant=owner.tenant).options
+        == {"retrieval": {"top_k": 7}, "answer": {}}
+    )
 
 
 # ── everything, in the long form ────────────────────────────────────────────────────────────────

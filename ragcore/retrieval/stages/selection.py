@@ -16,6 +16,8 @@ from ragcore.text.markdown import join_passages
 from ragcore.text.near_duplicates import WORDS, fingerprint, same_facts, similarities, size, stands_in
 from ragcore.types import Candidate, Passage, State
 
+DUPLICATE_SIMILARITY = 0.9  # from which a passage repeats a better one
+
 
 @stage("cutoff.cliff", label=_("score gap"), drop_reason=_("below a score gap"))
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,7 @@ class DropDuplicates:
     of a drop names the passage that stays.
     """
 
-    similarity: float = 0.9
+    similarity: float = DUPLICATE_SIMILARITY
     keep: int = 10
 
     def __call__(self, state: State, ports: Ports) -> State:
