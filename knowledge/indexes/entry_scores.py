@@ -16,7 +16,8 @@ from ragcore.ports import FloatArray
 
 EVIDENCE = """
 SELECT e.chunk_id, e.representation, e.embedding_model = %(model)s OR v.entry_id IS NOT NULL,
-    CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.coarse <=> %(vector)s::halfvec) END,
+    CASE WHEN e.embedding_model = %(model)s AND e.rotation = ANY(%(rotations)s)
+        THEN 1 - (e.coarse <=> %(vector)s::halfvec) END,
     CASE WHEN v.embedding_model = %(whole_model)s THEN 1 - (v.vector <=> %(fine)s::halfvec) END,
     ARRAY(
         SELECT -(e.bm25 <#> asked.one::sparsevec)
@@ -59,6 +60,7 @@ def entry_scores_load(
         **visible.params,
         "model": model,
         "whole_model": model,
+        "rotations": list(state.in_use),
         **({"vector": None} if vector is None else rotated_params(vector, state)),
         "fine": None if vector is None else vector_text(plain(vector)),
         "terms": [sparse_text({term: 1.0}) for term in terms],

@@ -1,25 +1,22 @@
 """Which rotations the coarse vectors of a tenant were made with (D6, D14, decision 018).
 
 An entry's `coarse` is the first 384 numbers of its rotated vector; `fine` is never rotated, so 768-d scores do not
-depend on any of this. A rotation has a number: 0 is none, −n the n-th one that comes with the embedder, and above 0 is
-the id of one fitted on the tenant's own passages. Each tenant and model has a state: the number that new entries get,
-and the former ones that entries may still have. A search compares each entry with the question rotated alike.
+depend on any of this. A rotation has a number: 0 is none, −n the n-th one that comes with the embedder. Each tenant and
+model has a state: the number that new entries get, and the former ones that entries may still have. A search compares
+each entry with the question rotated alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from knowledge.indexes.corpus_epoch import EpochCache
 from knowledge.indexes.search_space import VectorCosts
 from knowledge.indexes.statements import execute, fetch
-from ragcore.embedding.rotation import packaged_number, packaged_projection, project, projection_unpack
+from ragcore.embedding.rotation import packaged_number, packaged_projection, project
 from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray
-
-MATRICES = 32  # projections that a process keeps, 1.2 MB each
 
 STATE = """
 SELECT rotation, former, costs, is_behind FROM knowledge_tenantvectors
@@ -30,7 +27,6 @@ INSERT INTO knowledge_tenantvectors (tenant_id, model, rotation, former, costs)
 VALUES (%(tenant)s, %(model)s, %(rotation)s, '{}', '{}')
 ON CONFLICT (tenant_id, model) DO NOTHING
 """
-PROJECTION = "SELECT projection FROM knowledge_vectorrotation WHERE id = %(id)s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,14 +94,9 @@ def state_of(
     )
 
 
-@lru_cache(MATRICES)
 def _projection(rotation: int, model: str) -> FloatArray | None:
     """The first 384 columns of a rotation; None for the numbers as they are."""
-    if rotation == 0:
-        return None
-    if rotation < 0:
-        return packaged_projection(model, -rotation)
-    return projection_unpack(bytes(fetch(PROJECTION, {"id": rotation})[0][0]))
+    return packaged_projection(model, -rotation) if rotation else None
 
 
 # ── SQL of a question ─────────────────────────────────────────────────────────────────────────────

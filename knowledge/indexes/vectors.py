@@ -50,7 +50,6 @@ from ragcore.ports import FloatArray
 from ragcore.types import Hit
 
 EF_SEARCH = (200, 1000)  # at least, for its recall; pgvector's maximum. An iterative scan goes on in steps of it
-FITTED_DEPTH = 1000  # hits where the rotation was fitted on the tenant's passages (decision 018)
 MORE = 4  # times as many hits are fetched if too few were visible, or belonged to too few passages
 CROWDED_SECONDS = 600  # how long more hits are fetched at once, after a search with too few visible hits
 
@@ -180,15 +179,10 @@ class VectorSearch:
         ]
 
     def coarse(self, vectors: FloatArray, *, limit: int) -> list[PlannedHits]:
-        """The nearest entries by the HNSW index; by whole vectors where there is none, or too few are visible.
-
-        Up to `limit`, or FITTED_DEPTH where the rotation was fitted on the tenant's passages: these hold as much of
-        what the whole vectors would find.
-        """
+        """The nearest `limit` entries by the HNSW index; by whole vectors where there is none, or few are visible."""
         planned = self.plan()
         if planned.path != "index":
             return self.exact(vectors, limit=limit)
-        limit = min(limit, FITTED_DEPTH) if self.state.rotation > 0 else limit
         plan = replace(planned, fetched=fetched_for(self.space, limit=limit, is_clean=self.is_clean))
         params = [self._params(rotated_params(vector, self.state), limit=limit) for vector in vectors]
         return [

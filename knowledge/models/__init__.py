@@ -35,7 +35,6 @@ from knowledge.models.index import (
     TenantVectors,
     Term,
     VectorCells,
-    VectorRotation,
     WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
@@ -126,7 +125,6 @@ __all__ = [
     "UseEvidence",
     "UseSummary",
     "VectorCells",
-    "VectorRotation",
     "WholeVector",
     "name_in_language",
 ]

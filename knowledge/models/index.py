@@ -162,19 +162,6 @@ class TenantVectors(models.Model):
         return f"{self.tenant_id} {self.model} {self.rotation}"
 
 
-class VectorRotation(models.Model):
-    """A rotation fitted on a tenant's passages: the first 384 columns as float16, row by row. Never changes."""
-
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
-    model = models.CharField(max_length=128)
-    projection = models.BinaryField()
-    passages = models.PositiveIntegerField()  # entries that there were then
-    created = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return f"{self.tenant_id} {self.model} {self.pk}"
-
-
 class VectorCells(models.Model):
     """The cells that the vectors of a tenant are divided into, by k-means on a part of them (decision 039).
 

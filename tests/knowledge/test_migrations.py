@@ -16,16 +16,18 @@ from knowledge.models import (
     Document,
     DocumentNames,
     DocumentVersion,
+    IndexEntry,
     IngestJob,
     LexiconChange,
     RepresentationRetry,
     SiteOptions,
     SyncRun,
+    TenantVectors,
     VectorCells,
     WholeVector,
 )
 from knowledge.selectors import job_get
-from knowledge.services import document_delete
+from knowledge.services import document_delete, vector_rotations
 from knowledge.services.edits import chunk_replace
 from knowledge.services.sources import sources_start_due, sync_run
 from knowledge.services.sources.sync_runs import LEASE_SECONDS
@@ -314,6 +316,32 @@ def test_domain_vectors_go_with_their_cells_and_what_was_answered_by_them(owner)
     assert [cells.name for cells in VectorCells.objects.all()] == ["m"]
     assert CorpusEpoch.objects.get(tenant=owner.tenant_id).value > before
     assert WholeVector.objects.exists()
+
+
+ROTATIONS = ("knowledge", "0068")
+
+
+def test_rotations_of_corpora_give_way_to_the_packaged_one_by_maintenance(owner, monkeypatch):
+    monkeypatch.setattr(vector_rotations, "SETTLE_SECONDS", 0.0)
+    ingest(owner, make_set("first", owners=[owner]), e1="Alpha beta gamma.")
+    before = IndexEntry.objects.get()
+    try:
+        apps = migrations_unapply(*ROTATIONS)
+        fitted = apps.get_model("knowledge", "VectorRotation").objects.create(
+            tenant_id=owner.tenant_id, model=before.embedding_model, projection=b"", passages=1
+        )
+        apps.get_model("knowledge", "TenantVectors").objects.update(rotation=fitted.pk, former=[-1])
+        IndexEntry.objects.update(rotation=fitted.pk, coarse=[1.0] * 384)
+    finally:
+        migrations_apply(*ROTATIONS)
+
+    state = TenantVectors.objects.get()
+    assert (state.rotation, state.former, state.is_behind) == (-1, [], True)
+    assert vector_rotations.rotations_refresh() == 1
+    assert not TenantVectors.objects.get().is_behind
+    moved = IndexEntry.objects.get()
+    assert moved.rotation == -1
+    assert list(moved.coarse) == pytest.approx(list(before.coarse), abs=2e-3)  # from the stored halves
 
 
 # ── options ─────────────────────────────────────────────────────────────────────────────────────

@@ -23,7 +23,6 @@ DERIVED = {
         "knowledge_setvector",
         "knowledge_passagesentences",
         "knowledge_tenantvectors",
-        "knowledge_vectorrotation",
     ),
     "knowledge_vectorcells",
     "knowledge_entrytext",
