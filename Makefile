@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-latent bench-finetune bench-switch bench-set-models bench-sentences bench-use
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -85,9 +85,6 @@ bench-finetune: install ## Query vectors fitted on half of a set's documents, as
 
 bench-lexicon: install ## Terms found in documents, searches with a published lexicon; DATA="FILE|DIR …", LIMIT=300
 	$(BIN)/python -m bench.lexicon --limit $(or $(LIMIT),300) $(DATA)
-
-bench-latent: install ## Searches without and with domain vectors; DATA="DIR …", LIMIT=300
-	$(BIN)/python -m bench.latent --limit $(or $(LIMIT),300) $(DATA)
 
 bench-switch: install ## Another embedding model while people ask; DATA="DIR …", SIZE=20000
 	$(BIN)/python -m bench.switch --size $(or $(SIZE),20000) $(DATA)

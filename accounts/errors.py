@@ -40,7 +40,6 @@ class NotFoundError(PermanentError):
         "lexicon_term": "There is no such term, or you may not change it.",
         "search_model": "There is no such model.",
         "embedder_switch": "There is no such change of the embedding model.",
-        "domain_vectors": "There is no such version of the domain vectors.",
         "lexicon_mining": "There is no such search for terms, or it is not yours.",
         "lexicon_change": "There is no such change of the lexicon, or you may not undo it.",
         "query_adapter": "There is no such version of fitted query vectors, or it is not yours.",

@@ -28,12 +28,6 @@ LEXICON_CHANGE = act(
     roles=ADMINISTRATORS,
     besides="the lexicon of a set: with the right to change its documents",
 )
-DOMAIN_VECTORS_MANAGE = act(
-    "domain_vectors.manage",
-    on="domain vectors of the tenant",
-    says="see versions, switch to another one, off and on",
-    roles=ADMINISTRATORS,
-)
 SET_CHANGE = act(
     "set.change",
     on="knowledge set",

@@ -1,4 +1,4 @@
-"""Errors of fitted query vectors and of domain vectors."""
+"""Errors of fitted query vectors and of embedding models of sets."""
 
 from __future__ import annotations
 
@@ -36,17 +36,4 @@ class SetEmbedderError(PermanentError):
         "other_model": "The entry refers to another model than the one whose vectors were computed.",
         "no_scale": "The model has not been compared with that of the site yet. Try again in some minutes.",
         "changed": "Someone else has changed this in the meantime.",
-    }
-
-
-class LatentModelError(PermanentError):
-    """A version of the domain vectors that cannot be switched like this."""
-
-    code = "domain_vectors"
-    default_message = "This version cannot be switched now."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "building": "This version is still being built.",
-        "live": "This version is already in use.",
-        "retired": "This version is not in use.",
-        "dropped": "This version was deleted. Only the version before the one in use is kept.",
     }

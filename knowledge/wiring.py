@@ -12,7 +12,6 @@ from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, Scop
 from knowledge.backends.set_models import ScopedSetVectors, SetModelIndex
 from knowledge.backends.set_questions import SetModelEmbedder
 from knowledge.indexes.entity_graph import ScopedEntityGraph
-from knowledge.indexes.latent import LatentEmbedder
 from knowledge.indexes.sentence_vectors import space_of
 from knowledge.indexes.visibility import Visible
 from knowledge.selectors.reranker_fits import with_fitted_weights
@@ -72,11 +71,8 @@ def retrieval_pipeline(
 ) -> PipelineRetriever:
     """The stages of a mode, bound to the asker's rights; `within`: and to a second person's, as `visible` is."""
     embedder = _embedder(options)
-    # words are an arm of their own in the hybrid search, so these vectors add nothing to it (decision 025)
-    backend = backend_of(scope=scope, visible=visible, model=embedder.model, domain_vectors=mode == "vector")
+    backend = backend_of(scope=scope, visible=visible, model=embedder.model)
     asked: Embedder = CachingEmbedder(embedder)
-    if backend.latent:
-        asked = LatentEmbedder(asked, model_registry.tokenizer(), tenant_id=scope.tenant_id, latent=backend.latent)
     parts = search_parts(
         scope=scope,
         visible=visible,
@@ -85,7 +81,6 @@ def retrieval_pipeline(
         version=options.query_adapter,
         set_embedder=options.set_embedder,
         within=within,
-        domain_vectors=bool(backend.latent),
     )
     if own := [part.own for part in parts if part.own is not None]:
         backend.note["set_models"] = [one.as_note() for one in own]
@@ -148,9 +143,7 @@ def _vectors(scope: Scope, visible: Visible, backend: Backend, parts: Sequence[S
     for part in parts:
         index = backend.vectors
         if part.visible is not visible:
-            index = backend_of(
-                scope=scope, visible=part.visible, model=model, domain_vectors=bool(backend.latent)
-            ).vectors
+            index = backend_of(scope=scope, visible=part.visible, model=model).vectors
         found = AdaptedPart(index, part.adapter)
         if part.own is not None:
             vectors = ScopedSetVectors(scope, part.visible, part.own.model)

@@ -147,7 +147,6 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Embedding models of sets"), "hub", "evaluation_set_embedders", keeps_sets),
             Entry(_("Fitted reranker weights"), "rule_settings", "evaluation_reranker", is_administrator),
             Entry(_("Ranking from use"), "weight", "evaluation_use", keeps_sets),
-            Entry(_("Domain vectors"), "radar", "knowledge_latentmodel_changelist", is_administrator),
         ],
     ),
     (

@@ -1,4 +1,4 @@
-"""Full fine-tuning of the packaged English model, to compare with query adapters and domain vectors.
+"""Full fine-tuning of the packaged English model, to compare with query adapters.
 
     python -m bench.finetune.full MODEL OUT DIR…    MODEL: a folder in the layout of sentence-transformers
 

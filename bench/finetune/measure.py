@@ -21,9 +21,8 @@ from bench.retrieval import work_off
 from evaluation.services.adapter_training import training_advance, training_start
 from evaluation.services.golden import benchmark_load
 from evaluation.services.run_cases import ranked_documents
-from knowledge.models import QueryAdapter, TenantVectors
+from knowledge.models import QueryAdapter
 from knowledge.services import indexes_refresh, retrieve
-from knowledge.services.latent_models import latents_refresh
 from knowledge.types import RetrievalMode, RetrievalRequest
 from ragcore.metrics.bootstrap import paired_interval
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
@@ -82,7 +81,6 @@ class _Set:
             "recall10_before": round(fmean(before), 4),
             "recall10_after": round(fmean(after), 4),
             "misses_removed": _removed(before, after),
-            "misses_removed_unsupervised": _removed(before, self._by_domain_vectors(set_id, asked)),
             "misses_removed_made_pairs": _removed(before, of_made),
             "hybrid_ndcg_before": round(fmean(ndcg), 4),
             "hybrid_ndcg_after": round(fmean(ndcg_after), 4),
@@ -114,7 +112,6 @@ class _Set:
         """Ingest what is not there yet; golden cases stay those of the first time."""
         golden, accepted = benchmark_load(scope=self.scope, actor=self.admin, folder=folder, name=self.name)
         work_off(accepted.job_id)
-        TenantVectors.objects.filter(tenant=self.scope.tenant_id).update(latent_off=True)  # measured by themselves
         indexes_refresh()
         return golden.sets.get().pk
 
@@ -152,12 +149,6 @@ class _Set:
             candidates = retrieve(scope=self.scope, request=request).state.candidates
             found.append(figure(ranked_documents(candidates, named=right), right, 10))
         return found
-
-    def _by_domain_vectors(self, set_id: int, asked: Asked) -> list[float]:
-        """Recall@10 after maintenance has fitted domain vectors on all passages of the set."""
-        TenantVectors.objects.filter(tenant=self.scope.tenant_id).update(latent_off=False)
-        latents_refresh()
-        return self._recall(set_id, asked, PLAIN)
 
 
 def _removed(before: Sequence[float], after: Sequence[float]) -> float:

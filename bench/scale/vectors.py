@@ -69,7 +69,6 @@ def run(*, folders: Sequence[Path], sizes: Sequence[int], questions: int, cache:
     """A Markdown table; needs services and Django."""
     from bench.scale.measure import embedded, questions_chosen
     from knowledge import model_registry
-    from knowledge.models import TenantVectors
 
     corpus = corpus_opened(folders, cache=cache, bases=bases, words=False)
     queries = embedded(questions_chosen(corpus, questions), model_registry.embedder())
@@ -77,7 +76,6 @@ def run(*, folders: Sequence[Path], sizes: Sequence[int], questions: int, cache:
     rows = ["| passages | rights to | way | recall@100 | ms p50 / p95 | processor ms in PostgreSQL |", "|---" * 6 + "|"]
     for size in sizes:
         note(f"{size} passages loaded in {corpus.grow(size):.0f} s")
-        TenantVectors.objects.update(latent_off=True)  # domain vectors are made of words
         _maintained()
         for arm in _measured(corpus, vectors):
             note(arm.as_row())

@@ -89,9 +89,7 @@ def check_answer(
     similarity = SourceSimilarity(sources, model_registry.tokenizer(), model_registry.embedder())
     if is_refusal(text):
         return CheckedText(text=text, status="refused", confidence=answer_confidence([], []))
-    extracted = extract_citations(
-        text, sources, tokenizer=model_registry.tokenizer(), similarity=similarity, threshold=options.citation_threshold
-    )
+    extracted = extract_citations(text, sources, tokenizer=model_registry.tokenizer(), similarity=similarity)
     sentences = support_states(
         extracted.text,
         sources,
@@ -121,9 +119,7 @@ def check_search_results(
     text: str, sources: Sequence[Source], *, options: AnswerOptions, judge: RelevanceJudge | None = None
 ) -> CheckedText:
     """Citations of a page of search results: it claims nothing, so no sentence is judged."""
-    extracted = extract_citations(
-        text, sources, tokenizer=model_registry.tokenizer(), threshold=options.citation_threshold
-    )
+    extracted = extract_citations(text, sources, tokenizer=model_registry.tokenizer())
     return CheckedText(
         text=extracted.text,
         status="search_results",

@@ -11,6 +11,7 @@ from ragcore.presets import mode_layers
 Steps = list[tuple[str, Mapping[str, Any]]]
 Loop = Literal["none", "agentic", "self_rag", "iterative"]
 ULTIMATE_REWRITES = 2  # besides the question
+LOOP_SECONDS = 45.0  # for all rounds of a loop; the best answer so far is given after it
 LOOPING = ("agentic", "ultimate")  # modes that grade passages and answers, and search again
 
 
@@ -34,11 +35,10 @@ def answer_steps(options: AnswerOptions, *, streaming: bool, rewrites: bool, loo
     if rewrites:
         most = ULTIMATE_REWRITES if options.mode == "ultimate" else None
         before = [("rewrite", {"method": options.rewrite_method, "streaming": streaming, "most": most})]
-    limits = {"seconds": options.loop_seconds, "tokens": options.loop_tokens, "cost": options.max_cost}
+    limits = {"seconds": LOOP_SECONDS, "tokens": options.loop_tokens, "cost": options.max_cost}
     match loop if loop != "none" else _loop(options):
         case "self_rag":
-            graded = {"rounds": options.self_rag_rounds, "good": float(options.self_rag_quality)}
-            return [*before, ("loop.self_rag", {**graded, **limits})]
+            return [*before, ("loop.self_rag", limits)]
         case "agentic":
             return [*before, ("loop.agentic", {**_agentic(options), **limits})]
         case "iterative":

@@ -98,10 +98,7 @@ NOTE_WORDS: Mapping[str, Any] = {
 VALUE_WORDS: Mapping[str, Any] = {  # what notes hold besides numbers
     "formula": gettext_lazy("question length"),
     "style": gettext_lazy("answer style"),
-    **{
-        name: gettext_lazy(option_fields(RetrievalOptions)[name].option.label)
-        for name in ("vector_weight", "vector_weight_zh", "vector_weight_en")
-    },
+    "vector_weight": gettext_lazy(option_fields(RetrievalOptions)["vector_weight"].option.label),
     "a long question": gettext_lazy("long question"),
     "title": gettext_lazy("title"),
     "recent set": gettext_lazy("recently used knowledge set"),

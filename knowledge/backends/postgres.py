@@ -86,7 +86,6 @@ class ScopedVectorIndex:
     model: str
     said: dict[str, Any] = field(default_factory=dict, compare=False)  # for the trace: which way was taken, and why
     search: VectorSearch | None = field(default=None, compare=False)  # looked up once
-    latent: int = 0  # the fit of which questions have joined vectors (`knowledge.indexes.latent`)
 
     def is_exact(self) -> bool:
         return self._search().plan().path != "index"
@@ -104,7 +103,7 @@ class ScopedVectorIndex:
 
     def _search(self) -> VectorSearch:
         if self.search is None:
-            self.search = vector_search(scope=self.scope, visible=self.visible, model=self.model, latent=self.latent)
+            self.search = vector_search(scope=self.scope, visible=self.visible, model=self.model)
         return self.search
 
     def _noted(self, found: list[PlannedHits], start: float) -> list[list[Hit]]:
@@ -123,7 +122,6 @@ class ScopedVectorIndex:
             model=self.model,
             chunks=chunks,
             limit=limit,
-            latent=self.latent,
         )
 
 

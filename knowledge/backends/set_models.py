@@ -18,7 +18,7 @@ from knowledge.indexes.set_vectors import is_part_complete, is_within_reach, set
 from knowledge.indexes.vectors import VectorSearch, fine_search
 from knowledge.indexes.visibility import Visible
 from knowledge.selectors.set_embedders import SetModel
-from ragcore.embedding.latent import CosineScale
+from ragcore.embedding.cosine_scale import CosineScale
 from ragcore.embedding.vectors import set_vector
 from ragcore.ports import FloatArray, VectorIndex
 from ragcore.types import Hit

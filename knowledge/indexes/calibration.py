@@ -106,13 +106,13 @@ def _cells_ms(vectors: VectorSet, cells: NumberedCells, questions: FloatArray, r
         one = cells.bounded(question, reach=reach)
         places = one.first(rows)
         named = {"cells": ids_text(one.numbers[places].tolist()), **_named(vectors, question)}
-        seconds.append(_warm_ms(vectors.sql(NEAR_IN_CELLS), named))
+        seconds.append(_warm_ms(NEAR_IN_CELLS, named))
         compared.append(one.compared(places))
     return _Looks(median(seconds), median(compared))
 
 
 def _scan_ms(vectors: VectorSet, question: FloatArray) -> float:
-    return _warm_ms(vectors.sql(NEAR_IN_SCAN), _named(vectors, question))
+    return _warm_ms(NEAR_IN_SCAN, _named(vectors, question))
 
 
 def _named(vectors: VectorSet, question: FloatArray) -> dict[str, object]:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from knowledge.indexes.latent import sql_of
 from knowledge.indexes.statements import fetch_many, ids_text
 from knowledge.indexes.vector_cells import NO_CELL, CellState, cells_in_use
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
@@ -51,7 +50,6 @@ class CellSearch:
 
     state: CellState
     visible: Visible
-    latent: int
     rows: float  # vectors of the first look
     most: float  # vectors, beyond which comparing everything is cheaper
     fetched: int
@@ -84,7 +82,7 @@ class CellSearch:
     def _fetched(self, cells: Sequence[str], params: Sequence[Mapping[str, Any]]) -> list[Rows]:
         if not cells:
             return []
-        sql = self.visible.applied(sql_of(CELLS, self.latent))
+        sql = self.visible.applied(CELLS)
         asked = [{**one, "cells": text, "fetched": self.fetched} for one, text in zip(params, cells, strict=True)]
         return fetch_many(sql, asked)
 

@@ -14,7 +14,6 @@ from django.db import connection
 
 from knowledge.indexes.binary_vectors import halfvecs_read
 from knowledge.indexes.corpus_epoch import epoch_advance
-from knowledge.indexes.latent import sql_of
 from knowledge.indexes.statements import execute, fetch
 from knowledge.indexes.vector_cells import (
     SPAN,
@@ -37,6 +36,14 @@ SELECT halfvec_send(vector) FROM knowledge_wholevector WHERE embedding_model = %
     SELECT entry_id FROM knowledge_wholevector WHERE tenant_id = %(tenant)s AND embedding_model = %(name)s
     ORDER BY hashint8(entry_id) LIMIT %(limit)s
 )
+"""
+TEXTS = """
+SELECT c.text FROM knowledge_indexentry e
+JOIN knowledge_wholevector v ON v.entry_id = e.id AND v.embedding_model = %(name)s
+JOIN knowledge_document d ON d.live_version_id = e.version_id
+JOIN knowledge_chunk c ON c.id = e.chunk_id
+WHERE e.tenant_id = %(tenant)s AND d.deleted IS NULL AND e.representation = 'body'
+ORDER BY hashint8(e.id) LIMIT %(limit)s
 """
 COUNT = "SELECT count(*) FROM knowledge_wholevector WHERE tenant_id = %(tenant)s AND embedding_model = %(name)s"
 UNDIVIDED = """
@@ -74,19 +81,14 @@ NAMES = "SELECT DISTINCT tenant_id, name FROM knowledge_vectorcells ORDER BY ten
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorSet:
-    """The vectors of a tenant that have one name; `latent`: the fit of domain vectors, 0 for an embedder's own."""
+    """The vectors of a tenant that have one name: that of an embedding model."""
 
     tenant_id: int
     name: str
-    latent: int = 0
 
     @property
     def params(self) -> dict[str, object]:
         return {"tenant": self.tenant_id, "name": self.name}
-
-    def sql(self, sql: str) -> str:
-        """A statement about the table that has them."""
-        return sql_of(sql, self.latent)
 
 
 def span_of(division: int) -> dict[str, int]:
@@ -99,13 +101,18 @@ def span_of(division: int) -> dict[str, int]:
 
 def set_count(vectors: VectorSet) -> int:
     """How many vectors there are, also of versions that are not live. Reads all of them: for maintenance only."""
-    return int(fetch(vectors.sql(COUNT), vectors.params)[0][0])
+    return int(fetch(COUNT, vectors.params)[0][0])
 
 
 def set_sample(vectors: VectorSet, *, limit: int) -> FloatArray:
     """float32[n, 768], normalised, of up to `limit`, spread over all of them, the same ones each time."""
-    rows = fetch(vectors.sql(SAMPLE), {**vectors.params, "limit": limit})
+    rows = fetch(SAMPLE, {**vectors.params, "limit": limit})
     return normalised(halfvecs_read([row[0] for row in rows])) if rows else np.zeros((0, 768), np.float32)
+
+
+def set_texts(vectors: VectorSet, *, limit: int) -> list[str]:
+    """Bodies of up to `limit` live passages, the same ones each time."""
+    return [row[0] for row in fetch(TEXTS, {**vectors.params, "limit": limit})]
 
 
 def division_add(vectors: VectorSet, cells: Cells, *, projection: FloatArray, passages: int) -> int:
@@ -134,12 +141,12 @@ class Moved:
 def vectors_divide(vectors: VectorSet, division: int, *, after: int, limit: int) -> Moved:
     """Give the next `limit` vectors of entries above `after` their cells in a division. Call in a transaction."""
     asked = {**vectors.params, **span_of(division), "after": after, "limit": limit}
-    rows = fetch(vectors.sql(UNDIVIDED), asked)
+    rows = fetch(UNDIVIDED, asked)
     if not rows:
         return Moved(0, after)
     ids = [int(row[0]) for row in rows]
     cells = cell_numbers(halfvecs_read([row[1] for row in rows]), division)
-    execute(vectors.sql(DIVIDE), {"ids": ids, "cells": cells.tolist(), "name": vectors.name})
+    execute(DIVIDE, {"ids": ids, "cells": cells.tolist(), "name": vectors.name})
     return Moved(len(ids), ids[-1])
 
 
@@ -147,7 +154,7 @@ def former_drop(vectors: VectorSet, *, newest: int) -> bool:
     """Forget the divisions before the newest one that no vector is in; False while some are. Call in a transaction."""
     is_done = True
     for (division,) in fetch(LOCK, {**vectors.params, "newest": newest}):  # waits for writers into its cells
-        if fetch(vectors.sql(ANY_OF), {**vectors.params, **span_of(division)})[0][0]:
+        if fetch(ANY_OF, {**vectors.params, **span_of(division)})[0][0]:
             is_done = False
         else:
             execute(DROP, {"id": division})
@@ -155,9 +162,9 @@ def former_drop(vectors: VectorSet, *, newest: int) -> bool:
 
 
 def unused_drop(vectors: VectorSet) -> int:
-    """Forget the divisions of vectors that are gone, as those of a dropped fit; how many. Call in a transaction."""
+    """Forget the divisions of vectors that are gone, as those of a former model; how many. Call in a transaction."""
     rows = divisions_of(tenant_id=vectors.tenant_id, name=vectors.name).divisions
-    if any(fetch(vectors.sql(ANY_OF), {**vectors.params, **span_of(one.id)})[0][0] for one in rows):
+    if any(fetch(ANY_OF, {**vectors.params, **span_of(one.id)})[0][0] for one in rows):
         return 0
     return sum(execute(DROP, {"id": one.id}) for one in rows)
 
@@ -167,11 +174,11 @@ def divided_names() -> list[tuple[int, str]]:
     return [(int(tenant), name) for tenant, name in fetch(NAMES, {})]
 
 
-def vectors_vacuum(vectors: VectorSet) -> None:
+def vectors_vacuum() -> None:
     """Free the space of moved rows. Call outside a transaction."""
     if connection.in_atomic_block:
         raise RuntimeError("tables are vacuumed outside of transactions")
-    execute(vectors.sql("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) knowledge_wholevector"), {})
+    execute("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) knowledge_wholevector", {})
 
 
 # ── reading all of them ───────────────────────────────────────────────────────────────────────────
@@ -181,7 +188,7 @@ def set_batches(vectors: VectorSet, division: int, *, size: int) -> Iterator[tup
     """All vectors in a division, batch by batch: the place of each one's cell, and float32[n, 768], normalised."""
     after = 0
     span = span_of(division)
-    while rows := fetch(vectors.sql(AFTER), {**vectors.params, "after": after, "limit": size}):
+    while rows := fetch(AFTER, {**vectors.params, "after": after, "limit": size}):
         after = rows[-1][0]
         cells = np.array([row[1] for row in rows], np.int64)
         is_here = (cells >= span["first"]) & (cells <= span["last"])

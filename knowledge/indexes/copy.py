@@ -12,12 +12,10 @@ from struct import pack
 import numpy as np
 from django.db import connection
 
-from knowledge.indexes.latent import entry_vectors, latent_side, latents_for_new
 from knowledge.indexes.lexical import TERM_SPACE
 from knowledge.indexes.rotations import coarse_vectors, rotation_for_new
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.vector_cells import cells_for_new
-from ragcore.embedding.latent import LatentTerms
 from ragcore.ports import FloatArray
 
 HEADER = b"PGCOPY\n\xff\r\n\0" + pack(">ii", 0, 0)
@@ -70,7 +68,7 @@ def entries_copy(rows: Sequence[EntryRow]) -> None:
 
 
 def whole_vectors_copy(rows: Sequence[tuple[int, EntryRow]]) -> None:
-    """Insert the whole vectors of entries with these ids, and the joined ones of every fit that is kept."""
+    """Insert the whole vectors of entries with these ids."""
     for tenant, model in {(row.tenant_id, row.embedding_model) for _number, row in rows}:
         mine = [one for one in rows if (one[1].tenant_id, one[1].embedding_model) == (tenant, model)]
         vectors = np.stack([row.vector for _, row in mine])
@@ -80,8 +78,6 @@ def whole_vectors_copy(rows: Sequence[tuple[int, EntryRow]]) -> None:
             for (entry, row), cell in zip(mine, cells.tolist(), strict=True)
         )
         _copy(f"knowledge_wholevector ({VECTOR_COLUMNS})", fields)
-        for latent in latents_for_new(tenant_id=tenant, model=model):
-            latent_vectors_copy(mine, latent=latent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,32 +98,6 @@ def set_vectors_copy(rows: Sequence[EntryPlace], *, model: str, vectors: Sequenc
         for row, vector in zip(rows, vectors, strict=True)
     )
     _copy(f"knowledge_setvector ({SET_VECTOR_COLUMNS})", fields)
-
-
-def latent_vectors_copy(rows: Sequence[tuple[int, EntryRow]], *, latent: int, terms: LatentTerms | None = None) -> None:
-    """Insert the joined vectors of entries with these ids; `terms` of the fit, where they are many."""
-    if not rows:
-        return
-    vectors = entry_vectors(
-        np.stack([row.vector for _, row in rows]), [row.weights for _, row in rows], latent=latent, terms=terms
-    )
-    name, number = latent_side(latent).name, pack(">q", latent)
-    cells = cells_for_new(vectors, tenant_id=rows[0][1].tenant_id, name=name)
-    fields = (
-        (*_place(entry, row), name.encode(), _halfvec(vector), pack(">i", cell), number)
-        for (entry, row), vector, cell in zip(rows, vectors, cells.tolist(), strict=True)
-    )
-    _copy(f"knowledge_latentvector ({VECTOR_COLUMNS}, latent_id)", fields)
-
-
-def latent_terms_copy(latent: int, terms: LatentTerms) -> None:
-    """Insert the numbers of the terms of a new fit."""
-    number = pack(">q", latent)
-    fields = (
-        (number, pack(">q", int(term)), pack(">d", float(rarity)), _halfvec(row))
-        for term, rarity, row in zip(terms.ids, terms.rarity, terms.rows, strict=True)
-    )
-    _copy("knowledge_latentterm (latent_id, term_id, rarity, vector)", fields)
 
 
 def vectors_copy(table: str, column: str, *, ids: Sequence[int], vectors: FloatArray) -> None:

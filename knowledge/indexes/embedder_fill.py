@@ -118,7 +118,7 @@ def vectors_fill(*, model: str, ids: Sequence[int], vectors: FloatArray, is_live
     embedder_vectors_lock()
     held = fetch(HELD, {"model": model, "ids": list(ids)})
     for tenant in sorted({row[3] for row in held}):
-        rotation_for_new(tenant_id=tenant, model=model)  # its fits of domain vectors stay as they are
+        rotation_for_new(tenant_id=tenant, model=model)  # its rotation stays as it is
     by_id = dict(zip(ids, vectors, strict=True))
     rows = [
         EntryRow(

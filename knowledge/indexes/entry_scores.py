@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import epoch_of
-from knowledge.indexes.latent import latent_side, sql_of
 from knowledge.indexes.lexical import sparse_text
 from knowledge.indexes.rotations import rotated_params, rotated_sql, rotation_state, vector_text
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
-from ragcore.embedding.latent import CosineScale
-from ragcore.embedding.vectors import has_domain_vectors, whole
+from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray
 
 EVIDENCE = """
 SELECT e.chunk_id, e.representation, e.embedding_model = %(model)s OR v.entry_id IS NOT NULL,
-    CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.coarse <=> %(vector)s::halfvec) END,
+    CASE WHEN e.embedding_model = %(model)s AND e.rotation = ANY(%(rotations)s)
+        THEN 1 - (e.coarse <=> %(vector)s::halfvec) END,
     CASE WHEN v.embedding_model = %(whole_model)s THEN 1 - (v.vector <=> %(fine)s::halfvec) END,
     ARRAY(
         SELECT -(e.bm25 <#> asked.one::sparsevec)
@@ -55,26 +52,21 @@ def entry_scores_load(
     vector: FloatArray | None,
     model: str,
 ) -> list[EntryScores]:
-    """Every entry of these passages that the asker may see; `terms` are ids.
-
-    `vector`: float32[768], or more where the search had joined vectors (`knowledge.indexes.latent`).
-    """
+    """Every entry of these passages that the asker may see; `terms` are ids, `vector` float32[768] or longer."""
     if not chunks:
         return []
     state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch_of(scope=scope, visible=visible))
-    latent = state.latent if vector is not None and has_domain_vectors(vector) else 0
     params = {
         **visible.params,
         "model": model,
-        "whole_model": latent_side(latent).name if latent else model,
+        "whole_model": model,
+        "rotations": list(state.in_use),
         **({"vector": None} if vector is None else rotated_params(vector, state)),
-        "fine": None if vector is None else vector_text(whole(vector)),
+        "fine": None if vector is None else vector_text(plain(vector)),
         "terms": [sparse_text({term: 1.0}) for term in terms],
         "chunks": list(chunks),
     }
-    sql = sql_of(EVIDENCE if vector is None else rotated_sql(EVIDENCE, state), latent)
-    scale = latent_side(latent).scale if latent else CosineScale()
-    weight = float(np.linalg.norm(whole(vector))) if latent and vector is not None else 1.0
+    sql = EVIDENCE if vector is None else rotated_sql(EVIDENCE, state)
     rows = fetch(visible.applied(sql), params)
     return [
         EntryScores(
@@ -82,7 +74,7 @@ def entry_scores_load(
             representation=name,
             is_of_model=same,
             coarse=coarse,
-            fine=None if fine is None else weight * scale(fine),
+            fine=fine,
             weights=tuple(weights),
         )
         for chunk, name, same, coarse, fine, weights in rows

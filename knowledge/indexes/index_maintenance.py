@@ -109,7 +109,6 @@ SELECT count(*) FROM gone
 ANALYSE = """
 ANALYZE knowledge_indexentry, knowledge_wholevector, knowledge_document, knowledge_document_sets,
     knowledge_documentversion (id, document_id), knowledge_chunk (id, version_id),
-    knowledge_latentterm (latent_id, term_id, rarity), knowledge_latentvector,
     knowledge_triple, knowledge_triplevector (triple_id, tenant_id, embedding_model)
 """
 CHANGED = """

@@ -16,16 +16,8 @@ from knowledge.indexes.statements import execute, fetch
 from ragcore.ports import FloatArray
 
 ALL_STATES = """
-SELECT tenant_id, model, rotation, former, costs, latent, is_behind FROM knowledge_tenantvectors
+SELECT tenant_id, model, rotation, former, costs, is_behind FROM knowledge_tenantvectors
 WHERE %(model)s IN ('', model) ORDER BY tenant_id, model
-"""
-FITTED = """
-SELECT id, passages FROM knowledge_vectorrotation
-WHERE tenant_id = %(tenant)s AND model = %(model)s ORDER BY id DESC LIMIT 1
-"""
-ADD_FITTED = """
-INSERT INTO knowledge_vectorrotation (tenant_id, model, projection, passages, created)
-VALUES (%(tenant)s, %(model)s, %(projection)s, %(passages)s, now()) RETURNING id
 """
 BEGIN = """
 UPDATE knowledge_tenantvectors
@@ -71,18 +63,6 @@ def rotation_states(*, model: str = "") -> list[RotationState]:
 def live_entries() -> dict[int, int]:
     """Live entries by tenant, counted from its documents."""
     return {int(tenant): int(entries) for tenant, entries in fetch(LIVE, {})}
-
-
-def fitted_rotation(*, tenant_id: int, model: str) -> tuple[int, int] | None:
-    """The newest rotation that was fitted on a tenant's passages: its number and how many entries there were then."""
-    found = fetch(FITTED, {"tenant": tenant_id, "model": model})
-    return (int(found[0][0]), int(found[0][1])) if found else None
-
-
-def rotation_add(*, tenant_id: int, model: str, projection: bytes, passages: int) -> int:
-    """Store a fitted rotation; returns its number. No entry has it yet."""
-    params = {"tenant": tenant_id, "model": model, "projection": projection, "passages": passages}
-    return int(fetch(ADD_FITTED, params)[0][0])
 
 
 def vectors_sample(*, tenant_id: int, model: str, limit: int) -> FloatArray:

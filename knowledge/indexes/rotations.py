@@ -1,28 +1,25 @@
 """Which rotations the coarse vectors of a tenant were made with (decision 018).
 
 An entry's `coarse` is the first 384 numbers of its rotated vector; `fine` is never rotated, so 768-d scores do not
-depend on any of this. A rotation has a number: 0 is none, −n the n-th one that comes with the embedder, and above 0 is
-the id of one fitted on the tenant's own passages. Each tenant and model has a state: the number that new entries get,
-and the former ones that entries may still have. A search compares each entry with the question rotated alike.
+depend on any of this. A rotation has a number: 0 is none, −n the n-th one that comes with the embedder. Each tenant and
+model has a state: the number that new entries get, and the former ones that entries may still have. A search compares
+each entry with the question rotated alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from knowledge.indexes.corpus_epoch import EpochCache
 from knowledge.indexes.search_space import VectorCosts
 from knowledge.indexes.statements import execute, fetch
-from ragcore.embedding.rotation import packaged_number, packaged_projection, project, projection_unpack
+from ragcore.embedding.rotation import packaged_number, packaged_projection, project
 from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray
 
-MATRICES = 32  # projections that a process keeps, 1.2 MB each
-
 STATE = """
-SELECT rotation, former, costs, latent, is_behind FROM knowledge_tenantvectors
+SELECT rotation, former, costs, is_behind FROM knowledge_tenantvectors
 WHERE tenant_id = %(tenant)s AND model = %(model)s
 """
 ADD_STATE = """
@@ -30,7 +27,6 @@ INSERT INTO knowledge_tenantvectors (tenant_id, model, rotation, former, costs)
 VALUES (%(tenant)s, %(model)s, %(rotation)s, '{}', '{}')
 ON CONFLICT (tenant_id, model) DO NOTHING
 """
-PROJECTION = "SELECT projection FROM knowledge_vectorrotation WHERE id = %(id)s"
 
 states: EpochCache[RotationState] = EpochCache()
 QUESTION = "%(vector)s::halfvec"
@@ -46,7 +42,6 @@ class RotationState:
     former: tuple[int, ...] = ()
     costs: VectorCosts | None = None  # None: not measured here yet
     is_behind: bool = False  # some entries' coarse vectors are of another model: they are not compared
-    latent: int = 0  # the fit whose joined vectors are compared (`knowledge.indexes.latent`); 0: whole vectors
 
     @property
     def in_use(self) -> tuple[int, ...]:
@@ -59,11 +54,6 @@ class RotationState:
 def rotation_state(*, tenant_id: int, model: str, epoch: int) -> RotationState:
     """The state of this corpus epoch: whoever changes a state advances the epoch."""
     return states.get((tenant_id, model), epoch=epoch, make=lambda: _state(tenant_id, model))
-
-
-def live_latent(*, tenant_id: int, model: str) -> int:
-    """The fit of domain vectors in use now, read anew; 0: none."""
-    return _state(tenant_id, model).latent
 
 
 def rotation_for_new(*, tenant_id: int, model: str) -> int:
@@ -81,7 +71,7 @@ def coarse_vectors(vectors: FloatArray, *, rotation: int, model: str) -> FloatAr
 
 def _state(tenant_id: int, model: str) -> RotationState:
     found = fetch(STATE, {"tenant": tenant_id, "model": model})
-    return state_of(tenant_id, model, *(found[0] if found else (packaged_number(model), (), (), 0, False)))
+    return state_of(tenant_id, model, *(found[0] if found else (packaged_number(model), (), (), False)))
 
 
 def state_of(
@@ -90,7 +80,6 @@ def state_of(
     rotation: int,
     former: Sequence[int],
     costs: Sequence[float],
-    latent: int,
     is_behind: bool,
 ) -> RotationState:
     """A row of the table."""
@@ -102,18 +91,12 @@ def state_of(
         former=tuple(former),
         costs=measured,
         is_behind=is_behind,
-        latent=latent,
     )
 
 
-@lru_cache(MATRICES)
 def _projection(rotation: int, model: str) -> FloatArray | None:
     """The first 384 columns of a rotation; None for the numbers as they are."""
-    if rotation == 0:
-        return None
-    if rotation < 0:
-        return packaged_projection(model, -rotation)
-    return projection_unpack(bytes(fetch(PROJECTION, {"id": rotation})[0][0]))
+    return packaged_projection(model, -rotation) if rotation else None
 
 
 # ── SQL of a question ─────────────────────────────────────────────────────────────────────────────

@@ -1,10 +1,9 @@
 """Which cells the vectors of a tenant are divided into, for searches and for writers (decision 039).
 
-A row of `knowledge_vectorcells` is one division of the vectors that have one name: those of an embedding model in
-`knowledge_wholevector`, or those of a fit of domain vectors in `knowledge_latentvector`. Its cells have numbers of
-their own, so a vector's `cell` also says of which division it is. While vectors move from one division to the next,
-searches look into the cells of both. Cell 0 is of vectors that no division has yet: every search looks at it. So a
-vector is found in whatever cell it stands, and nothing waits outside of an index.
+A row of `knowledge_vectorcells` is one division of the vectors of one embedding model in `knowledge_wholevector`. Its
+cells have numbers of their own, so a vector's `cell` also says of which division it is. While vectors move from one
+division to the next, searches look into the cells of both. Cell 0 is of vectors that no division has yet: every search
+looks at it. So a vector is found in whatever cell it stands, and nothing waits outside of an index.
 
 Writers hold the row of the newest division (`FOR SHARE`); what deletes a division waits for them.
 """

@@ -23,7 +23,6 @@ from accounts.scope import Scope
 from knowledge.indexes.binary_vectors import halfvecs_read
 from knowledge.indexes.cell_search import CellSearch
 from knowledge.indexes.corpus_epoch import epoch_of
-from knowledge.indexes.latent import latent_side, scaled, sql_of
 from knowledge.indexes.rotations import (
     RotationState,
     coarse_vectors,
@@ -46,12 +45,11 @@ from knowledge.indexes.search_space import (
 from knowledge.indexes.statements import fetch, fetch_many, ids_text
 from knowledge.indexes.vector_cells import CellState, cell_state
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
-from ragcore.embedding.vectors import plain, whole
+from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray
 from ragcore.types import Hit
 
 EF_SEARCH = (200, 1000)  # at least, for its recall; pgvector's maximum. An iterative scan goes on in steps of it
-FITTED_DEPTH = 1000  # hits where the rotation was fitted on the tenant's passages (decision 018)
 MORE = 4  # times as many hits are fetched if too few were visible, or belonged to too few passages
 CROWDED_SECONDS = 600  # how long more hits are fetched at once, after a search with too few visible hits
 
@@ -128,7 +126,6 @@ class VectorSearch:
     space: SearchSpace
     state: RotationState
     is_clean: bool  # hardly any entry belongs to a version that is not live
-    latent: int = 0  # the fit whose joined vectors stand in the place of whole ones
     of_set: bool = False  # `model` is that of a knowledge set, with vectors in a table of their own
     cells: CellState = CellState()  # which the vectors that are compared are divided into
 
@@ -145,13 +142,13 @@ class VectorSearch:
         return vector_plan(self.space, is_clean=self.is_clean, measured=self.costs, cells=self.cells.figures)
 
     def exact(self, vectors: FloatArray, *, limit: int) -> list[PlannedHits]:
-        """The nearest `limit` chunks to each row of float32[q, 768] by whole vectors, or by the joined ones."""
+        """The nearest `limit` chunks to each row of float32[q, 768] by whole vectors."""
         entries = limit * max(1, -(-self.space.visible // max(self.space.passages, 1)))
         plan = self._exact_plan(entries)
         plan = replace(plan, costs={**self.plan().costs, **plan.costs})  # the trace tells all of them
         params = [self._params(self._whole(vector), limit=entries) for vector in vectors]
         return [
-            PlannedHits(scaled(self._chunks(found, vector, one, rows, limit), vector, self.latent), found)
+            PlannedHits(self._chunks(found, vector, one, rows, limit), found)
             for vector, one, (rows, found) in zip(
                 vectors, params, self._compared(plan, list(vectors), params), strict=True
             )
@@ -171,27 +168,21 @@ class VectorSearch:
         search = CellSearch(
             state=self.cells,
             visible=self.visible,
-            latent=self.latent,
             rows=plan.compared,
             most=self.cells.worth(everything.costs[everything.path]),
             fetched=MORE * plan.fetched,
         )
-        found = search.search([whole(vector) for vector in vectors], params)
+        found = search.search([plain(vector) for vector in vectors], params)
         return [
             (self._rows(everything, [one])[0], everything) if rows is None else (rows, plan)
             for rows, one in zip(found, params, strict=True)
         ]
 
     def coarse(self, vectors: FloatArray, *, limit: int) -> list[PlannedHits]:
-        """The nearest entries by the HNSW index; by whole vectors where there is none, or too few are visible.
-
-        Up to `limit`, or FITTED_DEPTH where the rotation was fitted on the tenant's passages: these hold as much of
-        what the whole vectors would find.
-        """
+        """The nearest `limit` entries by the HNSW index; by whole vectors where there is none, or few are visible."""
         planned = self.plan()
         if planned.path != "index":
             return self.exact(vectors, limit=limit)
-        limit = min(limit, FITTED_DEPTH) if self.state.rotation > 0 else limit
         plan = replace(planned, fetched=fetched_for(self.space, limit=limit, is_clean=self.is_clean))
         params = [self._params(rotated_params(vector, self.state), limit=limit) for vector in vectors]
         return [
@@ -228,8 +219,7 @@ class VectorSearch:
 
     def _whole(self, vector: FloatArray) -> Mapping[str, str]:
         """The parameters of a question that is compared with whole vectors."""
-        name = latent_side(self.latent).name if self.latent else self.model
-        return {"vector": vector_text(whole(vector)), "model": name}
+        return {"vector": vector_text(plain(vector))}
 
     def _chunks(
         self, plan: AccessPlan, vector: FloatArray, params: Mapping[str, Any], rows: Rows, limit: int
@@ -262,19 +252,20 @@ class VectorSearch:
         is_index = plan.path == "index"
         limits: AbstractContextManager[None] = hnsw_scan_settings(plan.fetched) if is_index else nullcontext()
         with limits:
-            sql = self.visible.applied(sql_of(PATHS[plan.path], self.latent, of_set=self.of_set))
+            sql = self.visible.applied(sql_of(PATHS[plan.path], of_set=self.of_set))
             return fetch_many(sql, [{**one, "fetched": plan.fetched} for one in params])
 
 
-def vector_search(*, scope: Scope, visible: Visible, model: str, latent: int = 0) -> VectorSearch:
-    """What there is to search for this asker; reads what the process does not remember of this corpus epoch.
+def sql_of(sql: str, *, of_set: bool) -> str:
+    """A search of whole vectors, or of those by the model of a knowledge set, which have the same columns."""
+    return sql.replace("knowledge_wholevector", "knowledge_setvector") if of_set else sql
 
-    `latent`: the fit of which the questions have joined vectors; 0: they have none.
-    """
+
+def vector_search(*, scope: Scope, visible: Visible, model: str) -> VectorSearch:
+    """What there is to search for this asker; reads what the process does not remember of this corpus epoch."""
     epoch = epoch_of(scope=scope, visible=visible)
     state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch)
-    name = latent_side(latent).name if latent else model
-    cells = cell_state(tenant_id=scope.tenant_id, name=name, epoch=epoch)
+    cells = cell_state(tenant_id=scope.tenant_id, name=model, epoch=epoch)
     space = search_space_of(scope=scope, visible=visible, with_index=cells.figures is None)
     return VectorSearch(
         visible=visible,
@@ -284,7 +275,6 @@ def vector_search(*, scope: Scope, visible: Visible, model: str, latent: int = 0
         space=replace(space, is_indexed=space.is_indexed and not state.former and not state.is_behind),
         state=state,
         is_clean=time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS,
-        latent=latent,
         cells=cells,
     )
 
@@ -313,20 +303,16 @@ def fine_search(
     model: str,
     chunks: Sequence[int],
     limit: int,
-    latent: int = 0,
     of_set: bool = False,
 ) -> list[Hit]:
-    """The nearest of these chunks by exact 768-d cosine, best first.
-
-    `latent`: of joined vectors; `of_set`: of those by the model of a knowledge set.
-    """
+    """The nearest of these chunks by exact 768-d cosine, best first; `of_set`: by the model of a knowledge set."""
     del scope  # bound in `visible`; asked for so that no caller can forget it
     params = {
         **visible.params,
-        "model": latent_side(latent).name if latent else model,
-        "vector": vector_text(whole(vector)),
+        "model": model,
+        "vector": vector_text(plain(vector)),
         "chunks": ids_text(chunks),
         "limit": limit,
     }
-    sql = visible.applied(sql_of(FINE, latent, of_set=of_set))
-    return scaled(Hit.of_rows(fetch(sql, params)), vector, latent)
+    sql = visible.applied(sql_of(FINE, of_set=of_set))
+    return Hit.of_rows(fetch(sql, params))

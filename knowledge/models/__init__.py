@@ -35,7 +35,6 @@ from knowledge.models.index import (
     TenantVectors,
     Term,
     VectorCells,
-    VectorRotation,
     WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
@@ -46,7 +45,6 @@ from knowledge.models.language_models import (
     ModelServer,
     ModelsVersion,
 )
-from knowledge.models.latent import LatentModel, LatentTerm, LatentVector
 from knowledge.models.lexicon import LexiconChange, LexiconTerm, LexiconVersion
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
@@ -87,9 +85,6 @@ __all__ = [
     "IngestItem",
     "IngestJob",
     "KnowledgeSet",
-    "LatentModel",
-    "LatentTerm",
-    "LatentVector",
     "LanguageModel",
     "LexicalStatistics",
     "LexiconChange",
@@ -129,7 +124,6 @@ __all__ = [
     "UseEvidence",
     "UseSummary",
     "VectorCells",
-    "VectorRotation",
     "WholeVector",
     "name_in_language",
 ]

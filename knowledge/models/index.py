@@ -146,17 +146,14 @@ class EntryText(models.Model):
 
 
 class TenantVectors(models.Model):
-    """With which rotation the coarse vectors of a tenant and model are made, and which domain vectors it has."""
+    """With which rotation the coarse vectors of a tenant and model are made."""
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
     model = models.CharField(max_length=128)
     rotation = models.IntegerField(default=0)  # of new entries
     former = ArrayField(models.IntegerField(), default=list, blank=True)  # others that entries may still have
     costs = ArrayField(models.FloatField(), default=list, blank=True)  # of searches, measured here; (): not yet
-    latent = models.BigIntegerField(default=0, db_default=0)  # LatentModel that searches use; 0: none
-    latents = ArrayField(models.BigIntegerField(), default=list, db_default=[], blank=True)  # that new entries get
     is_behind = models.BooleanField(default=False, db_default=False)  # some entries' coarse ones are of another model
-    latent_off = models.BooleanField(default=False, db_default=False)  # an administrator wants none
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["tenant", "model"], name="knowledge_vectors_once")]
@@ -165,24 +162,11 @@ class TenantVectors(models.Model):
         return f"{self.tenant_id} {self.model} {self.rotation}"
 
 
-class VectorRotation(models.Model):
-    """A rotation fitted on a tenant's passages: the first 384 columns as float16, row by row. Never changes."""
-
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
-    model = models.CharField(max_length=128)
-    projection = models.BinaryField()
-    passages = models.PositiveIntegerField()  # entries that there were then
-    created = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return f"{self.tenant_id} {self.model} {self.pk}"
-
-
 class VectorCells(models.Model):
     """The cells that the vectors of a tenant are divided into, by k-means on a part of them (decision 039).
 
-    `name` is the `embedding_model` of the vectors: of an embedder, or of a fit of domain vectors. Centres and counts
-    are packed by `ragcore.embedding.cells`. `measured` says how far searches must look: see CellFigures.
+    `name` is the `embedding_model` of the vectors. Centres and counts are packed by `ragcore.embedding.cells`.
+    `measured` says how far searches must look: see CellFigures.
     """
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")

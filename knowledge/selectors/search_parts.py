@@ -30,21 +30,18 @@ def search_parts(
     version: int = LIVE_ONE,
     set_embedder: int = LIVE_ONE,
     within: Scope | None = None,
-    domain_vectors: bool = False,
 ) -> list[SearchPart]:
     """What a search goes through; one part where no set has anything of its own.
 
     `sets`: those that are asked; () for all. `version`, `set_embedder`: as the options `query_adapter` and
     `set_embedder` say. `site_model`: of embeddings, that the site's side of the search uses.
-    `domain_vectors`: these are compared; adapters, fitted in the embedder's own numbers, take no part then. Alone these
-    found more than an adapted question did (.979 against .962 recall@10 on DragonBall). Nor do they where a set's model
-    decides alone.
+    An adapter takes no part where a set's model decides alone.
     """
     models = set_models_of_search(
         scope=scope, visible=visible, site_model=site_model, sets=sets, version=set_embedder, within=within
     )
     own = {one.set_id: one for one in models}
-    adapters = {} if domain_vectors else _adapters(scope, visible, sets, version, within)
+    adapters = _adapters(scope, visible, sets, version, within)
     taking = sorted(own.keys() | adapters.keys())[:MOST_IN_SEARCH]
     if not taking:
         return [SearchPart(visible)]

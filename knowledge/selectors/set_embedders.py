@@ -19,7 +19,7 @@ from knowledge.models import SearchModel, SetEmbedder
 from knowledge.search_model_setup import SearchModelSpec, spec_of
 from knowledge.selectors.query_adapters import LIVE_ONE, NONE, sets_asked
 from knowledge.selectors.sets import set_owned, sets_managed, sets_readable
-from ragcore.embedding.latent import CosineScale
+from ragcore.embedding.cosine_scale import CosineScale
 from ragcore.embedding.set_scale import OpenScale
 
 State = SetEmbedder.State

@@ -18,7 +18,7 @@ from knowledge.model_setup import setup_now
 from knowledge.models import IndexEntry
 from knowledge.search_model_setup import SearchModelSpec
 from knowledge.services.own_questions import COMPARED, near_and_far, questions_of
-from ragcore.embedding.latent import cosine_scale
+from ragcore.embedding.cosine_scale import cosine_scale
 from ragcore.options import RetrievalOptions
 from ragcore.ports import Embedder
 

@@ -126,7 +126,7 @@ stays_after_person(
 )
 stays_after_person(
     "goes on for the set or the site, whoever began it",
-    *("knowledge.LatentModel.author", "knowledge.EmbedderSwitch.author", "knowledge.SetEmbedder.author"),
+    *("knowledge.EmbedderSwitch.author", "knowledge.SetEmbedder.author"),
     *("knowledge.IngestJob.created_by", "knowledge.TripleImport.actor", "knowledge.SourcePlace.created_by"),
 )
 stays_after_person(

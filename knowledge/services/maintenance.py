@@ -45,7 +45,6 @@ from knowledge.indexes.statements import maintenance_try_lock
 from knowledge.services.deletion import purge
 from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.file_checks import files_check
-from knowledge.services.latent_models import latents_refresh
 from knowledge.services.set_embedder_fill import set_vectors_sweep
 from knowledge.services.vector_cells import cells_refresh, tenants_in_cells
 from knowledge.services.vector_rotations import rotations_refresh
@@ -177,7 +176,7 @@ def _reweigh() -> int:
 
 
 def vectors_merge() -> int:
-    """Keep what vector searches read up to date: rotations, domain vectors and cells.
+    """Keep what vector searches read up to date: rotations and cells.
 
     Entries of large tenants whose searches do not use cells are moved into the HNSW index: row by row, or by a rebuild
     if there are very many. Returns how many.
@@ -185,7 +184,6 @@ def vectors_merge() -> int:
     if connection.in_atomic_block:
         return sum(_merge_some(tenant_id) for tenant_id in large_tenants(MERGE_FROM))
     rotations_refresh()
-    latents_refresh()
     cells_refresh()
     in_cells = tenants_in_cells()
     large = [tenant_id for tenant_id in large_tenants(MERGE_FROM) if tenant_id not in in_cells]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ragcore.embedding.latent import Ints
+from ragcore.embedding.cosine_scale import Ints
 from ragcore.ports import FloatArray
 
 COMPARED = 3_000  # passages on which cosines are compared

@@ -18,8 +18,8 @@ from knowledge.selectors.search_parts import SearchPart, search_parts
 from knowledge.selectors.set_embedders import SetModel
 from knowledge.selectors.visibility import visible_to
 from knowledge.types import Filters
-from ragcore.embedding.latent import CosineScale
-from ragcore.embedding.vectors import has_domain_vectors, set_vector, without_set_vectors
+from ragcore.embedding.cosine_scale import CosineScale
+from ragcore.embedding.vectors import set_vector, without_set_vectors
 from ragcore.ports import FloatArray
 from ragcore.types import Hit, Passage, Query
 
@@ -81,7 +81,6 @@ def passages_explain(
         version=query.adapter,
         set_embedder=query.set_embedder,
         within=within,
-        domain_vectors=query.vector is not None and has_domain_vectors(query.vector),
     )
     for part in parts:
         entries += _part_scores(scope, part, query, list(passages), [term.id for term in asked])

@@ -39,7 +39,7 @@ from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.ports import Together, one_after_the_other
 from ragcore.retrieval.pipeline import stage_infos
 from ragcore.retrieval.stage_plan import run_queries
-from ragcore.retrieval.stages.selection import is_near
+from ragcore.retrieval.stages.selection import DUPLICATE_SIMILARITY, is_near
 from ragcore.text.lexicon import TermLexicon
 from ragcore.text.matching import keywords
 from ragcore.text.normalise import normalise_query
@@ -148,7 +148,7 @@ def retrieve_many(
             timings_ms=_timings(state),
             searched=searched,
             warnings=warnings,
-            duplicate_similarity=options.duplicate_similarity if options.deduplicate else None,
+            duplicate_similarity=DUPLICATE_SIMILARITY if options.deduplicate else None,
             options=resolved,
             epoch=epoch,
         )

@@ -26,7 +26,7 @@ from knowledge.models import EmbedderSwitch, SetEmbedder
 from knowledge.search_model_setup import spec_of
 from knowledge.services.embedder_calibration import floor_of
 from knowledge.services.own_questions import COMPARED, found_share, near_and_far, questions_of
-from ragcore.embedding.latent import CosineScale, Ints
+from ragcore.embedding.cosine_scale import CosineScale, Ints
 from ragcore.embedding.set_scale import REFERENCE, REFERENCE_PREFIX, SiteCosines, set_scale
 from ragcore.errors import RagError
 from ragcore.ports import Embedder, FloatArray

@@ -1,7 +1,7 @@
 """Delays upkeep of the whole corpus until ingestion pauses.
 
-What ingestion has changed is looked at when the last document is through, and not after each batch: domain vectors,
-refusal lines and entities would take the processors from ingestion and from questions, and be out of date at once.
+What ingestion has changed is looked at when the last document is through, and not after each batch: refusal lines and
+entities would take the processors from ingestion and from questions, and be out of date at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 AFTER_INGESTION = (RECORD_DUPLICATES, READ_ENTITIES, REFRESH_INDEXES, DRAW_REFUSAL_LINES)
 SETTLE_SECONDS = 3  # jobs of one load follow one another more quickly
-FITTED_WITHIN = timedelta(minutes=30)  # what is made of the whole corpus: domain vectors, refusal lines
+FITTED_WITHIN = timedelta(minutes=30)  # what is made of the whole corpus: refusal lines
 READ_WITHIN = timedelta(minutes=10)  # what each document is read for
 
 

@@ -21,13 +21,12 @@ from knowledge.indexes.cell_switch import (
     set_batches,
     set_count,
     set_sample,
+    set_texts,
     unused_drop,
     vectors_divide,
     vectors_vacuum,
 )
 from knowledge.indexes.index_maintenance import tables_analyse
-from knowledge.indexes.latent import LATENT_MARK, LatentEmbedder, latent_name
-from knowledge.indexes.latent_switch import passages_compared
 from knowledge.indexes.rotation_switch import live_entries, rotation_states
 from knowledge.indexes.statements import maintenance_try_lock
 from knowledge.indexes.vector_cells import (
@@ -50,7 +49,6 @@ from ragcore.embedding.cells import (
     normalised,
     reach_measured,
 )
-from ragcore.embedding.vectors import whole
 from ragcore.errors import RagError
 from ragcore.ports import FloatArray
 
@@ -83,22 +81,18 @@ def cells_refresh(*, settle_seconds: float | None = None) -> int:
 
 
 def live_sets() -> list[VectorSet]:
-    """The vectors that questions are compared with, of every tenant: the embedder's in hybrid searches, and the joined
-    ones, where the tenant has any in use, in searches by meaning alone (decision 025).
-    """
-    found: list[VectorSet] = []
-    for state in rotation_states(model=model_registry.live_model()):
-        found.append(VectorSet(tenant_id=state.tenant_id, name=state.model, latent=0))
-        if state.latent:
-            name = latent_name(state.model, state.latent)
-            found.append(VectorSet(tenant_id=state.tenant_id, name=name, latent=state.latent))
-    return found
+    """The vectors that questions are compared with, of every tenant."""
+    states = rotation_states(model=model_registry.live_model())
+    return [VectorSet(tenant_id=state.tenant_id, name=state.model) for state in states]
 
 
 def tenants_in_cells() -> set[int]:
-    """Tenants whose hybrid searches use cells, and need no other index."""
-    live = [one for one in live_sets() if not one.latent]
-    return {one.tenant_id for one in live if divisions_of(tenant_id=one.tenant_id, name=one.name).figures is not None}
+    """Tenants whose searches use cells, and need no other index."""
+    return {
+        vectors.tenant_id
+        for vectors in live_sets()
+        if divisions_of(tenant_id=vectors.tenant_id, name=vectors.name).figures is not None
+    }
 
 
 def _refreshed(vectors: VectorSet, entries: int, settle_seconds: float | None) -> int:
@@ -150,11 +144,11 @@ def _divided(vectors: VectorSet, division: Division) -> int:
             done = vectors_divide(vectors, division.id, after=after, limit=DIVIDE_BATCH)
         moved, after = moved + done.count, done.last
         if done.count == DIVIDE_BATCH:
-            vectors_vacuum(vectors)
+            vectors_vacuum()
         else:
             break
     if moved:
-        vectors_vacuum(vectors)
+        vectors_vacuum()
         tables_analyse()
     with transaction.atomic():
         former_drop(vectors, newest=division.id)
@@ -199,23 +193,17 @@ def _questions(vectors: VectorSet) -> FloatArray:
 
 
 def _sentences_embedded(vectors: VectorSet) -> FloatArray:
-    embedder = model_registry.embedder()
-    model = embedder.model
-    if vectors.latent:
-        tokenizer = model_registry.tokenizer()
-        embedder = LatentEmbedder(embedder, tokenizer, tenant_id=vectors.tenant_id, latent=vectors.latent)
-    compared = passages_compared(tenant_id=vectors.tenant_id, model=model, limit=2 * QUESTIONS)
-    texts = [text for text in map(sentence_of, compared.texts) if text][:QUESTIONS]
+    bodies = set_texts(vectors, limit=2 * QUESTIONS)
+    texts = [text for text in map(sentence_of, bodies) if text][:QUESTIONS]
     if not texts:
         return np.zeros((0, 768), np.float32)
-    return normalised(np.vstack([whole(vector) for vector in embedder.embed_queries(texts)]))
+    return normalised(model_registry.embedder().embed_queries(texts))
 
 
 def _unused_dropped(live: Sequence[VectorSet]) -> None:
-    """Forget the cells of vectors that are gone, as those of a dropped fit."""
+    """Forget the cells of vectors that are gone, as those of a former model."""
     known = {(one.tenant_id, one.name) for one in live}
     for tenant_id, name in divided_names():
         if (tenant_id, name) not in known:
-            _model, _, latent = name.partition(LATENT_MARK)
             with transaction.atomic():
-                unused_drop(VectorSet(tenant_id=tenant_id, name=name, latent=int(latent or 0)))
+                unused_drop(VectorSet(tenant_id=tenant_id, name=name))

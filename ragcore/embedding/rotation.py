@@ -53,11 +53,6 @@ def projection_pack(rotation: FloatArray) -> bytes:
     return rotation[:, :PREFIX].astype("<f2").tobytes()
 
 
-def projection_unpack(packed: bytes) -> FloatArray:
-    """float32[d, 384] with orthonormal columns (to 1e-6) from what `projection_pack` made."""
-    return orthonormal(np.frombuffer(packed, "<f2").reshape(-1, PREFIX))
-
-
 def packaged_number(model: str) -> int:
     """The number of the projection that new vectors of a model are searched with: −n for the n-th one, 0 for none."""
     return -len(PACKAGED.get(model, ()))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragcore.embedding.latent import LEAST_SPREAD, SLOPES, CosineScale, cosine_scale
+from ragcore.embedding.cosine_scale import LEAST_SPREAD, SLOPES, CosineScale, cosine_scale
 from ragcore.ports import FloatArray
 
 # Medians of the packaged model for sentences in the middle of 200 passages of this site's documentation, measured in

@@ -40,19 +40,9 @@ def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
     return np.asarray(rows / norms, dtype=np.float32)
 
 
-def has_domain_vectors(vector: FloatArray) -> bool:
-    """Whether further numbers, those that are compared, follow the embedder's own ones of a question."""
-    return len(without_set_vectors(vector)) > DIMENSIONS
-
-
 def plain(vector: FloatArray) -> FloatArray:
-    """The embedder's own 768 numbers of a question, which may have further ones after them."""
+    """The site's own 768 numbers of a question, which may have further ones after them."""
     return vector[:DIMENSIONS]
-
-
-def whole(vector: FloatArray) -> FloatArray:
-    """The 768 numbers that are compared with those of passages: the embedder's own, or those after them."""
-    return without_set_vectors(vector)[-DIMENSIONS:]
 
 
 # ── vectors of the same question by the models of knowledge sets (decision 041) ───────────────────

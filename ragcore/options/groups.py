@@ -147,16 +147,8 @@ class RetrievalOptions:
     cliff: bool = option(
         False, _("Drop results after a score gap"), _("Results far below the previous one are dropped.")
     )
-    alpha_centre: float = option(8.0, _("Question length at which semantic weight is 50 %"), low=0, high=100)
-    alpha_slope: float = option(1.0, _("Steepness"), low=0.1, high=100)
     vector_weight: float = option(
         -1.0, _("Fixed semantic weight"), _("-1: depends on question length."), low=-1, high=1
-    )
-    vector_weight_zh: float = option(
-        -1.0, _("Fixed semantic weight, Chinese"), _("-1: same as the general value."), low=-1, high=1
-    )
-    vector_weight_en: float = option(
-        -1.0, _("Fixed semantic weight, English"), _("-1: same as the general value."), low=-1, high=1
     )
     # misspelt words and titles are searched by their trigrams
     lexicon: bool = option(
@@ -199,10 +191,6 @@ class RetrievalOptions:
     names: bool = option(
         True, _("Search file names and folders"), _("A file name or folder in the question finds its documents.")
     )
-    # Extra weight of question words that occur in the title or headings, on the scale of the best BM25 score. With 0.3,
-    # nDCG@10 of the fusion rose from .868 to .871 (DragonBall, English) and from .832 to .839 (Chinese) and stayed at
-    # .879 (TeleQuAD), each on 300 questions. On TeleQuAD it began to fall at 0.5.
-    title_weight: float = option(0.3, _("Weight of title and headings"), _("0: like any other text."), low=0, high=1)
     # "auto": comparisons, questions of several steps, and those whose names no passage found has together
     graph: str = option(
         "auto",
@@ -210,12 +198,9 @@ class RetrievalOptions:
         _("Also finds passages that share names with those found."),
         choices=GRAPH_CHOICES,
     )
-    title_boost: float = option(0.2, _("Maximum title-match boost"), low=0, high=0.5)
     profile: bool = option(
         True, _("Use the profile"), _("The user's work profile, where they allow it."), everyday=True
     )
-    profile_shift: float = option(0.1, _("Maximum profile shift of semantic weight"), low=0, high=0.1)
-    profile_boost: float = option(0.15, _("Maximum profile boost"), _("As a share of the score."), low=0, high=0.5)
     quality: bool = option(False, _("Use quality score"), _("Length, rating and weight of the document."))
     # With 0.3 a passage that everybody opened overtakes one that the linear reranker puts 1.2 above it: odds of 3 to 1.
     use_shift: float = option(
@@ -230,7 +215,6 @@ class RetrievalOptions:
     )
     # on for answers
     deduplicate: bool = option(False, _("Remove duplicate passages"), everyday=True)
-    duplicate_similarity: float = option(0.9, _("Duplicate similarity threshold"), low=0.5, high=1)
     neighbours: int = option(
         0, _("Include neighbouring passages"), _("Passages before and after each one."), low=0, high=3
     )
@@ -314,14 +298,6 @@ class AnswerOptions:
     confidence_threshold: float = option(
         0.8, _("Stop when confidence reaches"), _("Agentic mode stops searching at this confidence."), low=0, high=1
     )
-    self_rag_rounds: int = option(3, _("Self-RAG rounds (maximum)"), _("Upper limit."), low=1, high=3)
-    self_rag_quality: int = option(
-        7,
-        _("Passing score"),
-        _("For passages and answers, out of 10; Self-RAG retries below it."),
-        low=1,
-        high=10,
-    )
     tiered: bool = option(
         False, _("Choose the model by the question"), _("Simple questions use the light model."), everyday=True
     )
@@ -340,14 +316,6 @@ class AnswerOptions:
         _("Slower models are not chosen. 0: no limit."),
         low=0,
         high=3600,
-        unit="seconds",
-    )
-    loop_seconds: float = option(
-        45.0,
-        _("Time limit for all rounds (seconds)"),
-        _("The best answer so far is given after it."),
-        low=1,
-        high=600,
         unit="seconds",
     )
     loop_tokens: int = option(
@@ -378,5 +346,4 @@ class AnswerOptions:
         _("Let the language model check doubtful sentences"),
         _("One more request for each answer; otherwise rules alone decide."),
     )
-    citation_threshold: float = option(0.5, _("Weak citation below"), _("Confidence between 0 and 1."), low=0, high=1)
     support_threshold: float = option(0.5, _("Sentence supported from"), _("Support between 0 and 1."), low=0, high=1)

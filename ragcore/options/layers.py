@@ -29,6 +29,15 @@ _NOT_MORE_THAN = (
     ("answer.max_chunks", "retrieval.fused_limit"),
 )
 
+# Of earlier releases, by what stored runs, drafts and packages of sets may still name: now fields of their stages.
+FORMER = frozenset(
+    {
+        *("alpha_centre", "alpha_slope", "vector_weight_zh", "vector_weight_en", "title_weight", "title_boost"),
+        *("profile_shift", "profile_boost", "duplicate_similarity"),
+        *("self_rag_rounds", "self_rag_quality", "loop_seconds", "citation_threshold"),
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved(Generic[T]):
@@ -54,7 +63,7 @@ def _values(group: Any) -> dict[str, Any]:
 
 
 def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[T]:
-    """Combine layers, the later one wins; keys that are absent or None inherit.
+    """Combine layers, the later one wins; keys that are absent or None inherit, those of FORMER options do nothing.
 
     Raises InvalidOptionsError that names every unknown key and every value outside its range.
     """
@@ -64,6 +73,8 @@ def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[
     faults: list[str] = []
     for layer, given in layers:
         for key, value in given.items():
+            if key in FORMER:
+                continue
             if key not in known:
                 faults.append(f"{layer}: unknown option {key!r}")
             elif value is not None:

@@ -31,26 +31,8 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
     keep = max(options.fused_limit, options.top_k)
     fused: Steps = [
         ("search.fine", {"limit": options.fine_limit}),
-        *_stage_if(
-            options.profile,
-            "boost.profile",
-            boost=options.profile_boost,
-            shift=options.profile_shift,
-            each=options.fine_limit,
-        ),
-        (
-            "fuse.rsf",
-            {
-                "centre": options.alpha_centre,
-                "slope": options.alpha_slope,
-                "vector_weight": options.vector_weight,
-                "vector_weight_zh": options.vector_weight_zh,
-                "vector_weight_en": options.vector_weight_en,
-                "title_weight": options.title_weight,
-                "each": options.fine_limit,
-                "keep": keep,
-            },
-        ),
+        *_stage_if(options.profile, "boost.profile", each=options.fine_limit),
+        ("fuse.rsf", {"vector_weight": options.vector_weight, "each": options.fine_limit, "keep": keep}),
     ]
     by_mode: dict[str, Steps] = {
         "hybrid": fused,
@@ -60,7 +42,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
     }
     return with_joining(
         [
-            *_stage_if(options.fuzzy and mode != "vector", "correct.terms", title_boost=options.title_boost),
+            *_stage_if(options.fuzzy and mode != "vector", "correct.terms"),
             ("search.coarse", coarse),
             *by_mode[mode],
             ("load.passages", {}),
@@ -72,9 +54,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             *_stage_if(options.use_shift > 0, "weigh.use", most=options.use_shift),
             *_stage_if(options.cliff, "cutoff.cliff"),
             *_graph(mode, options, keep),
-            *_stage_if(
-                options.deduplicate, "drop.duplicates", similarity=options.duplicate_similarity, keep=options.top_k
-            ),
+            *_stage_if(options.deduplicate, "drop.duplicates", keep=options.top_k),
             ("cutoff.top_k", {"keep": options.top_k}),
             *_stage_if(options.neighbours > 0, "merge.neighbours", around=options.neighbours),
         ]

@@ -99,7 +99,7 @@ def _background(env: Environment) -> Program:
     With courtesy: nobody waits for one of its tasks by the second. Answers, their titles and stored answers are made in
     the web processes; sweeps, summaries of earlier turns, mail, sources and lexicons may come a little later.
     One thread for linear algebra: those of OpenBLAS wait for each other by spinning, and beside other programs on two
-    cores a fit of domain vectors took ten times the processor time.
+    cores a factorisation took ten times the processor time.
     """
     size = ("--pool", "threads", "--concurrency", str(BACKGROUND_THREADS))
     threads = {} if "OPENBLAS_NUM_THREADS" in os.environ else {"OPENBLAS_NUM_THREADS": "1"}

@@ -103,16 +103,3 @@ def test_cells_of_generated_passages_hold_the_nearest(pool):
     assert np.mean(figures.recall) >= 0.98
     assert np.mean(figures.compared) < 1
     assert figures.as_row().startswith("| 900 | ")
-
-
-@pytest.mark.full
-@pytest.mark.django_db(transaction=True)
-def test_domain_vectors_of_a_large_corpus_are_fitted_and_timed(tmp_path, monkeypatch):
-    from bench.scale.latent import run
-
-    monkeypatch.setattr("knowledge.services.latent_models.LEAST_PASSAGES", 50)
-
-    figures = run(folders=[], sizes=[SIZE], cache=tmp_path, bases=12)[str(SIZE)]
-
-    assert (figures["sampled"], figures["vectors"]) == (SIZE, SIZE)
-    assert 0 < figures["fit_seconds"] <= figures["seconds"]

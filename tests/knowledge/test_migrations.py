@@ -17,14 +17,18 @@ from knowledge.models import (
     Document,
     DocumentNames,
     DocumentVersion,
+    IndexEntry,
     IngestJob,
     LexiconChange,
     RepresentationRetry,
+    SiteOptions,
     SyncRun,
+    TenantVectors,
+    VectorCells,
     WholeVector,
 )
 from knowledge.selectors import job_get
-from knowledge.services import document_delete
+from knowledge.services import document_delete, vector_rotations
 from knowledge.services.edits import chunk_replace
 from knowledge.services.sources import sources_start_due, sync_run
 from knowledge.services.sources.sync_runs import LEASE_SECONDS
@@ -118,7 +122,7 @@ def check_taken_up_again(owner, settings, folder, *, job_id):
 
 # ── vectors, names, and what the language model did not write ────────────────────────────────────
 
-VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018", "0046", "0051")
+VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018", "0046", "0051", "0066")
 ALL_FAILED = {"summary.extractive": 2, "question.rules": 2, "section.outline": 1, "model.unavailable": 3}
 REPORTS = {
     "failed": ALL_FAILED,
@@ -226,8 +230,8 @@ def test_identities_get_homes_and_records_of_several_keepers_stay_apart_on_the_w
 
 # ── indexes ─────────────────────────────────────────────────────────────────────────────────────
 
-CELLS = ("knowledge", "0051")
-CELL_INDEXES = ["knowledge_latent_cell", "knowledge_whole_cell"]
+CELLS = ("knowledge", "0051", "0066")  # which drops one of the two tables
+CELL_INDEXES = ["knowledge_whole_cell"]
 BROKEN_OFF = """
 CREATE INDEX knowledge_whole_cell ON knowledge_wholevector (tenant_id, cell);
 CREATE INDEX knowledge_latent_cell ON knowledge_latentvector (tenant_id);
@@ -276,6 +280,91 @@ def test_the_history_of_lexicons_keeps_no_quotations_of_before(owner):
 
     assert kept == [(None, values), (values, None)]
     assert back == [(None, {**values, "evidence": ""}), ({**values, "evidence": ""}, None)]
+
+
+# ── vectors ─────────────────────────────────────────────────────────────────────────────────────
+
+DOMAIN_VECTORS = ("knowledge", "0066")
+JOINED = """
+INSERT INTO knowledge_latentvector (entry_id, latent_id, chunk_id, version_id, tenant_id, representation,
+    embedding_model, vector, cell)
+SELECT entry_id, %(latent)s, chunk_id, version_id, tenant_id, representation, 'm+latent-1', vector, 0
+FROM knowledge_wholevector
+"""
+
+
+def test_domain_vectors_go_with_their_cells_and_what_was_answered_by_them(owner):
+    ingest(owner, make_set("first", owners=[owner]), e1="Alpha beta gamma.")
+    before = CorpusEpoch.objects.get(tenant=owner.tenant_id).value
+    try:
+        apps = migrations_unapply(*DOMAIN_VECTORS)
+        latent = apps.get_model("knowledge", "LatentModel").objects.create(
+            tenant_id=owner.tenant_id, model="m", number=1, passages=1
+        )
+        apps.get_model("knowledge", "LatentTerm").objects.create(latent=latent, term_id=1, rarity=1, vector=[1] * 384)
+        with connection.cursor() as cursor:
+            cursor.execute(JOINED, {"latent": latent.pk})
+        apps.get_model("knowledge", "TenantVectors").objects.update(latent=latent.pk, latents=[latent.pk])
+        packed = {"centres": b"", "projection": b"", "counts": b"", "passages": 1}
+        cells = apps.get_model("knowledge", "VectorCells").objects
+        for name in ("m", "m+latent-1"):
+            cells.create(tenant_id=owner.tenant_id, name=name, **packed)
+    finally:
+        migrations_apply(*DOMAIN_VECTORS)
+
+    tables = connection.introspection.table_names()
+    assert not [name for name in tables if name.startswith("knowledge_latent")]
+    assert [cells.name for cells in VectorCells.objects.all()] == ["m"]
+    assert CorpusEpoch.objects.get(tenant=owner.tenant_id).value > before
+    assert WholeVector.objects.exists()
+
+
+ROTATIONS = ("knowledge", "0068")
+
+
+def test_rotations_of_corpora_give_way_to_the_packaged_one_by_maintenance(owner, monkeypatch):
+    monkeypatch.setattr(vector_rotations, "SETTLE_SECONDS", 0.0)
+    ingest(owner, make_set("first", owners=[owner]), e1="Alpha beta gamma.")
+    before = IndexEntry.objects.get()
+    try:
+        apps = migrations_unapply(*ROTATIONS)
+        fitted = apps.get_model("knowledge", "VectorRotation").objects.create(
+            tenant_id=owner.tenant_id, model=before.embedding_model, projection=b"", passages=1
+        )
+        apps.get_model("knowledge", "TenantVectors").objects.update(rotation=fitted.pk, former=[-1])
+        IndexEntry.objects.update(rotation=fitted.pk, coarse=[1.0] * 384)
+    finally:
+        migrations_apply(*ROTATIONS)
+
+    state = TenantVectors.objects.get()
+    assert (state.rotation, state.former, state.is_behind) == (-1, [], True)
+    assert vector_rotations.rotations_refresh() == 1
+    assert not TenantVectors.objects.get().is_behind
+    moved = IndexEntry.objects.get()
+    assert moved.rotation == -1
+    assert list(moved.coarse) == pytest.approx(list(before.coarse), abs=2e-3)  # from the stored halves
+
+
+# ── options ─────────────────────────────────────────────────────────────────────────────────────
+
+FORMER_OPTIONS = ("knowledge", "0067")
+
+
+def test_options_that_became_fields_leave_the_settings_of_sites_and_sets(owner):
+    stored = {"retrieval": {"top_k": 7, "alpha_slope": 2.0}, "answer": {"loop_seconds": 30.0}}
+    SiteOptions.objects.update_or_create(tenant=owner.tenant, defaults={"options": stored})
+    home = make_set("first", owners=[owner], options=stored)
+    try:
+        migrations_unapply(*FORMER_OPTIONS)
+    finally:
+        migrations_apply(*FORMER_OPTIONS)
+
+    home.refresh_from_db()
+    assert (
+        home.options
+        == SiteOptions.objects.get(tenant=owner.tenant).options
+        == {"retrieval": {"top_k": 7}, "answer": {}}
+    )
 
 
 # ── everything, in the long form ────────────────────────────────────────────────────────────────

@@ -9,10 +9,9 @@ from django.core.cache import cache
 from django.utils import timezone
 from redis import RedisError
 
-from knowledge.models import EntityReading, IngestItem, IngestJob, LatentModel, RefusalLine
-from knowledge.services import document_delete, ingestion_advance, latent_models, upkeep
+from knowledge.models import EntityReading, IngestItem, IngestJob, RefusalLine
+from knowledge.services import document_delete, ingestion_advance, upkeep
 from knowledge.services.entities import entities_tend
-from knowledge.services.latent_models import latents_refresh
 from knowledge.services.refusal_lines import refusal_lines_draw
 from knowledge.services.upkeep import AFTER_INGESTION, put_off
 from tests.factories import ingest, make_set, make_user, run_job, scope_of
@@ -110,18 +109,16 @@ def test_a_batch_is_through_although_the_cache_is_away(owner, own, monkeypatch):
     assert IngestItem.objects.get().stage == "live"
 
 
-def test_domain_vectors_refusal_lines_and_entities_wait_for_ingestion(owner, own, monkeypatch):
-    monkeypatch.setattr(latent_models, "LEAST_PASSAGES", 5)
+def test_refusal_lines_and_entities_wait_for_ingestion(owner, own):
     ingest(owner, own, **{f"d{n}": f"Report {n} of the Office for Beams about antennas {n}." for n in range(8)})
     waiting = upload(owner, own)
 
     def made():
-        latents_refresh()
         refusal_lines_draw()
         entities_tend()
-        return [model.objects.exists() for model in (LatentModel, RefusalLine, EntityReading)]
+        return [model.objects.exists() for model in (RefusalLine, EntityReading)]
 
-    assert made() == [False, False, False]
+    assert made() == [False, False]
     document_delete(scope=scope_of(owner), actor=owner, document_id=waiting.document.pk)
     IngestItem.objects.filter(job=waiting.job).update(finished=timezone.now())
-    assert made() == [True, True, True]
+    assert made() == [True, True]

@@ -17,6 +17,10 @@ def test_the_last_layer_wins_and_its_name_is_kept():
     assert resolved.origin["fine_limit"] == "default"
 
 
+def test_an_option_of_an_earlier_release_does_nothing():
+    assert resolve(RetrievalOptions, ("run", {"alpha_slope": 2.0, "top_k": 5})).value == RetrievalOptions(top_k=5)
+
+
 def test_zero_and_false_are_values_and_none_inherits():
     resolved = resolve(RetrievalOptions, ("site", {"min_match": 0.0, "rerank": False}), ("request", {"rerank": None}))
 

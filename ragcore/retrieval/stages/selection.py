@@ -21,6 +21,7 @@ Place = tuple[int, int]  # version, ordinal
 # 0.1 of the words and of 0.6 to 0.7 of the meaning with the packaged embedder; a little more for the sake of answers.
 WORDS_UNSEARCHED = 0.1
 MEANING_UNSEARCHED = 0.77
+DUPLICATE_SIMILARITY = 0.9  # from which a passage repeats a better one
 
 
 @stage("cutoff.cliff", label=_("score gap"), drop_reason=_("below a score gap"))
@@ -119,7 +120,7 @@ class DropDuplicates:
     of a drop names the passage that stays.
     """
 
-    similarity: float = 0.9
+    similarity: float = DUPLICATE_SIMILARITY
     keep: int = 10
 
     def __call__(self, state: State, ports: Ports) -> State:

@@ -18,7 +18,7 @@ from knowledge.models import SetVector, WholeVector
 from knowledge.search_model_setup import environment_embedder
 from knowledge.selectors import documents_askable
 from knowledge.selectors.set_embedders import SetModel
-from ragcore.embedding.latent import CosineScale
+from ragcore.embedding.cosine_scale import CosineScale
 from ragcore.embedding.vectors import set_vector, with_set_vectors, without_set_vectors
 from ragcore.types import Hit
 from tests.contracts.search_index import SearchIndexContract, live_entries, prefix

@@ -14,9 +14,9 @@ from knowledge.indexes.cell_switch import VectorSet, division_add, former_drop, 
 from knowledge.indexes.search_space import EXACT_WORTH, SearchSpace, exact_plan, vector_plan
 from knowledge.indexes.vector_cells import LEAST_CONTAINED, SPAN, CellFigures, cell_state, divisions_of
 from knowledge.indexes.visibility import visible_sql
-from knowledge.models import Document, IndexEntry, LatentVector, TenantVectors, VectorCells, WholeVector
+from knowledge.models import Document, IndexEntry, VectorCells, WholeVector
 from knowledge.selectors import documents_askable
-from knowledge.services import document_delete, latent_models, maintenance
+from knowledge.services import document_delete, maintenance
 from knowledge.services import vector_cells as service
 from ragcore.embedding.cells import Cells
 from tests.factories import ingest, make_admin, make_set, scope_of
@@ -41,7 +41,6 @@ def owner(monkeypatch):
     monkeypatch.setattr(search_space, "EXACT_WORTH", 0.0)  # so few passages would always be compared one by one
     owner = make_admin()
     ingest(owner, make_set("common", owners=[owner]), **texts(range(PASSAGES)))
-    TenantVectors.objects.update(latent_off=True)
     return owner
 
 
@@ -232,35 +231,6 @@ def test_a_former_division_stays_while_a_vector_is_in_it():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_domain_vectors_have_cells_beside_those_of_hybrid_searches_which_go_with_them(owner, monkeypatch):
-    monkeypatch.setattr(latent_models, "LEAST_PASSAGES", PASSAGES // 2)
-    TenantVectors.objects.update(latent_off=False)
-    latent_models.latents_refresh()
-    latent = LatentVector.objects.values_list("latent_id", flat=True)[0]
-
-    service.cells_refresh()
-
-    row = VectorCells.objects.get(name=LatentVector.objects.values_list("embedding_model", flat=True)[0])
-    plain = VectorCells.objects.exclude(pk=row.pk).get()
-    assert plain.name == vector_set(owner).name
-    assert set(np.array(cells_stored()) // SPAN) == {plain.pk}
-    assert owner.tenant_id in service.tenants_in_cells()
-    cells_are_cheap()
-    index = index_of(owner)  # as hybrid searches compare
-    index.exact_many(questions()[0][None], limit=8)
-    assert index.said["vector_plan"]["way"] == "cells"
-    assert {cell // SPAN for cell in LatentVector.objects.values_list("cell", flat=True)} == {row.pk}
-    ingest(owner, make_set("later", owners=[owner]), new="A late report about zeppelins and airships.")
-    assert {cell // SPAN for cell in LatentVector.objects.values_list("cell", flat=True)} == {row.pk}
-    TenantVectors.objects.update(latent=0, latents=[], latent_off=True)
-    LatentVector.objects.filter(latent_id=latent).delete()
-
-    service.cells_refresh()
-
-    assert [one.pk for one in VectorCells.objects.all()] == [plain.pk]
-
-
-@pytest.mark.django_db(transaction=True)
 def test_a_tail_that_was_not_counted_to_its_end_counts_as_all(owner, monkeypatch):
     monkeypatch.setattr(search_space, "TAIL_LIMIT", PASSAGES // 3)
 
@@ -327,8 +297,7 @@ FROM (SELECT * FROM knowledge_wholevector LIMIT 1) v, generate_series(1, 20000) 
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("table", ["knowledge_wholevector", "knowledge_latentvector"])
-def test_few_cells_are_read_by_their_index(table):
+def test_few_cells_are_read_by_their_index():
     owner = make_admin()
     ingest(owner, make_set("common", owners=[owner]), a="alpha beta")
     vector = rotations.vector_text(np.full(768, 0.03, np.float32))
@@ -346,10 +315,10 @@ def test_few_cells_are_read_by_their_index(table):
             "limit": 5,
         }
         cursor.execute(
-            f"EXPLAIN (FORMAT JSON) {visible.applied(cell_search.CELLS.replace('knowledge_wholevector', table))}",
+            f"EXPLAIN (FORMAT JSON) {visible.applied(cell_search.CELLS)}",
             {**visible.params, **named},
         )
         plan = json.dumps(cursor.fetchone()[0])
         cursor.execute("DELETE FROM knowledge_wholevector WHERE entry_id < 0")
 
-    assert ("knowledge_whole_cell" if table == "knowledge_wholevector" else "knowledge_latent_cell") in plan
+    assert "knowledge_whole_cell" in plan

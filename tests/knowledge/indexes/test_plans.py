@@ -195,6 +195,7 @@ def test_evidence_for_named_passages_is_read_by_chunk(visible):
         **visible.params,
         "model": "m",
         "whole_model": "m",
+        "rotations": [0],
         "vector": VECTOR,
         "fine": FINE_VECTOR,
         "terms": ["{1:1}/1000000000"],

@@ -7,12 +7,11 @@ import pytest
 from django.db import connection, transaction
 
 from knowledge.backends import ScopedVectorIndex
-from knowledge.indexes import rotation_switch, rotations, search_space, vectors
+from knowledge.indexes import rotation_switch, rotations, search_space
 from knowledge.indexes.entry_scores import entry_scores_load
 from knowledge.indexes.index_maintenance import hnsw_is_valid
-from knowledge.indexes.search_space import AccessPlan
 from knowledge.indexes.visibility import visible_sql
-from knowledge.models import IndexEntry, TenantVectors, VectorRotation, WholeVector
+from knowledge.models import IndexEntry, TenantVectors, WholeVector
 from knowledge.selectors import documents_askable
 from knowledge.services import maintenance, vector_rotations
 from ragcore.embedding.rotation import project
@@ -38,13 +37,23 @@ def owner():
 
 
 @pytest.fixture
-def small(monkeypatch):
-    """Limits for a corpus of forty passages."""
-    monkeypatch.setattr(vector_rotations, "FIT_FROM", PASSAGES // 2)
-    monkeypatch.setattr(vector_rotations, "SAMPLE_SHARE", 1.0)
-    monkeypatch.setattr(vector_rotations, "SAMPLE_LEAST", 10)
+def unrotated(owner, monkeypatch):
+    """The corpus as an early version has stored it, without a rotation; entries are moved in small batches."""
     monkeypatch.setattr(vector_rotations, "ROTATE_BATCH", 15)
     monkeypatch.setattr(vector_rotations, "SETTLE_SECONDS", 0.0)
+    switch_to(0)
+    with transaction.atomic():
+        begun = rotation_switch.rotation_states()[0]
+        rotation_switch.entries_rotate(begun, after=0, limit=10 * PASSAGES)
+        rotation_switch.switch_end(begun)
+
+
+def switch_to(number):
+    """Begin a switch to a rotation; returns the state of the tenant."""
+    state = TenantVectors.objects.get()
+    with transaction.atomic():
+        rotation_switch.switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=number)
+    return rotation_switch.rotation_states()[0]
 
 
 def index_of(owner, visible=None):
@@ -88,34 +97,21 @@ def test_new_entries_get_the_packaged_rotation_and_whole_vectors_stay_as_they_ar
     assert stored("coarse") == pytest.approx(expected, abs=1e-3)
 
 
-def test_a_rotation_is_fitted_on_the_passages_and_every_entry_gets_it(owner, small, monkeypatch):
+def test_entries_of_an_early_version_get_the_packaged_rotation(owner, unrotated):
     scores, fine = fine_scores(owner), stored_whole()
+    assert stored("coarse") == pytest.approx(fine[:, :384], abs=1e-3)
 
-    moved = vector_rotations.rotations_refresh()
-
-    fitted = VectorRotation.objects.get()
+    assert vector_rotations.rotations_refresh() == PASSAGES
     state = TenantVectors.objects.get()
-    assert moved == PASSAGES
-    assert fitted.passages == PASSAGES
-    assert (state.rotation, state.former) == (fitted.pk, [])
-    assert set(IndexEntry.objects.values_list("rotation", flat=True)) == {fitted.pk}
+    assert (state.rotation, state.former) == (-1, [])
+    assert set(IndexEntry.objects.values_list("rotation", flat=True)) == {-1}
+    assert stored("coarse") == pytest.approx(rotations.coarse_vectors(fine, rotation=-1, model=state.model), abs=1e-3)
     assert np.array_equal(stored_whole(), fine)
     assert fine_scores(owner) == scores
-    # forty passages have forty directions: 384 numbers hold everything, so that coarse cosines are the whole ones
-    monkeypatch.setattr(vectors, "vector_plan", lambda *args, **given: AccessPlan(path="index", fetched=0, costs={}))
-    near = index_of(owner).coarse(fine[3], limit=PASSAGES)
-    whole = {h.chunk: h.score for h in index_of(owner).fine(fine[3], chunks=[h.chunk for h in near], limit=PASSAGES)}
-    assert {hit.chunk: hit.score for hit in near} == pytest.approx(whole, abs=2e-3)
-
-
-def test_a_second_run_has_nothing_to_do(owner, small):
-    vector_rotations.rotations_refresh()
-
     assert vector_rotations.rotations_refresh() == 0
-    assert VectorRotation.objects.count() == 1
 
 
-def test_searches_find_everything_at_every_step_of_a_switch(owner, small, monkeypatch):
+def test_searches_find_everything_at_every_step_of_a_switch(owner, unrotated, monkeypatch):
     before = found(owner)
     seen = []
 
@@ -137,49 +133,33 @@ def test_searches_find_everything_at_every_step_of_a_switch(owner, small, monkey
     assert seen[-1][2] == found(owner)
 
 
-def test_a_switch_that_was_interrupted_is_continued(owner, small):
-    state = TenantVectors.objects.get()
-    number = rotation_switch.rotation_add(
-        tenant_id=state.tenant_id,
-        model=state.model,
-        projection=np.eye(768, 384).astype("<f2").tobytes(),
-        passages=PASSAGES,
-    )
-    with transaction.atomic():
-        rotation_switch.switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=number)
-    begun = rotation_switch.rotation_states()[0]
+def test_a_switch_that_was_interrupted_is_continued(owner, unrotated):
+    begun = switch_to(-1)
     with transaction.atomic():
         rotation_switch.entries_rotate(begun, after=0, limit=7)
         assert not rotation_switch.switch_end(begun)
 
     assert vector_rotations.rotations_refresh() == PASSAGES - 7
     assert TenantVectors.objects.get().former == []
-    assert stored("coarse") == pytest.approx(stored_whole()[:, :384], abs=1e-4)
+    expected = rotations.coarse_vectors(stored_whole(), rotation=-1, model=begun.model)
+    assert stored("coarse") == pytest.approx(expected, abs=1e-3)
 
 
-def test_entries_written_during_a_switch_are_found(owner, small):
-    state = TenantVectors.objects.get()
-    number = rotation_switch.rotation_add(
-        tenant_id=state.tenant_id,
-        model=state.model,
-        projection=np.eye(768, 384).astype("<f2").tobytes(),
-        passages=PASSAGES,
-    )
-    with transaction.atomic():
-        rotation_switch.switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=number)
+def test_entries_written_during_a_switch_are_found(owner, unrotated):
+    switch_to(-1)
     ingest(owner, make_set("more", owners=[owner]), extra="An extra passage about lamps.")
     newest = IndexEntry.objects.order_by("-pk")[0]
 
-    assert newest.rotation == number
+    assert newest.rotation == -1
     whole = np.array(WholeVector.objects.get(entry_id=newest.pk).vector, dtype=np.float32)
     assert index_of(owner).coarse(whole, limit=1)[0].chunk == newest.chunk_id
     assert len(found(owner, limit=99)[0]) == PASSAGES + 1
 
 
-def test_scores_for_explanations_are_those_of_the_search_in_mid_switch(owner, small):
+def test_scores_for_explanations_are_those_of_the_search_in_mid_switch(owner, unrotated):
     state = TenantVectors.objects.get()
     with transaction.atomic():
-        rotation_switch.switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=0)
+        rotation_switch.switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=-1)
         rotation_switch.entries_rotate(rotation_switch.rotation_states()[0], after=0, limit=11)
     scope = scope_of(owner)
     entries = IndexEntry.objects.in_bulk()
@@ -205,18 +185,18 @@ def cosine_in_its_rotation(asked, entry):
     return float(stored @ vector / (np.linalg.norm(stored) * np.linalg.norm(vector)))
 
 
-def test_a_corpus_in_the_index_is_in_it_again_after_a_switch(owner, small, monkeypatch):
+def test_a_corpus_in_the_index_is_in_it_again_after_a_switch(owner, monkeypatch):
     monkeypatch.setattr(maintenance, "MERGE_FROM", 5)
-    monkeypatch.setattr(vector_rotations, "FIT_FROM", 10_000)
+    monkeypatch.setattr(vector_rotations, "SETTLE_SECONDS", 0.0)
     maintenance.vectors_merge()
     assert not IndexEntry.objects.filter(merged=False).exists()
-    monkeypatch.setattr(vector_rotations, "FIT_FROM", PASSAGES // 2)
+    switch_to(0)
 
     maintenance.vectors_merge()
 
     assert hnsw_is_valid()
     assert not IndexEntry.objects.filter(merged=False).exists()
-    assert set(IndexEntry.objects.values_list("rotation", flat=True)) == {VectorRotation.objects.get().pk}
+    assert set(IndexEntry.objects.values_list("rotation", flat=True)) == {-1}
 
 
 def test_models_without_a_packaged_rotation_keep_their_prefix():

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from knowledge.indexes import set_vectors, set_vectors_fill, vectors
-from knowledge.indexes.latent import sql_of
+from knowledge.indexes.vectors import sql_of
 from knowledge.indexes.visibility import visible_part
 from knowledge.models import Document
 from tests.factories import make_set
@@ -42,7 +42,7 @@ def params(part, **more):
 
 
 def searched(sql, part):
-    return part[0].applied(sql_of(sql, 0, of_set=True))
+    return part[0].applied(sql_of(sql, of_set=True))
 
 
 def test_a_small_set_with_the_model_of_a_large_one_is_reached_from_its_documents(part):

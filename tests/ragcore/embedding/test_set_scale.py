@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.embedding.latent import cosine_scale
+from ragcore.embedding.cosine_scale import cosine_scale
 from ragcore.embedding.set_scale import (
     REFERENCE,
     REFERENCE_FLOOR,

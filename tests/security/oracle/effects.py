@@ -23,10 +23,9 @@ DERIVED = {
         "knowledge_setvector",
         "knowledge_passagesentences",
         "knowledge_tenantvectors",
-        "knowledge_vectorrotation",
     ),
     "knowledge_vectorcells",
-    *("knowledge_latentterm", "knowledge_latentvector", "knowledge_entrytext"),
+    "knowledge_entrytext",
     *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
     "knowledge_embedderfit",
     *("knowledge_representationretry", "knowledge_queueturn", "chat_turnfigures"),
@@ -254,9 +253,6 @@ class Permits:
         if row["knowledge_set_id"] is None:
             return self.rules.administers(who, row["tenant_id"])
         return self._by_set(who, row["knowledge_set_id"], fresh)
-
-    def _knowledge_latentmodel(self, who: Person, change: Change, fresh: Any) -> bool:
-        return who.administers and who.tenant == change.row["tenant_id"]
 
     def _of_a_lexicon(self, who: Person, change: Change, fresh: Any) -> bool:
         """Rows of the lexicon of a set or of the own tenant."""

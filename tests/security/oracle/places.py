@@ -44,7 +44,6 @@ from knowledge.models import (
     IngestJob,
     KnowledgeSet,
     LanguageModel,
-    LatentModel,
     LexiconChange,
     LexiconTerm,
     LexiconVersion,
@@ -115,7 +114,6 @@ class Place:
             *(
                 self._sets,
                 self._lexicons,
-                self._latents,
                 self._handlers,
                 self._sources,
                 self._documents,
@@ -184,12 +182,6 @@ class Place:
                     arguments={"set_id": set_id},
                     author=author,
                 )
-
-    def _latents(self) -> None:
-        """A version of the domain vectors without any."""
-        words = self.words("model")
-        latent = LatentModel.objects.create(tenant=self.tenant, **words, number=1, state="retired", passages=3)
-        self.world.tell("latent", latent, **words)
 
     def _handlers(self) -> None:
         words = self.words("name", "description", "pattern")

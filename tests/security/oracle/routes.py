@@ -35,9 +35,7 @@ OF_PARAMETER = {
     "key_id": "key",
     "lexicon_version_id": "lexicon_version",
     "lexicon_change_id": "lexicon_change",
-    "mining_id": "background_job",
-    "background_job_id": "background_job",
-    "latent_id": "latent",
+    "mining_id": "lexicon_mining",
 }
 PLAIN = {  # parameters that name no object
     "entity_id": ("1", "2", "3", "5", "9"),

@@ -337,13 +337,6 @@ class Rules:
             return who.administers and who.tenant == row["tenant_id"]
         return self.curates_set(who, row["knowledge_set_id"])
 
-    def manages_latent(self, who: Person, pk: int | str) -> bool:
-        """Administers the tenant whose domain vectors they are."""
-        return who.administers and who.tenant == self.facts.row("latent", pk)["tenant_id"]
-
-    def _latent(self, who: Person, pk: int, facet: str, way: str) -> bool:
-        return self.manages_latent(who, pk)
-
     def _lexicon_term(self, who: Person, pk: int, facet: str, way: str) -> bool:
         return self.keeps_lexicon(who, "lexicon_term", pk)
 

@@ -339,9 +339,6 @@ class Acts:
             "knowledge_lexiconterm_back": [form()],
             "knowledge_lexiconterm_publish_cancel": [form()],
             "knowledge_lexiconterm_undo": [form()],
-            "knowledge_latentmodel_use": [form()],
-            "knowledge_latentmodel_off": [form()],
-            "knowledge_latentmodel_on": [form()],
             "knowledge_lexiconterm_import": [
                 form(set=rng.choice((0, *sets)), file=SimpleUploadedFile("t.csv", f"term\n{self.new()}\n".encode()))
             ],

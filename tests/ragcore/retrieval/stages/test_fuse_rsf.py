@@ -40,18 +40,8 @@ def test_a_fixed_weight_replaces_the_formula():
     assert FuseRsf(vector_weight=0.8).alpha(query()) == (0.8, "vector_weight")
 
 
-@pytest.mark.parametrize(
-    ("language", "style", "decided"),
-    [
-        ("zh", "precise", (0.1, "vector_weight_zh")),
-        ("en", "precise", (0.9, "vector_weight_en")),
-        ("other", "precise", (0.5, "vector_weight")),
-    ],
-)
-def test_the_weight_of_the_language_comes_before_the_fixed_one_and_that_before_the_style(language, style, decided):
-    stage = FuseRsf(vector_weight=0.5, vector_weight_zh=0.1, vector_weight_en=0.9)
-
-    assert stage.alpha(query(language=language, style=style)) == decided
+def test_a_fixed_weight_comes_before_the_style():
+    assert FuseRsf(vector_weight=0.5).alpha(query(style="precise")) == (0.5, "vector_weight")
 
 
 def test_a_precise_answer_is_searched_by_meaning_as_far_as_the_embedder_can_be_trusted():
@@ -112,8 +102,8 @@ def test_words_of_the_question_in_the_title_count_a_little_more():
     state = replace(state, query=replace(state.query, weights={"handov": 2.0, "cell": 1.0}))
     facts = Heads({2: PassageHead("Handover between cells")})
 
-    assert FuseRsf()(state, ports(facts=facts)).ids() == [1, 2]
-    assert FuseRsf(title_weight=0.3)(state, ports(facts=facts)).ids() == [2, 1]
+    assert FuseRsf(title_weight=0.0)(state, ports(facts=facts)).ids() == [1, 2]
+    assert FuseRsf()(state, ports(facts=facts)).ids() == [2, 1]
 
 
 def test_a_passage_that_only_its_title_brought_is_ranked_by_the_title():

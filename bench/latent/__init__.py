@@ -1,1 +1,0 @@
-"""Domain vectors measured through the product's own path."""
