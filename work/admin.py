@@ -11,13 +11,13 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
-from django.urls import URLPattern, path
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_scope, admin_user, ago, badge
+from accounts.admin.pages import admin_page
 from accounts.error_messages import error_message
 from ragcore.errors import RagError
 from work.errors import UnknownKindError
@@ -73,10 +73,7 @@ class JobAdmin(ReadOnlyMixin, AdministratorAdmin):
     readonly_fields = ("kind_shown", "subject_shown", "state_badge", "progress", "attempt", "error", "panel")
     change_form_outer_before_template = "admin/work/job/steps.html"
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.step)
-        return [path("<int:background_job_id>/<str:step>/now/", view, name="work_job_step"), *super().get_urls()]
-
+    @admin_page("<int:background_job_id>/<str:step>/now/", name="work_job_step")
     def step(self, request: HttpRequest, background_job_id: int, step: str) -> HttpResponse:
         """POST: pause, resume, cancel or try a job again."""
         if not self.has_module_permission(request):

@@ -20,6 +20,9 @@ from django.apps import apps
 from work.errors import UnknownKindError
 from work.models import Job
 
+Kind = TypeVar("Kind", bound="type[JobKind]")
+_KINDS: dict[str, JobKind] = {}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
@@ -67,10 +70,6 @@ class JobKind(ABC):
     def panel(self, job: Job) -> list[tuple[Any, Any]]:
         """Further (label, value) rows of the page of a job."""
         return []
-
-
-Kind = TypeVar("Kind", bound=type[JobKind])
-_KINDS: dict[str, JobKind] = {}
 
 
 def job_kind(kind: Kind) -> Kind:

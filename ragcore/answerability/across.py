@@ -46,9 +46,9 @@ def across_features(
     question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder
 ) -> dict[str, float] | None:
     """Every sign by its name, of sources in the other language, best first; None without a usable sentence."""
-    said = read_statements(sources[:SOURCES], tokenizer)
-    every = sentence_cosines(question, said, embedder)
-    found = [one for one, cosine in zip(said, every, strict=True) if not np.isnan(cosine)]
+    statements = read_statements(sources[:SOURCES], tokenizer)
+    every = sentence_cosines(question, statements, embedder)
+    found = [one for one, cosine in zip(statements, every, strict=True) if not np.isnan(cosine)]
     cosines = every[~np.isnan(every)].astype(np.float64)
     if not found:
         return None
@@ -85,7 +85,8 @@ def lacks_thing(question: str, sources: Sequence[Source], *, tokenizer: Tokenize
     texts = [f"{source.passage.title} {source.text}" for source in sources]
     stems = [frozenset(tokenizer.words(text)) for text in texts]
     return any(
-        not any(word.share_in(text.lower(), own) for text, own in zip(texts, stems, strict=True)) for word in things
+        not any(word.share_in(text.lower(), words_of) for text, words_of in zip(texts, stems, strict=True))
+        for word in things
     )
 
 

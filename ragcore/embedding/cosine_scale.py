@@ -12,6 +12,10 @@ from ragcore.ports import FloatArray
 Ints = npt.NDArray[np.int64]
 
 
+LEAST_SPREAD = 0.02  # of cosines, below which a scale says nothing
+SLOPES = (0.25, 4.0)
+
+
 @dataclass(frozen=True, slots=True)
 class CosineScale:
     """Brings a cosine of one model to the scale of another one: offset + slope · cosine, slope above 0."""
@@ -21,10 +25,6 @@ class CosineScale:
 
     def __call__(self, cosine: float) -> float:
         return min(1.0, self.offset + self.slope * cosine)
-
-
-LEAST_SPREAD = 0.02  # of cosines, below which a scale says nothing
-SLOPES = (0.25, 4.0)
 
 
 def cosine_scale(own: FloatArray, other: FloatArray) -> CosineScale:
