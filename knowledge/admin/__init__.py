@@ -1,31 +1,5 @@
 """Admin pages for knowledge sets, documents and their ingestion. Each module declares its own."""
 
-from knowledge.admin import (
-    documents,
-    duplicates,
-    handlers,
-    jobs,
-    language_models,
-    lexicon,
-    places,
-    search_models,
-    sets,
-    sources,
-    tenants,
-    triples,
-)
+from accounts.admin.pages import import_pages
 
-__all__ = [
-    "documents",
-    "duplicates",
-    "handlers",
-    "jobs",
-    "language_models",
-    "lexicon",
-    "places",
-    "search_models",
-    "sets",
-    "sources",
-    "tenants",
-    "triples",
-]
+import_pages(__name__)

@@ -122,7 +122,7 @@ def check_taken_up_again(owner, settings, folder, *, job_id):
 
 # ── vectors, names, and what the language model did not write ────────────────────────────────────
 
-VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018", "0046", "0051", "0066")
+VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018", "0046", "0051", "0069")
 ALL_FAILED = {"summary.extractive": 2, "question.rules": 2, "section.outline": 1, "model.unavailable": 3}
 REPORTS = {
     "failed": ALL_FAILED,
@@ -230,7 +230,7 @@ def test_identities_get_homes_and_records_of_several_keepers_stay_apart_on_the_w
 
 # ── indexes ─────────────────────────────────────────────────────────────────────────────────────
 
-CELLS = ("knowledge", "0051", "0066")  # which drops one of the two tables
+CELLS = ("knowledge", "0051", "0069")  # which drops one of the two tables
 CELL_INDEXES = ["knowledge_whole_cell"]
 BROKEN_OFF = """
 CREATE INDEX knowledge_whole_cell ON knowledge_wholevector (tenant_id, cell);
@@ -284,7 +284,7 @@ def test_the_history_of_lexicons_keeps_no_quotations_of_before(owner):
 
 # ── vectors ─────────────────────────────────────────────────────────────────────────────────────
 
-DOMAIN_VECTORS = ("knowledge", "0066")
+DOMAIN_VECTORS = ("knowledge", "0069")
 JOINED = """
 INSERT INTO knowledge_latentvector (entry_id, latent_id, chunk_id, version_id, tenant_id, representation,
     embedding_model, vector, cell)
@@ -319,7 +319,7 @@ def test_domain_vectors_go_with_their_cells_and_what_was_answered_by_them(owner)
     assert WholeVector.objects.exists()
 
 
-ROTATIONS = ("knowledge", "0068")
+ROTATIONS = ("knowledge", "0071")
 
 
 def test_rotations_of_corpora_give_way_to_the_packaged_one_by_maintenance(owner, monkeypatch):
@@ -347,7 +347,7 @@ def test_rotations_of_corpora_give_way_to_the_packaged_one_by_maintenance(owner,
 
 # ── options ─────────────────────────────────────────────────────────────────────────────────────
 
-FORMER_OPTIONS = ("knowledge", "0067")
+FORMER_OPTIONS = ("knowledge", "0070")
 
 
 def test_options_that_became_fields_leave_the_settings_of_sites_and_sets(owner):
@@ -389,9 +389,9 @@ def test_all_apps_go_back_behind_the_first_of_these_and_come_again(owner):
 
 def test_numbers_of_epochs_go_on_from_the_highest_in_use(owner):
     CorpusEpoch.objects.create(tenant_id=owner.tenant_id, value=500, everywhere=400)
-    migrations_unapply("knowledge", "0066")
+    migrations_unapply("knowledge", "0068")
 
-    migrations_apply("knowledge", "0066")
+    migrations_apply("knowledge", "0068")
 
     epoch_advance(tenant_id=owner.tenant_id)
     epoch = CorpusEpoch.objects.get(tenant_id=owner.tenant_id)
