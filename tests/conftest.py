@@ -19,7 +19,8 @@ from django.utils import translation
 from pytest_django import DjangoDbBlocker
 from pytest_django.plugin import blocking_manager_key
 
-from knowledge.indexes import corpus_epoch
+from knowledge import model_setup
+from knowledge.indexes import corpus_epoch, search_space
 from knowledge.model_circuits import circuits_forget
 from knowledge.model_setup import setup_forget, setup_now
 from ragcore.embedding.e5 import E5Small
@@ -216,6 +217,14 @@ def redis_client() -> Iterator[redis.Redis]:
         client.flushdb()
         yield client
         client.flushdb()
+
+
+@pytest.fixture
+def nothing_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process remembers for some seconds stays: the clock adds no statement to those that a test counts."""
+    for name in ("TAIL_SECONDS", "INDEX_SECONDS"):
+        monkeypatch.setattr(search_space, name, 1e9)
+    monkeypatch.setattr(model_setup, "REFRESH_SECONDS", 1e9)
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from chat.concurrency import redis_client as chat_redis
 from chat.concurrency.admission import close_places
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.stream_hub import close_hub
-from knowledge import model_registry, model_setup
-from knowledge.indexes import search_space
+from knowledge import model_registry
 from knowledge.models import Document, KnowledgeSet
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
@@ -84,14 +83,6 @@ class Api:
         response = await self.post("/api/v1/rag/generate", {"query": query, **options})
         assert response.status_code == 200, response.content
         return response.json()
-
-
-@pytest.fixture
-def nothing_expires(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a process remembers for some seconds stays: the clock adds no statement to those that a test counts."""
-    for name in ("TAIL_SECONDS", "INDEX_SECONDS"):
-        monkeypatch.setattr(search_space, name, 1e9)
-    monkeypatch.setattr(model_setup, "REFRESH_SECONDS", 1e9)
 
 
 @pytest.fixture

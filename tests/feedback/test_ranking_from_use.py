@@ -330,7 +330,9 @@ def test_answers_become_stale_only_where_use_takes_part(owner, home, corpus, few
     assert epoch_now(tenant_id=home.tenant_id) > before
 
 
-def test_it_costs_no_statement_where_it_is_off_and_one_where_it_is_on(owner, home, corpus, few_are_enough):
+def test_it_costs_no_statement_where_it_is_off_and_one_where_it_is_on(
+    owner, home, corpus, few_are_enough, nothing_expires
+):
     used(corpus, people(9))
     set_use_learn(set_id=home.pk)
     order(owner, home), order(owner, home, use_shift=0.5)  # what is looked up once
