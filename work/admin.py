@@ -82,13 +82,13 @@ class JobAdmin(ReadOnlyMixin, AdministratorAdmin):
             raise Http404
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        service, _words, done = STEPS[step]
+        service, _words, message = STEPS[step]
         try:
             service(scope=admin_scope(request), actor=admin_user(request), job_id=background_job_id)
         except RagError as error:
             messages.error(request, error_message(error))
             return redirect("admin:work_job_changelist")
-        messages.success(request, done)
+        messages.success(request, message)
         return redirect("admin:work_job_change", background_job_id)
 
     def change_view(

@@ -39,9 +39,9 @@ def slice_run(*, job_id: int, attempt: int | None = None) -> bool:
     except JobLostError:
         logger.info("%s is in other hands; what this worker had begun is dropped", job)
     except Exception as error:
-        known = known_fault(error)
-        logger.warning("%s: %s", job, error, exc_info=known is None)
-        _end_by_fault(job, kind, known)
+        fault = known_fault(error)
+        logger.warning("%s: %s", job, error, exc_info=fault is None)
+        _end_by_fault(job, kind, fault)
     return True
 
 
@@ -68,16 +68,19 @@ def checkpoint_store(job: Job, checkpoint: Checkpoint) -> None:
     Raises JobLostError, and nothing is stored, where the job is in other hands.
     """
     with job_writing(job):
-        written = checkpoint.write() if checkpoint.write is not None else None
-        values = _values(job, checkpoint, written or {})
+        new_figures = checkpoint.write() if checkpoint.write is not None else None
+        values = _values(job, checkpoint, new_figures or {})
         Job.objects.filter(pk=job.pk).update(**values)
     for name, value in values.items():
         setattr(job, name, value)
 
 
-def _values(job: Job, checkpoint: Checkpoint, written: Any) -> dict[str, Any]:
+def _values(job: Job, checkpoint: Checkpoint, new_figures: Any) -> dict[str, Any]:
     now = timezone.now()
-    values: dict[str, Any] = {"lease_until": now + LEASE, "figures": {**job.figures, **checkpoint.figures, **written}}
+    values: dict[str, Any] = {
+        "lease_until": now + LEASE,
+        "figures": {**job.figures, **checkpoint.figures, **new_figures},
+    }
     for name in ("done", "total"):
         if (value := getattr(checkpoint, name)) is not None:
             values[name] = value

@@ -64,7 +64,7 @@ class PersonRecord:
     creates_sets: bool | None = None
 
 
-FIELDS = tuple(one.name for one in fields(PersonRecord))
+FIELDS = tuple(field.name for field in fields(PersonRecord))
 
 
 def record_from_values(values: Mapping[str, Any], mapping: Mapping[str, str]) -> PersonRecord:

@@ -126,7 +126,7 @@ def each_row(
     request: HttpRequest, rows: Iterable[RowT], act: Callable[[RowT], object], *, name: Callable[[RowT], str] = str
 ) -> list[RowT]:
     """The rows that the service took. What it refuses is said after the name of its row; `name` may give none."""
-    done = []
+    rows_done = []
     for row in rows:
         try:
             act(row)
@@ -134,8 +134,8 @@ def each_row(
             words = (name(row), error_message(error))
             messages.error(request, ": ".join(filter(None, words)))
         else:
-            done.append(row)
-    return done
+            rows_done.append(row)
+    return rows_done
 
 
 def ids_of(values: list[str]) -> list[int]:

@@ -75,7 +75,7 @@ def transfer_page(request: HttpRequest, verb: str, *, chosen: QuerySet[Document]
     """Asks which sets."""
     sets = sets_curated(scope=admin_scope(request)).order_by("axis", "name")
     sources = _holding(sets, chosen)
-    found = {
+    variables = {
         **about_documents(chosen),
         "title": TITLES[verb],
         "verb": verb,
@@ -84,7 +84,7 @@ def transfer_page(request: HttpRequest, verb: str, *, chosen: QuerySet[Document]
         "likely": sets.exclude(pk__in=sources.order_by().values("pk")).first(),
         "sources": sources,
     }
-    return page_response(request, "admin/knowledge/document/transfer.html", found)
+    return page_response(request, "admin/knowledge/document/transfer.html", variables)
 
 
 @admin_page("transfer/<str:verb>/", of=Document, name="knowledge_document_transfer")
@@ -93,8 +93,8 @@ def transfer_view(request: HttpRequest, verb: str) -> HttpResponse:
     if verb not in TITLES:
         raise Http404
     chosen = chosen_of(request, documents_of(request))
-    if request.method == "POST" and (done := _transfer(request, verb, [document.pk for document in chosen])):
-        return done
+    if request.method == "POST" and (response := _transfer(request, verb, [document.pk for document in chosen])):
+        return response
     return transfer_page(request, verb, chosen=chosen)
 
 
@@ -140,7 +140,7 @@ class WeightForm(forms.Form):
 
 def weigh_page(request: HttpRequest, *, chosen: QuerySet[Document]) -> TemplateResponse:
     """Asks how much the documents count."""
-    found = {
+    variables = {
         **about_documents(chosen),
         "title": _("Document weight"),
         "address": reverse("admin:knowledge_document_weigh"),
@@ -148,15 +148,15 @@ def weigh_page(request: HttpRequest, *, chosen: QuerySet[Document]) -> TemplateR
         "lowest": LOWEST,
         "highest": HIGHEST,
     }
-    return page_response(request, "admin/knowledge/document/weigh.html", found)
+    return page_response(request, "admin/knowledge/document/weigh.html", variables)
 
 
 @admin_page("weigh/", of=Document, name="knowledge_document_weigh")
 def weigh_view(request: HttpRequest) -> HttpResponse:
     """GET: how much; POST: do it, and go back to the document, or to the list if there are many."""
     chosen = chosen_of(request, documents_of(request))
-    if request.method == "POST" and (done := _weigh(request, [document.pk for document in chosen])):
-        return done
+    if request.method == "POST" and (response := _weigh(request, [document.pk for document in chosen])):
+        return response
     return weigh_page(request, chosen=chosen)
 
 
@@ -207,13 +207,13 @@ def review_page(
     request: HttpRequest, *, chosen: QuerySet[Document], form: ReviewForm | None = None
 ) -> TemplateResponse:
     """Asks by when the documents are to be reviewed."""
-    found = {
+    variables = {
         **about_documents(chosen),
         "title": _("Review documents"),
         "address": reverse("admin:knowledge_document_review"),
         "form": form or ReviewForm(),
     }
-    return page_response(request, "admin/knowledge/document/review.html", found)
+    return page_response(request, "admin/knowledge/document/review.html", variables)
 
 
 @admin_page("review/", of=Document, name="knowledge_document_review")

@@ -99,8 +99,8 @@ def edit_view(request: HttpRequest, pk: int) -> HttpResponse:
         except RagError as error:
             form.add_error(None, error_message(error))
     title = _("Edit %(name)s") % {"name": document.title}
-    found = {"title": title, "document": document, "form": form}
-    return page_response(request, "admin/knowledge/document/edit.html", found)
+    variables = {"title": title, "document": document, "form": form}
+    return page_response(request, "admin/knowledge/document/edit.html", variables)
 
 
 @admin_page("<int:pk>/readers/", of=Document, name="knowledge_document_readers")
@@ -120,8 +120,8 @@ def readers_view(request: HttpRequest, pk: int) -> HttpResponse:
             return redirect(f"{reverse('admin:knowledge_document_change', args=[pk])}?view=about")
         except RagError as error:
             form.add_error(None, error_message(error))
-    found = {"title": _("Readers of the document"), "document": document, "form": form, "said": by_source}
-    return page_response(request, "admin/knowledge/document/readers.html", found)
+    variables = {"title": _("Readers of the document"), "document": document, "form": form, "said": by_source}
+    return page_response(request, "admin/knowledge/document/readers.html", variables)
 
 
 def _as_text(readers: Readers | None) -> dict[str, Any]:
@@ -158,8 +158,8 @@ def withdraw_view(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         except RagError as error:
             messages.error(request, error_message(error))
         return redirect(f"{reverse('admin:knowledge_document_change', args=[pk])}?view=versions")
-    found = {"title": _("Withdraw a version"), "document": document, "version": version}
-    return page_response(request, "admin/knowledge/document/withdraw.html", found)
+    variables = {"title": _("Withdraw a version"), "document": document, "version": version}
+    return page_response(request, "admin/knowledge/document/withdraw.html", variables)
 
 
 def _kept(request: HttpRequest, pk: int) -> Document:

@@ -31,8 +31,8 @@ DELETED = "documents_deleted"  # in the session: ids of what the person deleted 
 def each_document(request: HttpRequest, rows: Iterable[Document], service: Callable[..., Any]) -> list[int]:
     """Ids of the documents that the service was done for; the reasons of the others are told."""
     who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
-    done = each_row(request, rows, lambda row: service(document_id=row.pk, **who), name=lambda row: row.title)
-    return [document.pk for document in done]
+    document_ids = each_row(request, rows, lambda row: service(document_id=row.pk, **who), name=lambda row: row.title)
+    return [document.pk for document in document_ids]
 
 
 class DocumentDeletion(CuratorAdmin):
@@ -81,7 +81,7 @@ class DocumentDeletion(CuratorAdmin):
         return None
 
     def _delete_page(self, request: HttpRequest, chosen: QuerySet[Document], *, address: str) -> TemplateResponse:
-        found = {
+        variables = {
             **about_documents(chosen),
             "title": _("Delete documents"),
             "first": chosen.first(),
@@ -89,7 +89,7 @@ class DocumentDeletion(CuratorAdmin):
             "days": settings.PURGE_AFTER_DAYS,
             "cited_stay": not settings.PURGE_CITED,
         }
-        return page_response(request, "admin/knowledge/document/delete.html", found)
+        return page_response(request, "admin/knowledge/document/delete.html", variables)
 
     def _delete(self, request: HttpRequest, documents: Iterable[Document]) -> None:
         document_ids = each_document(request, documents, services.document_delete)

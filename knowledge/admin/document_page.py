@@ -244,7 +244,7 @@ def diff_page(request: HttpRequest, *, scope: Scope, document: Document) -> Http
     if len(numbers) != 2:
         raise NotFoundError("one_version", document=document.pk)
     diff = version_diff(scope=scope, document_id=document.pk, old=numbers[0], new=numbers[1])
-    found = {
+    variables = {
         "title": _("Changes in %(name)s") % {"name": document.title},
         "document": document,
         "versions": versions,
@@ -252,4 +252,4 @@ def diff_page(request: HttpRequest, *, scope: Scope, document: Document) -> Http
         "rows": side_by_side(diff.lines),
         "unified": request.GET.get("view") == "unified",
     }
-    return page_response(request, "admin/knowledge/document/diff.html", found)
+    return page_response(request, "admin/knowledge/document/diff.html", variables)

@@ -174,8 +174,8 @@ class LanguageModelAdmin(SiteModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
         """Models are of the site: tenant administrators see those that are used."""
         rows = LanguageModel.objects.prefetch_related("servers", "purposes")
-        shown = rows if manages_models(request) else rows.filter(purposes__isnull=False).distinct()
-        return shown.order_by(*(self.get_ordering(request) or ("name",)))
+        visible = rows if manages_models(request) else rows.filter(purposes__isnull=False).distinct()
+        return visible.order_by(*(self.get_ordering(request) or ("name",)))
 
     def get_fieldsets(self, request: HttpRequest, obj: LanguageModel | None = None) -> Any:
         if not manages_models(request):
@@ -223,7 +223,7 @@ class LanguageModelAdmin(SiteModelAdmin):
                     model=spec.name if spec else unready.name if unready else "",
                     is_locked=is_locked,
                     address="" if is_locked else page,
-                    servers=[one.url for one in spec.endpoints] if spec and manages_models(request) else (),
+                    servers=[endpoint.url for endpoint in spec.endpoints] if spec and manages_models(request) else (),
                     state=self._state_of(purpose, is_locked=is_locked, model_id=rows.get(purpose)),
                 )
             )

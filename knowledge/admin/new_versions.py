@@ -63,8 +63,8 @@ def version_view(request: HttpRequest, pk: int) -> HttpResponse:
     form = VersionForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     if form.is_bound and form.is_valid() and _stored(request, document, form):
         return redirect("admin:knowledge_document_change", pk)
-    found = {"title": _("Upload a new version"), "document": document, "form": form}
-    return page_response(request, "admin/knowledge/document/version.html", found)
+    variables = {"title": _("Upload a new version"), "document": document, "form": form}
+    return page_response(request, "admin/knowledge/document/version.html", variables)
 
 
 def _stored(request: HttpRequest, document: Document, form: VersionForm) -> bool:

@@ -137,8 +137,8 @@ def chunking_view(request: HttpRequest, pk: int) -> HttpResponse:
         except RagError as error:
             form.add_error(None, error_message(error))
     title = _("Preview chunking of %(name)s") % {"name": row.shown_name}
-    found = {"title": title, "set": row, "form": form, "preview": preview}
-    return page_response(request, "admin/knowledge/knowledgeset/chunking.html", found)
+    variables = {"title": title, "set": row, "form": form, "preview": preview}
+    return page_response(request, "admin/knowledge/knowledgeset/chunking.html", variables)
 
 
 def _applied(request: HttpRequest, row: KnowledgeSet, form: OptionsForm) -> HttpResponse:

@@ -190,8 +190,8 @@ def questions_view(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse
 
 @admin_page("<int:pk>/passages/<int:chunk_id>/disable/", of=Document, name="knowledge_passage_disable")
 def disable_view(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
-    done = _("The passage is excluded from search.")
-    return _acted(request, pk, lambda who: chunk_disable(chunk_id=chunk_id, **who), done)
+    message = _("The passage is excluded from search.")
+    return _acted(request, pk, lambda who: chunk_disable(chunk_id=chunk_id, **who), message)
 
 
 @admin_page("<int:pk>/edits/<int:edit_id>/undo/", of=Document, name="knowledge_passage_undo")

@@ -235,9 +235,9 @@ class TripleAdmin(EntityPages):
     @admin_page("export/", name="knowledge_triple_export", allowed=is_curator)
     def export(self, request: HttpRequest) -> HttpResponseBase:
         """The facts of the page with the picture, all of them: CSV or JSON-LD."""
-        rows, asked = self._narrowed(request)
-        if asked["name"]:
-            key = entity_key_of(asked["name"])
+        rows, query = self._narrowed(request)
+        if query["name"]:
+            key = entity_key_of(query["name"])
             rows = rows.filter(Q(subject_key=key) | Q(object_key=key))
         form: GraphFormat = "jsonld" if request.GET.get("format") == "jsonld" else "csv"
         return graph_file(fact_lines(rows.iterator(chunk_size=2000), form), form, "triples")

@@ -59,7 +59,7 @@ def options_sha256(*groups: object) -> str:
 
 def _values(group: Any) -> dict[str, Any]:
     """`dataclasses.asdict` of the outermost level, without its copies of every value."""
-    return {one.name: getattr(group, one.name) for one in fields(group)}
+    return {entry.name: getattr(group, entry.name) for entry in fields(group)}
 
 
 def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[T]:
@@ -67,18 +67,18 @@ def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[
 
     Raises InvalidOptionsError that names every unknown key and every value outside its range.
     """
-    known = option_fields(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
+    options = option_fields(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
     values: dict[str, Any] = {}
-    origin = dict.fromkeys(known, "default")
+    origin = dict.fromkeys(options, "default")
     faults: list[str] = []
-    for layer, given in layers:
-        for key, value in given.items():
+    for layer, layer_values in layers:
+        for key, value in layer_values.items():
             if key in FORMER:
                 continue
-            if key not in known:
+            if key not in options:
                 faults.append(f"{layer}: unknown option {key!r}")
             elif value is not None:
-                if fault := known[key].fault(value):
+                if fault := options[key].fault(value):
                     faults.append(f"{layer}: {key} {fault}")
                 else:
                     values[key], origin[key] = value, layer
@@ -103,13 +103,13 @@ class Conflict:
 
 def conflicts(groups: Mapping[str, Resolved[Any]]) -> list[Conflict]:
     """What in these option groups, by code, cannot work together; groups that are missing are not looked at."""
-    found = []
+    faults = []
     for option, other in _NOT_MORE_THAN:
         low, high = _own(groups, option), _own(groups, other)
         if low is not None and high is not None and low > high:
             error = InvalidOptionsError("above", limit=f"{high:g}", other=other)
-            found.append(Conflict(option=option, other=other, error=error))
-    return found + ([fault] if "answer" in groups and (fault := _loop_fault(groups["answer"].value)) else [])
+            faults.append(Conflict(option=option, other=other, error=error))
+    return faults + ([fault] if "answer" in groups and (fault := _loop_fault(groups["answer"].value)) else [])
 
 
 def _own(groups: Mapping[str, Resolved[Any]], option: str) -> float | None:

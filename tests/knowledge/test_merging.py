@@ -46,7 +46,7 @@ rankings = st.dictionaries(st.integers(1, 12), st.floats(-10, 10, allow_nan=Fals
 
 def test_documents_that_a_form_names_come_first():
     plain, other = found({1: 9.0, 2: 8.0, 3: 1.0}), found({1: 9.0, 4: 8.0})
-    naming = replace(plain, state=replace(plain.state, named=frozenset({3})))
+    naming = replace(plain, state=replace(plain.state, named_documents=frozenset({3})))
 
     assert order(merge_results([naming, other], top_k=4)) == [3, *order(merge_results([plain, other], top_k=4))[:3]]
     assert order(merge_results([naming, other], top_k=2))[0] == 3
