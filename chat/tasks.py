@@ -6,7 +6,7 @@ import uuid
 
 from celery import shared_task
 
-from chat.answering.approval import approved_check
+from chat.answers.approval import approved_check
 from chat.attachments.reading import attachment_read, attachments_expire, attachments_sweep
 from chat.conversations.retention import retention_run
 from chat.conversations.summaries import summary_refresh

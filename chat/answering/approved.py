@@ -8,12 +8,12 @@ import time
 from django.utils import timezone
 
 from accounts.selectors import person_name
-from chat.answering.approval import approved_count, approved_in_force, is_live, question_key, source_gone
 from chat.answering.cache_key import understand_by_rules
 from chat.answering.context import AnswerContext
 from chat.answering.generation import show_text
 from chat.answering.grounding import EXCERPT_CHARACTERS
 from chat.answering.stage_ports import report_context
+from chat.answers.approval import approved_count, approved_in_force, is_live, question_key, source_gone
 from chat.concurrency.executors import run_cpu, run_db
 from chat.models import ApprovedAnswer, ApprovedSource
 from chat.rendering import render_markdown

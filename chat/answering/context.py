@@ -17,7 +17,7 @@ from accounts.compiled_queries import CompiledQuery
 from accounts.models import User
 from accounts.scope import Scope
 from chat.answering.answer_config import AnswerConfig, resolve_answer_config
-from chat.answering.approval import any_approved
+from chat.answers.approval import any_approved
 from chat.attachments.search import Attached, attached_load
 from chat.concurrency.executors import run_db
 from chat.models import Conversation, Message

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from accounts.admin.base import admin_scope, admin_user, badge
 from accounts.selectors import person_name
 from chat.admin import ReviewerAdmin, is_reviewer
-from chat.answering.approval import approved_listed, approved_withdraw
+from chat.answers.approval import approved_listed, approved_withdraw
 from chat.models import ApprovedAnswer
 from evaluation.admin.base import judges_quality
 from knowledge.admin.curation import each_row

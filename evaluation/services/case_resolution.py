@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Subquery
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from chat.answering.approval import approved_in_force, question_key
+from chat.answers.approval import approved_in_force, question_key
 from evaluation.errors import RemedyNotOfferedError
 from evaluation.models import Diagnosis, GoldenSet, RemedyApplication
 from evaluation.selectors import diagnosis_shown, golden_sets_kept

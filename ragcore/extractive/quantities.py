@@ -31,6 +31,7 @@ _CHINESE = (
     re.compile(rf"(?:多少|几|幾)[{_MEASURE}]?([{CJK}A-Za-z]{{2,8}}?)(?=[?？，,。\s]|有|是|能|可|要|会|會|\Z)"),
     re.compile(rf"([{CJK}A-Za-z]{{2,8}}?)(?:一共|总共|總共|最多|至少|能|可以|需要|要){{0,2}}有(?:多少|几|幾)"),
 )
+_JOINS = re.compile(r"[,，;；]|以及|还有|\band\b", re.IGNORECASE)
 _SIGNS = "€$£¥"  # that stand in front of a figure
 _UNITS = {  # as figures are written with them
     "second": "s|sec|秒",
@@ -72,8 +73,12 @@ def gives_quantity(question: str, found: Sequence[Statement]) -> FloatArray:
 
 
 def gives_unit(question: str, found: Sequence[Statement]) -> FloatArray:
-    """float32[n]: 1 for each sentence with a figure in a unit of the property that the question asks the value of."""
-    patterns = [figure for asking, figure in _properties() if asking.search(question)]
+    """float32[n]: 1 for each sentence with a figure in a unit of the property that the question asks the value of.
+
+    0 where it asks more than that: "how high is it, and when was it built".
+    """
+    is_single = _JOINS.search(question) is None
+    patterns = [figure for asking, figure in _properties() if is_single and asking.search(question)]
     hits = [any(pattern.search(s.text) for pattern in patterns) for s in found]
     return np.asarray(hits, np.float32)
 

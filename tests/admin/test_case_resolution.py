@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent
-from chat.answering.approval import question_key
+from chat.answers.approval import question_key
 from chat.models import ApprovedAnswer
 from evaluation.models import Diagnosis, GoldenCase, GoldenSet, RemedyApplication
 from evaluation.services.case_diagnosis import known_answer

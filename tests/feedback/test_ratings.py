@@ -20,7 +20,7 @@ def sent(monkeypatch) -> list[dict[str, Any]]:
     """What was handed to the broker."""
     messages: list[dict[str, Any]] = []
     monkeypatch.setattr(
-        "knowledge.queue.current_app.send_task",
+        "work.queue.current_app.send_task",
         lambda name, kwargs, **options: messages.append({"name": name, **kwargs, **options}),
     )
     return messages

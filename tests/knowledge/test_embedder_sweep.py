@@ -213,13 +213,13 @@ def test_pages_of_deletion_are_read_by_the_primary_key(visible):
 
 def test_earlier_rows_are_brought_in_line(who, ready):
     given = {"target": ready.target, "model": ready.model}
-    old = migrations_unapply("knowledge", "0057").get_model("knowledge", "EmbedderSwitch").objects
+    old = migrations_unapply("knowledge", "0057", "0069").get_model("knowledge", "EmbedderSwitch").objects
     try:
         old.filter(pk=ready.pk).update(state="building")
         double = old.create(target_id=ready.target_id, model=ready.model, state="building")
         old.create(model="gone", state="dropped")
     finally:
-        migrations_apply("knowledge", "0057")
+        migrations_apply("knowledge", "0057", "0069")
 
     rows = {row.model: row for row in EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.ENDED)}
     assert EmbedderSwitch.objects.get(state=State.BUILDING, **given).pk == double.pk

@@ -651,7 +651,7 @@ def test_documents_that_are_also_in_sets_of_others_are_left_to_the_schedule(owne
 
 def test_the_request_is_sent_when_it_is_committed(owner, kept, document, monkeypatch):
     sent = []
-    monkeypatch.setattr("knowledge.queue.current_app.send_task", lambda name, **more: sent.append(name))
+    monkeypatch.setattr("work.queue.current_app.send_task", lambda name, **more: sent.append(name))
     with transaction.atomic():
         set_representations_retry(scope=scope_of(owner), actor=owner, set_id=kept.pk)
         assert sent == []

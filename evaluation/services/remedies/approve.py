@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 
 from accounts.errors import NotFoundError
-from chat.answering.approval import DEFAULT_DAYS, answer_approve, approved_in_force, approved_withdraw, question_key
+from chat.answers.approval import DEFAULT_DAYS, answer_approve, approved_in_force, approved_withdraw, question_key
 from evaluation.models import RemedyApplication
 from evaluation.services.lab import expected_find
 from evaluation.services.remedies.base import About, Done, Field, Offer, Remedy, Values, remedy

@@ -35,7 +35,7 @@ PLACES = {
     "chat/admin.py": RULE,
     "chat/answers/rights.py": RULE,
     "chat/answering/approved.py": "an approved answer, for who may find all its sources",
-    "chat/answering/approval.py": "an approved answer: a reviewer's text, for who may find all its sources",
+    "chat/answers/approval.py": "an approved answer: a reviewer's text, for who may find all its sources",
     "chat/attachments/panels.py": ASKER,
     "chat/pages/conversation_list.py": ASKER,
     "chat/conversations/memory.py": "goes to the model in the asker's own conversation",

@@ -51,6 +51,7 @@ def test_questions_for_no_number_of_things_have_no_pattern():
         ("整机多重", [0, 1, 0, 0]),
         ("what does the kit cost", [0, 0, 1, 0]),
         ("who mounts the unit", [0, 0, 0, 0]),
+        ("整机多重，谁来安装", [0, 0, 0, 0]),  # two things are asked
     ],
 )
 def test_a_figure_in_a_unit_of_the_property_is_found(question, gives):

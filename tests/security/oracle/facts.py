@@ -101,7 +101,7 @@ KINDS = {  # kind → model
     "lexicon_term": "knowledge.LexiconTerm",
     "lexicon_version": "knowledge.LexiconVersion",
     "lexicon_change": "knowledge.LexiconChange",
-    "lexicon_mining": "knowledge.LexiconMining",
+    "background_job": "work.Job",
     "request": "knowledge.AccessRequest",
     "notification": "notifications.Notification",
     "conversation": "chat.Conversation",

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts.models import User, UserGroup
 from accounts.services import audit_record
-from chat.answering.approval import question_key
+from chat.answers.approval import question_key
 from chat.models import (
     Announcement,
     ApprovedAnswer,

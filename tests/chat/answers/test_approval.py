@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.errors import NotFoundError
 from accounts.models import AuditEvent
-from chat.answering.approval import answer_approve, approved_check, approved_listed, approved_withdraw, question_key
+from chat.answers.approval import answer_approve, approved_check, approved_listed, approved_withdraw, question_key
 from chat.errors import NotApprovableError
 from chat.models import ApprovedAnswer, Conversation, Message, MessageCitation
 from chat.serializers import serialize_answer
