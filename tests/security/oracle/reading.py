@@ -260,6 +260,7 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: r.manages_set(w, pk),
         lambda r, w, pk: r.administers(w, r.facts.sets[pk].tenant),
     ),
+    "background_job": (_admins, _tenant_of("background_job"), _no, nobody, nobody),
     "lexicon_term": (
         _curators,
         lambda r, w, pk: r.keeps_lexicon(w, "lexicon_term", pk),
@@ -383,6 +384,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_searchmodel_test", "knowledge_searchmodel_test_used", "knowledge_searchmodel_reranker"),
     *("knowledge_searchmodel_start", "knowledge_searchmodel_switch"),
     *("knowledge_searchmodel_back", "knowledge_searchmodel_drop"),
+    "work_job_step",
 }
 API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),

@@ -35,7 +35,8 @@ OF_PARAMETER = {
     "key_id": "key",
     "lexicon_version_id": "lexicon_version",
     "lexicon_change_id": "lexicon_change",
-    "mining_id": "lexicon_mining",
+    "mining_id": "background_job",
+    "background_job_id": "background_job",
 }
 PLAIN = {  # parameters that name no object
     "entity_id": ("1", "2", "3", "5", "9"),
