@@ -212,7 +212,7 @@ def verdict_by_sources(
         told_inside = focus if is_inside else frozenset[int]()
         return Verdict(is_answerable=True, most_confidence=confidence, inside=told_inside)
     is_sure = judged.nearness.is_near and judged.score >= SURE
-    if judged.nearness.is_measured:  # a sentence is near where its whole passage is not
+    if judged.nearness.has_near_sentence:  # where its whole passage is not
         is_sure = is_sure or judged.score >= lowered_line(least, -RAISED)
     is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
     return Verdict(

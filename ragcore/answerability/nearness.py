@@ -30,7 +30,7 @@ class Nearness:
 
     is_near: bool = True
     lowered: float = 0.0  # log-odds by which the line lies lower, since something is very near
-    is_measured: bool = False  # a sentence was compared: near says something
+    has_near_sentence: bool = False  # near by a cosine, and not for want of one
 
 
 def compute_nearness(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder) -> Nearness:
@@ -49,8 +49,9 @@ def compute_nearness(question: str, sources: Sequence[Source], *, tokenizer: Tok
         return Nearness()
     nearest = float(np.nanmax(cosines))
     is_term = len(set(tokenizer.terms(question)) - stop_words()) <= TERM_WORDS
+    has_near_sentence = nearest >= limits["least"]
     lowered = limits["lowers"] if nearest >= limits["very_near"] else 0.0
-    return Nearness(nearest >= limits["least"] or is_term, lowered, is_measured=nearest >= limits["least"])
+    return Nearness(has_near_sentence or is_term, lowered, has_near_sentence)
 
 
 def across_nearness(features: Mapping[str, float], embedder: Embedder) -> Nearness:

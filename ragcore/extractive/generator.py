@@ -40,7 +40,6 @@ from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
     document_line,
-    first_cited,
     passage_block,
     point_blocks,
     procedure_blocks,
@@ -164,10 +163,9 @@ class ExtractiveGenerator:
         is_long = asks_document(question) and sum(map(len, blocks)) > POINTED_CHARACTERS
         if (is_long or request.style in ("simple", "precise")) and blocks:
             blocks = [self._shorter(question, request, "".join(blocks), found)]
-        first = first_cited("".join(blocks), request.sources)
-        is_version_asked = first is not None and wants_version_of(question, "".join(blocks), first.passage.title)
-        if blocks and (is_version_asked or asks_document(question)):
-            blocks = [document_line(blocks, request.sources), *blocks]
+        line = document_line(blocks, request.sources)
+        if blocks and (asks_document(question) or wants_version_of(question, "".join(blocks), line)):
+            blocks = [line, *blocks]
         return blocks
 
     def _shorter(self, question: str, request: GenerationRequest, text: str, found: Sequence[Statement]) -> str:

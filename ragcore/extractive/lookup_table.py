@@ -15,7 +15,6 @@ from ragcore.extractive.row_question import (
     asks_change,
     asks_total,
     codes_of,
-    counted_thing,
     counts,
     plain,
 )
@@ -275,8 +274,8 @@ class LookupTable:
         words |= {w for w in asked.words if len(w) > 1 and _HAN.search(w) and w in self.cells[at][0]}  # 小区 in 小区数
         if self._coded(asked) and is_asked_by_group(asked.text, self.cells[at][0]):
             words.add(f"asked {self.cells[at][0]}")  # "how loud is the P10" where the rows are properties of models
-        if (thing := counted_thing(asked.text)) and _is_number_of(thing, self.cells[at][0]):
-            words.add(f"number of {thing}")
+        if asked.counted and _is_number_of(asked.counted, self.cells[at][0]):
+            words.add(f"number of {asked.counted}")
         within = {
             f"within {amount.value}" for amount in asked.amounts if any(covers(c, amount) for c in self.cells[at])
         }

@@ -68,6 +68,7 @@ class RowQuestion:
     parts: int = 1  # how many things are asked
     is_joined: bool = False  # several things one beside the other
     is_negated: bool = False
+    counted: str = ""  # see counted_thing
 
     @classmethod
     def of(cls, question: str, tokenizer: Tokenizer) -> RowQuestion:
@@ -83,6 +84,7 @@ class RowQuestion:
             parts=max(len(_ASKS.findall(question)), 1 + is_joined),
             is_joined=is_joined,
             is_negated=NEGATED.search(question) is not None,
+            counted=counted_thing(plain(named)),
         )
 
     @property

@@ -44,7 +44,6 @@ DERIVED_LETTERS = 4  # that a word has at least from which another one is derive
 _HEADING = re.compile(r"(#{1,6})\s+(.*\S)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,3}[.)])\s+(.*\S)")
 _OPAQUE = ("`", "$", "~", "![", ">")  # code, formulas, pictures and quotations
-_CHANGED = frozenset({("d", "s")})  # last letters of stems: "decid", "decis"
 _DERIVED = re.compile(r"(?:ure?|ments?|at|ation|ion|er|or|ance?|ence?|iti|ity|ive?|ing|ed)")  # endings of stems
 _STEPS = re.compile(r"\bsteps\b|\bprocedure\b|步骤|步驟|流程|哪几步|哪幾步", re.IGNORECASE)
 _COUNT = re.compile(r"[一二两兩三四五六七八九十]+[种種类類个個项項]|two|three|four|five|six")
@@ -234,7 +233,7 @@ def _is_derived(one: str, other: str) -> bool:
     """Whether one stem is the other one with an ending, or with its last letter changed as in "decide", "decision"."""
     short, long = sorted((one, other), key=len)
     if len(short) == len(long) > DERIVED_LETTERS and short[:-1] == long[:-1]:
-        return (min(short[-1], long[-1]), max(short[-1], long[-1])) in _CHANGED
+        return {short[-1], long[-1]} == {"d", "s"}
     is_stem = len(short) >= DERIVED_LETTERS and short.isascii() and short.isalpha() and long.startswith(short)
     return is_stem and _DERIVED.fullmatch(long[len(short) :]) is not None
 

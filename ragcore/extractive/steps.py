@@ -58,11 +58,12 @@ def find_procedure(
         shares = common / max(len(asked), 1) + common / max(len(named), 1)
         return float(np.logaddexp.reduce(best)) + HEADING_WEIGHT * shares
 
+    action = _known_action(question, tokenizer)
     worths = {key: worth(key) for key in sections}
     told = {
         key: worths[key]
         for key, places in sections.items()
-        if _has_steps(found, places) and _tells_action(question, [found[at] for at in places], tokenizer)
+        if _has_steps(found, places) and _tells_action(action, question, [found[at] for at in places], tokenizer)
     }
     chosen = max(told, key=told.__getitem__, default=None)
     if chosen is None or told[chosen] < max(worths.values()) - NEARLY_BEST:
@@ -82,14 +83,18 @@ def _has_steps(found: Sequence[Statement], places: Sequence[int]) -> bool:
     return sum(_is_step(found[at]) for at in places) >= LEAST_STEPS
 
 
-def _tells_action(question: str, section: Sequence[Statement], tokenizer: Tokenizer) -> bool:
+def _known_action(question: str, tokenizer: Tokenizer) -> str:
+    """The verb of what is to be done; "" without one, or for a word that the dictionary does not know: a slip."""
+    action, glossary = asked_action(question), glossary_of(tokenizer)
+    return action if glossary is None or glossary.translations(action) else ""
+
+
+def _tells_action(action: str, question: str, section: Sequence[Statement], tokenizer: Tokenizer) -> bool:
     """Whether a section, or the title of its document, speaks of what is to be done: points are no steps of all things.
 
     Sections in the other language are left to the vectors; the question's other words do not speak of it.
     """
-    action, glossary = asked_action(question), glossary_of(tokenizer)
-    is_known = glossary is None or bool(glossary.translations(action))  # a slip of the pen is no verb
-    if not action or not is_known or are_foreign(question, section[:1]).any():
+    if not action or are_foreign(question, section[:1]).any():
         return True
     text = " ".join((section[0].source.passage.title, section[0].heading, *(one.text for one in section)))
     others = {word for word in re.findall(r"[a-z]+", question.lower()) if word != action}

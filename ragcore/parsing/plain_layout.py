@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 
-from ragcore.parsing.aligned_columns import aligned_rows
+from ragcore.parsing.aligned_columns import LEAST_ROWS, aligned_rows
 from ragcore.parsing.tables import markdown_table
 from ragcore.text.scripts import columns
 
 HEADING_COLUMNS = 72
 CELL_COLUMNS = 40  # of all cells of a row but its last
-LEAST_ROWS = 3  # of a table, its head among them
 UNDERLINES = {"=": 1, "-": 2, "~": 2}
 _UNDERLINE = re.compile(r"([=~-])\1{2,}")
 _NUMBERED = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})[.、]?[ \t\u3000]+(?P<words>\S.*)")
@@ -144,7 +143,7 @@ def _is_title(line: str) -> bool:
 
 def _table_rows(lines: Sequence[str]) -> list[list[str]]:
     """The cells of a table; [] where the lines are none. Lines that begin at different columns are levels of a list."""
-    if len(lines) < LEAST_ROWS or len({len(line) - len(line.lstrip()) for line in lines}) > 1:
+    if len(lines) < LEAST_ROWS or len(set(map(_indent, lines))) > 1:
         return []
     rows = [_COLUMN_GAP.split(line.strip()) for line in lines if not re.fullmatch(r"[-=+ |]{3,}", line.strip())]
     widths = {len(row) for row in rows}

@@ -60,8 +60,10 @@ def _lifted(question: str, passages: Mapping[int, Passage]) -> set[int]:
     versions = [code for code in codes if "." in code]
     lifted = {chunk for chunk, passage in passages.items() if versions and _names_version(passage.title, versions)}
     for code in codes:
+        if "." in code:
+            continue
         rows = {chunk for chunk, passage in passages.items() if _has_row_of(code, passage.text)}
-        if code not in versions and len(rows) <= MOST_ROWS:
+        if len(rows) <= MOST_ROWS:
             lifted |= rows
     return lifted
 

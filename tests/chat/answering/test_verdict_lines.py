@@ -12,7 +12,7 @@ from tests.contracts.generator import source
 
 SEARCHED = 1000  # passages
 LINE = threshold_for("en", SEARCHED, 0.05)
-NEAR = Nearness(is_near=True, is_measured=True)
+NEAR = Nearness(is_near=True, has_near_sentence=True)
 SAID_NOTHING = Nearness()  # no sentence has a vector
 FAR = Nearness(is_near=False)
 

@@ -436,7 +436,7 @@ def test_what_something_changed_is_told_with_the_figure_before_it():
     ]
 
 
-LIMITS = source(
+RELEASES = source(
     10,
     """| 指标 | V3.3.0 | V3.2.x |
 | --- | --- | --- |
@@ -449,4 +449,4 @@ LIMITS = source(
 
 
 def test_a_row_that_gives_the_number_of_things_is_the_one_for_how_many():
-    assert named("BX9 V3.2.1 一个单板最多带几个小区", LIMITS)[1][0] == "单板最大小区数"
+    assert named("BX9 V3.2.1 一个单板最多带几个小区", RELEASES)[1][0] == "单板最大小区数"
