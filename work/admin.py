@@ -64,13 +64,13 @@ class JobAdmin(ReadOnlyMixin, AdministratorAdmin):
     show_full_result_count = False
     fields = (
         ("kind_shown", "subject_shown"),
-        ("state_badge", "progress"),
+        ("state", "progress"),
         ("author", "tenant"),
         ("created", "started", "finished"),
         ("attempt", "error"),
         "panel",
     )
-    readonly_fields = ("kind_shown", "subject_shown", "state_badge", "progress", "attempt", "error", "panel")
+    readonly_fields = ("kind_shown", "subject_shown", "state", "progress", "attempt", "error", "panel")
     change_form_outer_before_template = "admin/work/job/steps.html"
 
     @admin_page("<int:background_job_id>/<str:step>/now/", name="work_job_step")

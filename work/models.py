@@ -57,7 +57,7 @@ class Job(models.Model):
     total = models.PositiveIntegerField(default=0)  # 0: not known
     figures = models.JSONField(default=dict)  # counts that its kind shows
     checkpoint = models.JSONField(default=dict)  # from which it goes on
-    attempt = models.PositiveIntegerField(default=0, editable=False)
+    attempt = models.PositiveIntegerField(_("attempt"), default=0, editable=False)
     failures = models.PositiveSmallIntegerField(default=0)  # tries without a new checkpoint
     lease_until = models.DateTimeField(null=True, editable=False)  # of the worker that runs it
     called = models.DateTimeField(null=True, editable=False)  # when a worker was called that has not come yet

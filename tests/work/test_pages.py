@@ -63,6 +63,8 @@ def test_the_page_of_a_job_shows_what_its_kind_says_and_offers_what_is_possible(
     text = page_of(admin, job).content.decode()
 
     assert "Last number: 1" in text
+    assert "Failed" in text
+    assert "&#x27;failed&#x27;" not in text  # the key of a label
     offered = [name for name in ("pause", "resume", "cancel", "retry") if f"/{name}/now/" in text]
     assert offered == ["retry"]
 

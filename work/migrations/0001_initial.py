@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ('total', models.PositiveIntegerField(default=0)),
                 ('figures', models.JSONField(default=dict)),
                 ('checkpoint', models.JSONField(default=dict)),
-                ('attempt', models.PositiveIntegerField(default=0, editable=False)),
+                ('attempt', models.PositiveIntegerField(default=0, editable=False, verbose_name='attempt')),
                 ('failures', models.PositiveSmallIntegerField(default=0)),
                 ('lease_until', models.DateTimeField(editable=False, null=True)),
                 ('called', models.DateTimeField(editable=False, null=True)),
